@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** ABI shared by vaults of all protocols: ERC-4626, ERC-7575, OpenZeppelin's pause, and the function that identifies Morpho's vaults. */
+/** ABI of all vaults: ERC-4626, ERC-7575, OpenZeppelin's pause, and `liquidityAdapter`, which identifies Morpho's vaults. */
 export const vaultAbi = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',

@@ -9,13 +9,12 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 
 /**
- * Assets and supply that a vault's events imply, in smallest units. Shares are worth about `shares × assets / supply`,
- * rounded down; the protocol defines the exact meaning.
+ * Assets and supply by a vault's events, in smallest units. The protocol values shares at about `shares × assets /
+ * supply`, rounded down.
  */
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
 
-/** Position of an event on its chain; `timestamp` in seconds since 1970. */
 type EventLocation = Readonly<LogLocation> & {
   readonly chainId: number
   readonly transactionHash: Hash
@@ -23,14 +22,14 @@ type EventLocation = Readonly<LogLocation> & {
   readonly timestamp: bigint
 }
 
-/** Event of a vault, or of its share token, with its position. */
+/** Event of a vault or its share token, with its position. */
 export type VaultEvent = { readonly eventName: string; readonly args: object } & EventOrigin
 /** Event of this ABI, with its position. */
 export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
 type EventOrigin = {
   readonly vault: Address
   readonly location: EventLocation
-  /** Ledger of the vault right after the event; set if the event moves shares between owners. */
+  /** Ledger after the event; set if the event moves shares between owners. */
   readonly ledger?: Ledger
 }
 
@@ -40,47 +39,40 @@ export type HeardTransfer = {
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
 } & EventOrigin
 
-/** Rules that turn the events of a protocol's vaults into books. They are pure: the same events give the same books. */
+/** Rules by which the events of a protocol's vaults make its books. They are pure: the same events give the same books. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
-  /** Names of the events that can move the price, except mints and burns. */
+  /** Events that can move the price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
-  /** Token and sender of the foreign transfers that belong to the books; absent if there are none. */
+  /** Token and sender of the transfers of another token; absent if there are none. */
   heard?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * Returns a transaction's events with the accounts in the standard's order; absent if all vaults follow it. With
-   * `ofAccount`, `events` contains only the events that name this account.
+   * Puts the accounts of a transaction's events in the standard's order; absent if all vaults use it. With `ofAccount`,
+   * `events` are only those that name this account.
    */
   standardize?(events: readonly Event[], ofAccount?: Address): readonly Event[]
-  /**
-   * Returns the share transfer that an event explains: a mint that is no fee, or a move to or from a request. Returns
-   * undefined for other events.
-   */
+  /** Returns the share transfer that an event explains: a mint that is no fee, or a move to or from a request. */
   explained(vault: V, event: Event): ExplainedTransfer | undefined
-  /** Returns the value of these shares by the ledger, in the asset's smallest unit; null before there is a price. */
+  /** Returns the value of these shares in the asset's smallest unit; null before there is a price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
-  /** Returns the ledger after each of a transaction's events; absent if no event contains the price. */
+  /** Returns the ledger after each event of a transaction; absent if no event contains the price. */
   ledgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
-   * Returns the value of one whole share after a transaction, by the ledger after it; null if the events do not show
-   * it. Absent if no event contains the price: it is then read from the chain (`sharePrice` of the protocol).
+   * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if no event
+   * does: the price is then read (`sharePrice` of the protocol).
    */
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
-  /** Returns, for each event of a transaction, the ledger entries other than share transfers between accounts. */
+  /** Returns each event's ledger entries, except share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
-  /** Returns the shares that an event moves between owners without a transfer event. */
+  /** Returns the shares that an event moves between owners without a transfer. */
   handedOver(vault: V, event: Event): ShareTransfer | undefined
-  /** Returns the requests that an event settles; absent if no event shows it and each open request must be read. */
+  /** Returns the requests that an event settles; absent if no event shows it, so that each open request must be read. */
   settlement?(event: Event): Settlement | undefined
-  /** Returns the step towards a settlement that an event is; absent if no event shows it. */
   settlementStep?(event: Event): SettlementStep | undefined
-  /** Returns whether shares at this account belong to a user, not to the vault itself or its silo. */
+  /** Returns whether the account is a user, not the vault itself or its silo. */
   isOwner(vault: V, account: Address): boolean
 }
 
-/**
- * Settled requests of one kind: all with ids up to `lastId`. They requested `requested` in total; their claims give
- * `given`, before fees.
- */
+/** Settled requests of one kind, with all ids up to `lastId`; `given` are the proceeds of their claims, before fees. */
 export type Settlement = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -88,20 +80,20 @@ export type Settlement = {
   readonly given: bigint
 }
 
-/** Step towards a settlement: a request, a proposed valuation that includes all waiting requests, or the settlement. */
+/** Request, proposed valuation that includes all waiting requests, or settlement. */
 type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }
 
 type OwnEntry = { readonly account: Address } & Happened
 
-/** Move of shares between two accounts. */
+/** Move of shares between accounts. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** Details that an event gives of a share transfer: the amount, and sender, recipient or both. */
+/** Share transfer of which sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
-/** Returns whether an event is a share transfer, including mints and burns. */
+/** Returns whether an event is a transfer of shares, a mint or a burn. */
 export function isShareTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
   return event.eventName === 'Transfer'
 }

@@ -8,52 +8,51 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 export type OperationRequest = {
   readonly vault: Pick<TokenizedVault, 'address' | 'asset'>
   readonly account: Address
-  /** Assets or shares, whichever the operation takes; 0 if it takes no amount. */
+  /** Assets or shares; 0 if the operation takes no amount. */
   readonly amount: bigint
-  /** Account that pays the assets; defaults to `account`. The bridge's handler may pay instead. */
+  /** Account that pays: `account` by default, or the bridge's handler. */
   readonly payer?: Address
-  /** Minimum assets the account accepts, if the operation has such a bound. */
+  /** Minimum assets, if the operation has such a bound. */
   readonly minimum?: bigint
-  /** Id of the request, if the operation names one; 0 for all requests of the account. */
+  /** Request that the operation names; 0 for all of the account's. */
   readonly requestId?: bigint
 }
 
 /** Vault function that moves an account's assets or shares. */
 export type Operation = {
   readonly name: string
-  /** Unit of the amount that the call returns; absent if it returns none, as requests do. */
+  /** Unit of the call's return value; absent without one, as for requests. */
   readonly returns?: 'assets' | 'shares'
-  /** True if the assets or shares arrive only by a later call. */
+  /** True if the proceeds come only by a later call. */
   readonly isAsync?: boolean
-  /** Returns the calldata. */
   encode(request: OperationRequest): Hex
-  /** Returns the parameters of such a call; undefined for the data of any other call. */
+  /** Returns undefined for the data of any other call. */
   decode(data: Hex): Terms | undefined
 }
 
-/** Parameters decoded from a call of an operation. */
+/** Parameters of a call. */
 type Terms = {
   readonly amount: bigint
-  /** Account that receives the proceeds and owns the request; absent if it is the sender. */
+  /** Receiver of the proceeds and owner of the request; absent if it is the sender. */
   readonly receiver?: Address
-  /** Account whose assets or shares are taken; absent if it is the sender. */
+  /** Owner of the assets or shares taken; absent if it is the sender. */
   readonly payer?: Address
   readonly minimum?: bigint
   readonly requestId?: bigint
-  /** True if the call names a referrer, whom the vault pays. */
+  /** True if the call names a paid referrer. */
   readonly hasReferral?: boolean
 }
 
-/** Vault function that takes a deposit. Its first argument is the amount; the bridge writes the delivered amount there. */
+/** Vault function that takes a deposit. Its first argument is the amount, which the bridge fills in. */
 export type DepositOperation = Omit<Operation, 'decode'> & {
   /** True if the shares come only after a settlement. */
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
-  /** Returns the deposit if `log` is its event; `logs` are all logs of the transaction. Returns undefined for other logs. */
+  /** Returns the deposit that `log` reports, undefined for other logs; `logs` are all of its transaction. */
   taken(log: Log, logs: readonly Log[]): TakenDeposit | undefined
 }
 
-/** Deposit that a vault took for `account`, paid by `payer`. Amounts in smallest units; `shares` is null for a request. */
+/** Deposit that a vault took; amounts in smallest units, `shares` null for a request. */
 type TakenDeposit = {
   readonly account: Address
   readonly payer: Address
@@ -61,41 +60,40 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** Vault function that exchanges shares for assets, or claims settled assets or shares. */
+/** Vault function that exchanges shares for assets, or claims settled requests. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
-  /** True if some vaults take the shares by the account's approval. */
+  /** True if some vaults need an approval of the shares. */
   readonly mayPullShares?: boolean
 }
 
-/** Functions of one protocol's vaults that move an account's assets and shares. */
+/** Operations of one protocol's vaults. */
 export type Operations = {
-  /** ABI that declares these functions. */
   readonly abi: Abi
-  /** Functions that may take a deposit, the usual one first. */
+  /** Deposits, the usual one first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
-  /** Functions that may take a withdrawal, the preferred one first. */
+  /** Withdrawals, the preferred one first. */
   readonly withdrawals: readonly WithdrawalOperation[]
-  /** Functions that claim settled requests of either kind; empty if nothing waits. */
+  /** Claims of either kind; empty if nothing waits. */
   readonly claims: readonly WithdrawalOperation[]
-  /** Functions that may cancel a pending request of this kind; they take no amount. */
+  /** Cancellations, which take no amount. */
   readonly cancels: Readonly<Record<RequestKind, readonly Operation[]>>
 }
 
-/** Empty list of cancellations, for protocols without requests. */
+/** Cancellations of protocols without requests. */
 export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
 
 /** Operation with its parameters. */
 export type Intent = { readonly operation: Operation; readonly request: OperationRequest }
 
-/** Encodes the transaction that calls an operation. Requests and shares always belong to the account. */
+/** Encodes an operation's transaction. Requests and shares always belong to the account. */
 export function encodeOperation({ operation, request }: Intent): Transaction {
   return { to: request.vault.address, data: operation.encode(request), value: 0n }
 }
 
 /**
- * Verifies transactions before they are returned: decodes each and compares every field with its intent. Throws an
- * Error on any difference. A difference is a bug, so the caller gets an internal error.
+ * Verifies transactions before they are returned, field by field. Throws an Error on any difference: it is a bug, so
+ * the caller gets an internal error.
  */
 export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
   if (transactions.length !== intents.length) throw new Error('There are more or fewer transactions than operations.')

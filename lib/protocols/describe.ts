@@ -9,18 +9,18 @@ import { PROTOCOLS } from './protocols.ts'
 
 const ASYNC_DEPOSIT_INTERFACE = '0xce3bbe50'
 
-/** Properties of a vault that are read from the chain when an operator adds it. */
+/** Properties of a vault, read when an operator adds it. */
 export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
   ProtocolDescription & {
     readonly name: string
-    /** Block of the vault's deployment; null if the node does not keep state that old. */
+    /** Block of deployment; null if the node does not keep state that old. */
     readonly firstBlock: number | null
   } & Partial<UnknownVersion>
 
 /**
- * Reads a vault's tokens, and the description by the first protocol that recognizes it. The deployment block comes from
- * `archive`, since few nodes keep old states. Throws an Error that names the reason, for an operator, if the vault is
- * unsupported; AppError `upstream_*` if the chain cannot be read.
+ * Reads a vault's tokens and the description by the first protocol that recognizes it. `archive` reads the deployment
+ * block, since few nodes keep old states. Throws an Error with the reason, for an operator, if the vault is
+ * unsupported; `upstream_*` if the chain cannot be read.
  */
 export async function describeVault(
   { reader, archive }: { readonly reader: ChainReader; readonly archive: Rpc },
@@ -90,8 +90,8 @@ function tokenOf(address: Address) {
 const PROBES = 24
 
 /**
- * Finds the first block at whose end the contract has code, by narrowing the range; null if a needed state is not kept. The first
- * probes go back from `last` in growing steps, so that nodes that keep only recent states suffice for recent contracts.
+ * Finds the first block at whose end the contract has code; null if a needed state is not kept. The first probes go
+ * back from `last` in growing steps: nodes with only recent states suffice for recent contracts.
  */
 async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise<number | null> {
   const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {

@@ -10,8 +10,8 @@ export function isFixed(entry: LedgerEntry): entry is FixedRequest {
 
 /**
  * Returns the requests that each payment among an account's entries ends. A vault pays an account everything in one
- * payment, which names only the receiver. So a payment is the account's own if it equals the sum of its requests since
- * the last payment. Any other payment belongs to another account's requests.
+ * payment, which names only the receiver. It is the account's own if it equals the sum requested since the last one,
+ * else another account's.
  */
 export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, readonly FixedRequest[]> {
   const paid = new Map<LedgerEntry, readonly FixedRequest[]>()

@@ -2,8 +2,8 @@ import { type Abi, parseAbi } from 'viem'
 import { PROTOCOLS } from './protocols.ts'
 
 /**
- * Errors with which vaults and tokens refuse users, grouped by project. Errors for operators and borrowers are left
- * out. A vault may use another project's contracts. Yearn V3 reverts with texts, which need no table.
+ * Errors with which vaults and tokens refuse users, by project; those for operators and borrowers are left out. Yearn
+ * V3 reverts with texts, which need no table.
  */
 const KNOWN_ERRORS = {
   // ERC-6093 and OpenZeppelin 5: interfaces/draft-IERC6093.sol, token, utils, access.
@@ -118,7 +118,7 @@ const KNOWN_ERRORS = {
 
 const knownErrors: Abi = parseAbi(Object.values(KNOWN_ERRORS).flatMap((errors) => errors.map((one) => `error ${one}`)))
 
-/** Errors that vaults and tokens are known to revert with: the table above and the errors of each protocol's ABI. */
+/** Errors that vaults and tokens may revert with: this table's and those of each protocol's ABI. */
 export const REVERT_ERRORS: Abi = [
   ...knownErrors,
   ...Object.values(PROTOCOLS).flatMap(({ abi }) => abi.filter(({ type }) => type === 'error')),

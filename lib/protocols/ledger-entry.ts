@@ -11,7 +11,7 @@ export type EntryLocation = {
   readonly timestamp: Date
 }
 
-/** Kind and amounts of an entry, without its position; see `LedgerEntry`. */
+/** Kind and amounts of an entry; see `LedgerEntry`. */
 export type Happened =
   | {
       readonly kind: 'deposit'
@@ -36,20 +36,17 @@ export type Happened =
   | { readonly kind: 'send'; readonly assets: bigint | null; readonly shares: bigint }
 
 /**
- * Entry of one account's ledger in one vault, from a chain event; assets and shares in their smallest units. Later
- * entries show what became of a deposit.
+ * Entry of an account's ledger in one vault, from a chain event; amounts in smallest units. Later entries show what
+ * became of a deposit.
  *
- * * `deposit`: assets went in. Synchronous deposits give shares immediately (`requestId` 0). `payer` is set if another
- *   account paid.
- * * `cancel`: assets of the requests with this id came back, from the latest unsettled ones. Without an amount, all
- *   came back.
+ * * `deposit`: assets went in, for shares immediately if `requestId` is 0. `payer` is set if another account paid.
+ * * `cancel`: assets of the latest unsettled requests with this id came back: all without an amount.
  * * `claim`: settled assets became shares.
- * * `redeem`: a redemption of shares was requested; `payer` as for deposits. `assets` is the payment, if it is fixed.
+ * * `redeem`: a redemption was requested; `payer` as for deposits. `assets` is the payment, if it is fixed.
  * * `paid`: assets came out of all fixed requests of this account or of another one.
- * * `cancelRedeem`: shares of the requests with this id came back, from the latest unsettled ones.
+ * * `cancelRedeem`: shares of the latest unsettled requests with this id came back.
  * * `withdraw`: assets came out of a settled request (`isClaim`), or immediately for shares in the wallet.
- * * `receive`, `send`: shares came or went without assets. `assets` is their value then, null before the first known
- *   price.
+ * * `receive`, `send`: shares moved without assets. `assets` is their value then, null before the first known price.
  */
 export type LedgerEntry = EntryLocation & Happened
 

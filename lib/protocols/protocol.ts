@@ -11,44 +11,38 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 import type { VaultState } from './vault-state.ts'
 
-/** Behaviour of one kind of vault: everything that differs between protocols. */
+/** Behaviour of one kind of vault: everything that differs between protocols. The parsing of its read plans never throws, unless stated. */
 export type Protocol<V extends TokenizedVault = VaultOnChain> = {
-  /** ABI whose events keep the books and whose errors name a revert. */
+  /** ABI whose events keep the books, and whose errors name a revert. */
   readonly abi: Abi
-  /**
-   * Reads the protocol's own properties of a vault for registration. A string explains, for an operator, why the vault
-   * is not of this protocol. Its parsing never throws.
-   */
+  /** Reads the protocol's own properties of a vault. A string is the reason, for an operator, that the vault is not of this protocol. */
   describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | UnknownVersion | string>
-  /** Reads the list's data that the vault's record does not have. Its parsing never throws. */
+  /** Reads the data for the vault list. */
   overview(vault: V): ReadPlan<Overview>
-  /** Returns the call that values these shares, in the asset's smallest unit; absent if events contain the price. */
+  /** Returns the call that values these shares, in the asset's smallest unit; absent if events do. */
   shareValue?(vault: V, shares: bigint): Call<bigint>
-  /** Returns the vault's operators from its record; absent if the protocol has none. */
+  /** Returns the vault's operators; absent if the protocol has none. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
-  /** Reads what one account has in a vault. Its parsing never throws. */
+  /** Reads one account. */
   account(vault: V, account: Address): ReadPlan<AccountReading>
   /**
-   * Reads the terms of a deposit of about this amount. `payer` defaults to the account itself. Its parsing throws
-   * `upstream_bad_answer` if the vault does not return an amount.
+   * Reads the terms of a deposit of about this amount; `payer` defaults to the account. Its parsing throws
+   * `upstream_bad_answer` if an amount is missing.
    */
   depositTerms(vault: V, account: Address, amount: bigint, payer?: Address): ReadPlan<DepositTerms>
   /**
    * Reads how the vault pays an account this amount now. Its parsing throws the AppError of a refusal, or
-   * `upstream_bad_answer`. The function that it returns may need further round trips and throws the same.
+   * `upstream_bad_answer`; so does the function it returns, which may need further round trips.
    */
   withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Finished<WithdrawalTerms>>
   /**
-   * Reads how the vault pays an account's settled requests; absent if nothing waits. Its parsing throws the AppError of
-   * a refusal, or `upstream_bad_answer` if the vault does not return an amount.
+   * Reads how the vault pays settled requests; absent if nothing waits. Its parsing throws the AppError of a refusal,
+   * or `upstream_bad_answer`.
    */
   claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
-  /** Reads how the vault cancels an account's pending requests; like `claimTerms`. */
+  /** Reads how the vault cancels pending requests; like `claimTerms`. */
   cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<FinishedRequests<CancelTerms>>
-  /**
-   * Reads the open amounts of an account's requests with one id; undefined if the vault does not return them. Present
-   * only if no event shows settlements. Its parsing never throws.
-   */
+  /** Reads the open amounts of an account's requests with one id, undefined if not reported; absent if events show settlements. */
   openRequest?(
     vault: V,
     request: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
@@ -56,10 +50,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   readonly books: Books<V>
 }
 
-/**
- * Amounts of a request that are pending, claimable, or returned by a cancellation, in the unit of the request. `given`
- * is the proceeds of a claim, if the vault reports them.
- */
+/** Amounts of a request by state, in the unit of the request; `given` are the proceeds of a claim, if reported. */
 export type OpenAmounts = {
   readonly pending: bigint
   readonly claimable: bigint
@@ -72,21 +63,21 @@ export function worthClaiming(amount: bigint, given: bigint): bigint {
   return given > 0n ? amount : 0n
 }
 
-/** Contract that may be a vault; its protocol is not known yet. */
+/** Contract that may be a vault, of a protocol not known yet. */
 export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {
-  /** True if it reports asynchronous deposits by ERC-165 (ERC-7540). */
+  /** True if it reports asynchronous deposits (ERC-7540) by ERC-165. */
   readonly isAsync: boolean
 }
 
-/** Properties of a vault that depend on its protocol; `version` is null if the protocol has no versions. */
+/** Properties of a vault that depend on its protocol; `version` is null without versions. */
 export type ProtocolDescription<V extends TokenizedVault = VaultOnChain> = V extends V
   ? Omit<V, keyof TokenizedVault> & { readonly hasCap: boolean; readonly version: string | null }
   : never
 
-/** Vault of the protocol with a version, named here for an operator, that the service does not support. */
+/** Version of the protocol, named for an operator, that the service does not support. */
 export type UnknownVersion = { readonly unknownVersion: string }
 
-/** Data of the vault list that the vault's record does not have. */
+/** Data of a vault for the list. */
 export type Overview = {
   /** Value of one whole share, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
@@ -98,90 +89,84 @@ export type Overview = {
 /** Terms of a vault for deposits of one account. */
 export type DepositTerms = {
   readonly terms: ReadTerms
-  /** Assets that the vault may take from the account. */
   readonly allowance: bigint
   /**
-   * Returns the assets that the vault still takes: below zero if it is over its limit, undefined without a known limit.
-   * Throws `upstream_bad_answer` if the vault does not report it.
+   * Returns the assets that the vault still takes: below zero if over its limit, undefined without a known one. Throws
+   * `upstream_bad_answer` if not reported.
    */
   readonly room: () => bigint | undefined
-  /** Returns the shares for these assets at the vault's present price, after fees; null if unknown. */
+  /** Returns the shares for these assets at the present price, after fees; null if unknown. */
   readonly sharesFor: (assets: bigint) => bigint | null
-  /** Returns the value of shares at that price, in the asset's smallest unit; null if unknown. */
+  /** Returns the shares' value at that price, in the asset's smallest unit; null if unknown. */
   readonly worth: (shares: bigint) => bigint | null
   /**
-   * Returns the name of the operation that takes this amount of the asset now. With `until`, in seconds since 1970, it
-   * must work until then. Throws the AppError of the refusal if no operation does.
+   * Returns the name of the operation that takes this amount now and until then, in seconds since 1970. Throws the
+   * AppError of a refusal.
    */
   readonly choose: (amount: bigint, until?: bigint) => string
 }
 
-/** Amount to withdraw: assets or shares, in their smallest units, or everything. */
+/** Amount to withdraw, in smallest units. */
 export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: bigint } | 'max'
 
-/** Terms on which a vault pays now; amounts in the smallest units of asset and share. */
+/** Terms on which a vault pays now; amounts in smallest units. */
 export type WithdrawalTerms = {
-  /** Calls in order: the last one is the withdrawal, the others prepare it. */
+  /** Calls in order: the last one withdraws, the others prepare it. */
   readonly steps: readonly [Step, ...(readonly Step[])]
-  /** Shares that leave the account, and the assets paid for them at the vault's present price; null if unknown. */
+  /** Shares that leave the account, and their payment at the present price; null if unknown. */
   readonly shares: bigint | null
   readonly assets: bigint | null
-  /** Value of the shares; fees keep what exceeds `assets`. */
+  /** Value of the shares: `assets` plus fees. */
   readonly value: bigint | null
-  /** Part of the fees that the vault charges for instant payment. */
+  /** Part of the fees for instant payment. */
   readonly haircut: bigint
-  /** Assets of earlier requests that the vault pays together with this withdrawal. */
+  /** Assets of earlier requests, paid together with this one. */
   readonly claimedAssets: bigint
-  /** Earlier withdrawal whose waiting time this one restarts; null or absent if there is none. */
+  /** Earlier withdrawal whose waiting time this one restarts. */
   readonly prolongs?: { readonly assets: bigint; readonly claimableAt: Date } | null
-  /**
-   * Returns the error for a dry run that reverted with this reason, or for a withdrawal that could not be simulated.
-   * Absent or undefined if only the reason is known.
-   */
+  /** Returns the error for a dry run that reverted with this reason, or that was impossible; undefined if only the reason is known. */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
-  /** Amount by which the calls raise a view, which only their dry run shows, and the error if they do not. */
+  /** View that must rise by this amount in the calls' dry run, and the error if it does not. */
   readonly proof?: { readonly call: Call<bigint>; readonly rise: bigint; readonly refusal: AppError }
 }
 
-/** Call of a vault function, by the operation's name. */
+/** Call of a vault, by its operation's name. */
 export type Step = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
 
-/** Terms on which a vault pays one account's settled requests. */
+/** Terms on which a vault pays settled requests. */
 export type ClaimTerms = {
-  /** Calls that each claim everything. The claim is the one that gives most, or the first of equals. */
+  /** Calls that each claim everything: the one that gives most is used, the first of equals. */
   readonly calls: readonly [Step, ...(readonly Step[])]
-  /** Reads what the first call claims, if no dry run shows it. */
+  /** Reads what the first call claims, for lack of a dry run. */
   readonly claimable: Finished<Claimable>
   /** Error of the refusal, unless a dry run succeeds. */
   readonly refusal?: AppError | undefined
 }
 
-/** Assets and shares of a claim, in their smallest units; `shares` is null if the vault does not report them. */
+/** Assets and shares of a claim, in smallest units; `shares` null if not reported. */
 export type Claimable = { readonly assets: bigint; readonly shares: bigint | null }
 
-/** Terms on which a vault cancels one account's pending requests. */
+/** Terms on which a vault cancels pending requests. */
 export type CancelTerms = {
-  /** Name of the operation that cancels, and the request's id if the operation names one. */
   readonly name: string
   readonly requestId?: bigint
-  /** Amount that comes back, in the smallest unit. */
+  /** Returned amount, in the smallest unit. */
   readonly cancelled: { readonly assets: bigint } | { readonly shares: bigint }
-  /** True if this call only requests the cancellation: once the vault has agreed, another call claims the amount. */
+  /** True if this call only requests the cancellation, and another one claims the amount later. */
   readonly isAsync: boolean
   /** Error of the refusal, unless a dry run succeeds. */
   readonly refusal?: AppError | undefined
 }
 
 /**
- * Completes a read of this block, with further round trips only if it left something open. Throws `upstream_bad_answer`
- * if the vault does not return an amount, and `upstream_*`.
+ * Completes a read of block `at`, with further round trips only if needed. Throws `upstream_*`, such as
+ * `upstream_bad_answer` for a missing amount.
  */
 export type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Completes a read of requests like `Finished`. Some vaults report requests only by their ids, which come from the
- * account's ledger entries in the vault up to that block. `listEntries` is called only for those vaults. Throws also
- * what `listEntries` throws.
+ * Completes a read of requests like `Finished`. Some vaults report requests only by id: only for them it calls
+ * `listEntries`, the account's ledger in the vault up to that block, and throws its errors.
  */
 export type FinishedRequests<T> = (
   reader: ChainReader,
@@ -189,64 +174,57 @@ export type FinishedRequests<T> = (
   listEntries: () => Promise<readonly LedgerEntry[]>,
 ) => Promise<T>
 
-/**
- * Read of an account at one block, in parts, so that each part fails only for its own missing results. `shares` and
- * `price` throw `upstream_bad_answer` if the vault does not return an amount.
- */
+/** Read of an account at one block; each part fails only for its own missing results. `shares` and `price` throw `upstream_bad_answer`. */
 export type AccountReading = {
-  /** Shares in the wallet. */
+  /** Returns the shares in the wallet. */
   readonly shares: () => bigint
   readonly deposits: FinishedRequests<AccountDeposits>
   readonly redemptions: FinishedRequests<AccountRedemptions>
   readonly price: () => SharePrice
 }
 
-/**
- * Request whose cancellation the vault has granted, with the amount left to claim: assets of a deposit, or shares of a
- * redemption, in the smallest unit.
- */
+/** Request whose cancellation is granted, with the amount left to claim, in the smallest unit of what it requested with. */
 export type CancelledRequest = { readonly requestId: bigint; readonly amount: bigint }
 
-/** Returns the sum that is left to claim of these cancelled requests. */
+/** Returns the amount left to claim of these requests. */
 export function totalCancelled(requests: readonly CancelledRequest[]): bigint {
   return sum(requests.map(({ amount }) => amount))
 }
 
-/** State of an account's deposits at one block, in the smallest units of asset and share. */
+/** State of an account's deposits at one block, in smallest units. Ids are null if the vault does not report them. */
 export type AccountDeposits = {
   readonly pendingAssets: bigint
   readonly claimableAssets: bigint
   readonly claimableShares: bigint
   readonly cancelledDeposits: readonly CancelledRequest[]
-  /** Epoch of the vault; null for synchronous vaults, and if its version does not report it. */
+  /** Epoch of the vault. */
   readonly depositEpochId: number | null
-  /** Id of the account's last deposit request, 0 before the first; null if the vault does not report it. */
+  /** Last request of the account; 0 before the first. */
   readonly lastDepositRequestId: number | null
   readonly isTotalAssetsValid: boolean | null
 }
 
-/** State of an account's redemptions at one block, in the smallest units of asset and share. */
+/** State of an account's redemptions at one block, in smallest units. Ids are null if the vault does not report them. */
 export type AccountRedemptions = {
   readonly pendingRedeemShares: bigint
   readonly claimableRedeemShares: bigint
   readonly claimableRedeemAssets: bigint
   readonly cancelledRedemptions: readonly CancelledRequest[]
-  /** Epoch of the vault; null for synchronous vaults, and if its version does not report it. */
+  /** Epoch of the vault. */
   readonly redeemEpochId: number | null
-  /** Id of the account's last redemption request, 0 before the first; null if the vault does not report it. */
+  /** Last request of the account; 0 before the first. */
   readonly lastRedeemRequestId: number | null
   readonly cooldown?: AccountCooldown
 }
 
-/** Assets of an account in a cooldown; their amount is fixed. */
+/** Fixed assets of an account in a cooldown, in the smallest unit. */
 type AccountCooldown = {
-  /** Waiting assets, in the smallest unit. */
   readonly pendingAssets: bigint
-  /** Time from which all of them can be claimed; null if none wait. */
+  /** Time from which all can be claimed; null if none wait. */
   readonly claimableAt: Date | null
 }
 
-/** State of deposits and redemptions in vaults without requests. */
+/** State of an account in vaults without requests. */
 export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
   deposits: async () => ({
     pendingAssets: 0n,
@@ -267,7 +245,6 @@ export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
   }),
 }
 
-/** Value of a vault's shares at one block, in the asset's smallest unit. */
 type SharePrice = {
   /** Value of one whole share. */
   readonly sharePrice: bigint
@@ -275,5 +252,5 @@ type SharePrice = {
   readonly worth: (shares: bigint) => bigint
 }
 
-/** Everything that one account has in a vault at one block. */
+/** Full read of an account in a vault at one block. */
 export type LiveAccount = AccountDeposits & AccountRedemptions & SharePrice & { readonly shares: bigint }

@@ -1,21 +1,21 @@
 import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../errors.ts'
 import type { WithdrawalAmount } from './protocol.ts'
 
-/** Shares that an account has in a vault by place, in the smallest unit. */
+/** Shares of an account by place, in the smallest unit; undefined if not reported. */
 export type ShareBalances = {
   readonly inWallet: bigint
-  /** Shares of settled deposits; undefined if the vault does not report them. */
+  /** Shares of settled deposits. */
   readonly unclaimed: bigint | undefined
-  /** Shares in unsettled redemption requests (undefined if the vault does not report them), and in settled ones. */
+  /** Shares in unsettled and in settled redemption requests. */
   readonly pending: bigint | undefined
   readonly claimable: bigint
-  /** Shares in cancelled redemption requests; absent if the vault has no cancellations. */
+  /** Shares in cancelled redemptions; absent if the vault cancels none. */
   readonly cancelled?: bigint
 }
 
 /**
- * Builds the error for an amount that the account does not have. Its details list where the shares are and, if known,
- * the `most` that works now. `most` is in the smallest unit of `amount`.
+ * Builds the error for an amount that the account does not have. Its details list the shares by place, and `most`, the
+ * amount that works now, if known (in the amount's unit).
  */
 export function exceedsBalance(
   amount: WithdrawalAmount,
@@ -39,12 +39,12 @@ export function exceedsBalance(
   return new AppError('amount_exceeds_balance', { details: [{ ...detail, issue: `${detail.issue}; ${shares}` }] })
 }
 
-/** Builds the error for a deposit above the vault's limit. Its details name `most`, the part of the request that fits, if there is any. */
+/** Builds the error for a deposit above the vault's limit; its details name `most`, the amount that works, if any. */
 export function capReached(most: bigint): AppError {
   return new AppError('vault_cap_reached', most > 0n ? { details: [mustBeAtMost('amount', most)] } : {})
 }
 
-/** Returns the request field that gives the amount of a withdrawal. */
+/** Returns the request field that gives a withdrawal's amount. */
 export function fieldOf(amount: WithdrawalAmount): 'max' | 'amount' | 'shares' {
   if (amount === 'max') return 'max'
   return 'assets' in amount ? 'amount' : 'shares'

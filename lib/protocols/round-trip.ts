@@ -26,20 +26,18 @@ import { getProtocol } from './protocols.ts'
 import { percentOf, type RoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
-/** Result of a deposit and a withdrawal, simulated in sequence with made-up balances. */
+/** Result of a simulated deposit and withdrawal with made-up balances. */
 export type SimulatedTrip = {
-  /** Block whose state the simulation starts from. */
+  /** Block that the simulation starts from. */
   readonly block: bigint
-  /** Assets of the deposit, in their smallest unit. */
+  /** Deposit in the asset's smallest unit. */
   readonly amount: bigint
   readonly measured?: MeasuredTrip
-  /** Reason that nothing was measured. */
   readonly untried?: string
-  /** Contradictions between the vault's reports and its behaviour, each a clause about "it". */
+  /** Contradictions between the vault's reports and behaviour, each a clause about "it". */
   readonly mixedUp: readonly string[]
 }
 
-/** Measured terms, and the functions that took the deposit and paid it. */
 type MeasuredTrip = {
   readonly roundTrip: RoundTrip
   readonly deposit: string | undefined
@@ -50,7 +48,7 @@ type MeasuredTrip = {
   readonly noExit: string | undefined
 }
 
-/** Exits in the order of their trial: the instant ones come first. */
+/** Exits in the order of their trial, the instant ones first. */
 const EXITS = [
   { operation: redeem, exit: 'instant' },
   { operation: syncRedeem, exit: 'instant' },
@@ -58,16 +56,16 @@ const EXITS = [
   { operation: cooldownShares, exit: 'cooldown' },
 ] as const
 
-/** Deposit in whole tokens, and its minimum in smallest units: fewer units cannot show two decimals of a percent. */
+/** Deposit in whole tokens, and its minimum units: fewer cannot show two decimals of a percent. */
 const WHOLE_TOKENS = 100n
 const MIN_UNITS = 1_000_000n
 const BASIS_POINTS = 10_000n
-/** Maximum plausible fee of a deposit or a withdrawal, in basis points: Lagoon allows 22 %. */
+/** Maximum plausible fee, in basis points: Lagoon allows 22 %. */
 const MOST_FEE = 2_500n
 
 /**
- * Simulates a deposit from the latest block on, and a withdrawal in the next block. `account` must be a new one. It
- * gets made-up shares if the deposit gives none immediately. Throws `upstream_*`.
+ * Simulates a deposit from the latest block on, and a withdrawal in the next one, for an unused `account`. It gets
+ * made-up shares if the deposit gives none immediately. Throws `upstream_*`.
  */
 export async function simulateRoundTrip(
   reader: ChainReader,
@@ -91,7 +89,7 @@ export async function simulateRoundTrip(
     hasAssets: slots.asset !== undefined,
     storage: paid,
   })
-  // The exit is simulated even if no deposit is possible now: the account gets made-up shares.
+  // The exit is simulated even without a deposit: the account gets made-up shares.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
   if (!held) return untried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
@@ -128,7 +126,7 @@ export async function simulateRoundTrip(
 
 const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 
-/** Simulates blocks and returns the results of all transactions, in order; undefined if no node simulates them. */
+/** Returns the results of all blocks' transactions, in order; undefined if no node simulates them. */
 type Simulate = (
   storage: MadeUpStorage,
   blocks: readonly (readonly Transaction[])[],
@@ -148,9 +146,8 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 }
 
 /**
- * Reads the start of a simulation in one HTTP request: the latest block, the deposit operation or the reason for none,
- * and the amount. `worth` is the value of the full deposit (`most`) in shares. `slots` holds the storage slots of the account's balances;
- * undefined if no node simulates.
+ * Reads the latest block, the deposit operation or its refusal, and the amount, in one HTTP request. Also returns the
+ * shares that `most` is worth, and the balances' storage slots; undefined if no node simulates.
  */
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
@@ -182,10 +179,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   }
 }
 
-/**
- * Simulates a deposit: returns its transactions, the shares it gives, the assets it leaves, and the contradictions. If
- * the deposit fails, returns the reason and nothing else.
- */
+/** Simulates a deposit: its transactions, shares, remaining assets and contradictions; only the reason if it fails. */
 async function tryDeposit(
   simulate: Simulate,
   attempt: {
@@ -220,7 +214,7 @@ async function tryDeposit(
 }
 
 /**
- * Simulates the exits after a deposit: returns the working one, the shares' value before and after, and contradictions.
+ * Simulates the exits after a deposit: the one that works, the shares' value before and after, and contradictions.
  * Returns undefined if no node simulates.
  */
 async function tryExits(
@@ -229,13 +223,12 @@ async function tryExits(
     readonly vault: VaultOnChain
     readonly account: Address
     readonly deposit: readonly Transaction[]
-    /** Shares to withdraw. */
     readonly held: bigint
-    /** Assets that the deposit leaves to the account. */
+    /** Assets left by the deposit. */
     readonly left: bigint
     readonly storage: MadeUpStorage
   },
-  /** Time of the latest block, in seconds since 1970. */
+  /** Time of the latest block, in seconds. */
   time: bigint,
 ) {
   const { vault, account, deposit, held, left, storage } = attempt
@@ -261,7 +254,7 @@ async function tryExits(
   })
   const { way: found, refusals } = findExit(tries, { assets: left, shares: held })
   const unpaid = found && vault.protocol === 'cooldown' && (await tryCooldown(simulate, { ...attempt, vault, time }))
-  // The service withdraws from ERC-4626 vaults only by instant exits.
+  // The service uses only the instant exits of ERC-4626 vaults.
   const isKnown = vault.protocol !== 'erc4626' || found?.exit === 'instant'
   const way = isKnown && !unpaid ? found : undefined
   const findings = found ? findInWithdrawal(vault, found, { held, preview: decoded(previewRedeem, preview) }) : []
@@ -269,7 +262,7 @@ async function tryExits(
   return { way, refusal: unpaid || refusals[USUAL_EXITS[vault.protocol]], findings, ...values }
 }
 
-/** Usual exit of each protocol; its refusal explains why the vault does not pay. */
+/** Usual exit of each protocol, whose refusal is reported. */
 const USUAL_EXITS = {
   lagoon: 'requestRedeem',
   erc7540: 'requestRedeem',
@@ -277,10 +270,10 @@ const USUAL_EXITS = {
   erc4626: 'redeem',
 } as const satisfies Record<ProtocolName, string>
 
-/** Longer than any cooldown, in seconds: a cooldown has 24 bits. */
+/** Longer than any cooldown, whose seconds have 24 bits. */
 const AFTER_COOLDOWN = 2n ** 24n
 
-/** Simulates a cooldown to its end: returns why the vault pays nothing, or undefined if it pays. The assets have to wait in its silo. */
+/** Simulates a cooldown to its end: returns why nothing is paid, or undefined. The assets have to wait in the silo. */
 async function tryCooldown(
   simulate: Simulate,
   attempt: {
@@ -331,7 +324,7 @@ function findInDeposit(
   ]
 }
 
-/** Trial of one exit, with the account's balances after it. */
+/** Trial of an exit, and the balances after it. */
 type Try = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
@@ -339,10 +332,10 @@ type Try = {
   readonly assets: bigint | undefined
   readonly shares: bigint | undefined
 }
-/** Exit that works, with the assets that it paid and the shares that it took. */
+/** Exit that works, with the assets paid and shares taken. */
 type Way = Pick<Try, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
-/** Finds the first exit that pays, or takes the shares to pay later. Also returns why the exits before it failed. */
+/** Finds the first exit that pays, or takes shares to pay later, and why those before it failed. */
 function findExit(
   tries: readonly Try[],
   start: { readonly assets: bigint; readonly shares: bigint },
@@ -384,7 +377,6 @@ function findInWithdrawal(
   ]
 }
 
-/** Finds shares worth more than their price, payments above the shares' value, and implausible fees. */
 function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   return [
     ...(entryFee !== null && entryFee < 0n ? ['it values shares at more than was paid for them'] : []),
@@ -395,14 +387,14 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   ]
 }
 
-/** Returns whether two amounts differ by more than 0.01 % and rounding; false if `preview` is unknown. */
+/** Returns whether two amounts differ by more than 0.01 % and rounding. */
 function differ(preview: bigint | undefined, actual: bigint): boolean {
   if (preview === undefined) return false
   const difference = max(preview, actual) - min(preview, actual)
   return difference > 2n && difference * BASIS_POINTS > actual
 }
 
-/** Returns the part of `before` that `after` lacks, in basis points, rounded; null if an amount is unknown or too small. */
+/** Returns the loss in basis points, rounded; null if an amount is unknown or too small. */
 function feeOf(before: bigint | undefined, after: bigint | undefined): bigint | null {
   if (before === undefined || after === undefined || before < BASIS_POINTS) return null
   const doubled = 2n * BASIS_POINTS * (before - after)

@@ -20,7 +20,7 @@ const VaultFees = z.object({
 })
 type VaultFees = z.output<typeof VaultFees>
 
-/** Terms of a vault: how money enters and leaves, the fees, and how much the vault takes and pays now. */
+/** Terms of a vault: entry, exit, fees, and the amounts that it takes and pays now. */
 export const VaultTerms = z
   .object({
     entry: Entry.describe('How a deposit becomes shares now: at once, or by a request that a settlement fulfils'),
@@ -62,7 +62,7 @@ export const VaultTerms = z
   .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
 export type VaultTerms = z.output<typeof VaultTerms>
 
-/** Terms that are read from a vault. Undefined means unread; null means no limit, or that the contract lacks it. */
+/** Terms read from a vault: undefined if unread, null without a limit or if its contract lacks the value. */
 export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly fees: { readonly [Name in keyof VaultFees]?: string | null | undefined }
   readonly room: bigint | null | undefined
@@ -71,17 +71,16 @@ export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly cooldownSeconds?: number | null | undefined
 }
 
-/** Results of a round trip, simulated when an operator added the vault: entry, exit, and the measured fees in percent. */
+/** Entry, exit and measured fees in percent, simulated when an operator added the vault. */
 export const RoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
 export type RoundTrip = z.output<typeof RoundTrip>
 
-/** Known parts of a vault's terms that are not read from the chain. */
 type Known = {
   readonly roundTrip: RoundTrip | undefined
   readonly settlement: VaultTerms['settlement']
 }
 
-/** Builds a vault's terms. Fees that the vault reports take precedence over those that the round trip measured. */
+/** Builds a vault's terms; its reported fees take precedence over measured ones. */
 export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): VaultTerms {
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
   const named = {

@@ -32,8 +32,8 @@ const fields = z.object({
 type Fields = z.output<typeof fields>
 
 /**
- * State of a vault at one block. Fields that could not be read are null and named in `missing`: unknown is not zero.
- * Fields that the vault's protocol does not have are null too, but not in `missing`.
+ * State of a vault at one block. Unread fields are null and named in `missing`: unknown is not zero. Fields that its
+ * protocol lacks are only null.
  */
 export const VaultState = fields
   .extend({
@@ -44,7 +44,7 @@ export const VaultState = fields
   .meta({ id: 'VaultState', description: 'State of a vault at one block; unknown values are null' })
 export type VaultState = z.output<typeof VaultState>
 
-/** Block of a state; `stale` is true for an old state served because the chain cannot be read now. */
+/** Block of a state; `stale` if the chain cannot be read now. */
 export const StateAsOf = z
   .object({
     blockNumber: z.number().int().describe('Block number'),
@@ -64,6 +64,6 @@ export function buildVaultState(read: { readonly [Name in keyof Fields]?: Fields
 const NOTHING_READ = nullOf(fields.keyof().options)
 
 function nullOf<Name extends string>(names: readonly Name[]) {
-  // The cast holds: an object made of a list of names has exactly these names, which fromEntries cannot express.
+  // The cast holds: an object made of a list of names has exactly these names.
   return Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
 }

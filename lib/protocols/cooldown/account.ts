@@ -6,7 +6,7 @@ import type { AccountReading } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** Reads an account: the vault returns its assets in the silo, and the ledger entries give the shares behind them. */
+/** Reads an account: the vault reports the assets in the silo, and its ledger entries the shares behind them. */
 export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountReading> {
   return mapReadPlan(
     joinReadPlans(erc4626Account(vault, user), readCooldown(vault, user)),

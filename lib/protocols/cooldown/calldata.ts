@@ -22,7 +22,7 @@ export const cooldownShares: WithdrawalOperation = {
   returns: 'assets',
 }
 
-/** Operation `unstake(receiver)`: pays everything that the sender has in the silo. */
+/** Operation `unstake(receiver)`: pays everything of the sender in the silo. */
 export const unstake: WithdrawalOperation = {
   name: 'unstake',
   takes: 'assets',
@@ -33,7 +33,7 @@ export const unstake: WithdrawalOperation = {
   },
 }
 
-/** Operations of cooldown vaults. They withdraw by ERC-4626 while there is no cooldown. */
+/** Operations of cooldown vaults; those of ERC-4626 withdraw while there is no cooldown. */
 export const cooldownOperations: Operations = {
   abi: cooldownAbi,
   deposits: [deposit],

@@ -9,17 +9,16 @@ import type { CooldownVault } from './vault.ts'
 
 /** Assets of an account in the silo. */
 export type Cooldown = {
-  /** Amount in the smallest unit; 0 without any. */
+  /** Amount in the smallest unit. */
   readonly assets: bigint
   /** Time from which the vault pays them. */
   readonly claimableAt: Date
-  /** True if the vault pays them now. */
   readonly isOver: boolean
-  /** Seconds that a new cooldown takes; 0 while the vault pays immediately. */
+  /** Seconds of a new cooldown; 0 while the vault pays immediately. */
   readonly duration: number
 }
 
-/** Reads an account's assets in the silo. The function it returns throws `upstream_bad_answer` if the vault does not report them. */
+/** Reads an account's assets in the silo. The returned function throws `upstream_bad_answer` if they are not reported. */
 export function readCooldown({ address }: Pick<CooldownVault, 'address'>, account: Address): ReadPlan<() => Cooldown> {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),

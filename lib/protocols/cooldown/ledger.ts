@@ -7,7 +7,7 @@ type Event = EventOf<typeof vaultAbi> | HeardTransfer
 
 /**
  * Books of a cooldown vault. A withdrawal to the silo is a request with fixed assets. The vault emits no event when it
- * pays, so the asset's transfer from the silo counts.
+ * pays; the asset's transfer shows it.
  */
 export const cooldownBooks: Books<CooldownVault, Event> = {
   repricing: erc4626Books.repricing,

@@ -14,20 +14,20 @@ import { cooldownWithdrawalTerms } from './withdrawal.ts'
 
 type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 
-/** Reads the seconds of a new cooldown; 0 while the vault pays immediately. */
+/** Reads the seconds of a new cooldown. */
 function durationOf({ address }: Target): ReadPlan<number | undefined> {
   const calls = { duration: call(address, cooldownAbi, 'cooldownDuration', []) }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
 }
 
-/** Adds the terms of a cooldown. The vault pays nothing immediately while there is one. */
+/** Adds the terms of a cooldown, during which the vault pays nothing immediately. */
 function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: readonly [T, number | undefined]): T {
   if (seconds === 0) return read
   const liquidity = seconds === undefined ? undefined : 0n
   return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
 }
 
-/** Reads the silo of a vault; undefined if the vault has no cooldown. */
+/** Reads the silo; undefined without a cooldown. */
 function interfaceOf({ address }: VaultCandidate) {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),
@@ -39,7 +39,7 @@ function interfaceOf({ address }: VaultCandidate) {
   )
 }
 
-/** Protocol of synchronous vaults that pay only after a cooldown, by the interface of Ethena's StakedUSDeV2. */
+/** Protocol of synchronous vaults with the cooldown of Ethena's StakedUSDeV2. */
 export const cooldown: Protocol<CooldownVault> = {
   abi: cooldownAbi,
   describe: (vault) =>

@@ -13,7 +13,7 @@ import {
 } from '../calldata.ts'
 import { namesReceiverFirst } from './deposited.ts'
 
-/** Operation `deposit(assets, receiver)` of ERC-4626: the shares come immediately. */
+/** Operation `deposit(assets, receiver)` of ERC-4626, which gives shares immediately. */
 export const deposit: DepositOperation = {
   name: 'deposit',
   isAsync: false,
@@ -32,7 +32,7 @@ export const deposit: DepositOperation = {
   },
 }
 
-/** Returns the mints of all tokens; the share token is unknown here. */
+/** Returns the mints of all tokens, since the share token is unknown here. */
 function parseMints(logs: readonly Log[]): ShareTransfer[] {
   return logs.flatMap((log) => {
     const event = decodeLog(erc20Abi, log)
@@ -42,7 +42,7 @@ function parseMints(logs: readonly Log[]): ShareTransfer[] {
   })
 }
 
-/** Encodes and decodes `name(amount, account, account)`. The account receives the proceeds and, unless there is a payer, pays. */
+/** Encodes and decodes `name(amount, account, payer)`: the account receives the proceeds and pays by default. */
 export function callOfAccount(name: string) {
   const inputs = [{ type: 'uint256' }, { type: 'address' }, { type: 'address' }] as const
   const abi = [{ type: 'function', name, inputs, outputs: [], stateMutability: 'nonpayable' }] as const
@@ -57,10 +57,10 @@ export function callOfAccount(name: string) {
   }
 }
 
-/** Operation `withdraw(assets, receiver, owner)` of ERC-4626: pays exactly these assets and takes the shares that this costs. */
+/** Operation `withdraw(assets, receiver, owner)` of ERC-4626, which pays exactly these assets. */
 export const withdraw: WithdrawalOperation = { ...callOfAccount('withdraw'), takes: 'assets', returns: 'shares' }
 
-/** Operation `redeem(shares, receiver, owner)` of ERC-4626: takes exactly these shares and pays their value. */
+/** Operation `redeem(shares, receiver, owner)` of ERC-4626, which takes exactly these shares. */
 export const redeem: WithdrawalOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
 
 /** Operations of synchronous vaults. */

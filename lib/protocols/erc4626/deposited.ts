@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
 import type { ShareTransfer } from '../books.ts'
 
-/** Arguments of a `Deposit` event. By the standards, the first account is the payer, or the controller of a claim. */
+/** Arguments of a `Deposit` event: in the standards, the payer or the controller of a claim comes first. */
 type Deposited = { readonly sender: Address; readonly owner: Address; readonly shares: bigint }
 
 /**
- * Returns whether these deposits of a vault in one transaction name the receiver of the shares first. Centrifuge's
- * SyncDepositVault does so, and claims of ERC-7540's reference implementation. The share transfers of the transaction
- * decide. With `ofAccount`, `deposits` and `transfers` are only those of this account.
+ * Returns whether a vault's deposits in one transaction name the receiver of the shares first. Centrifuge's
+ * SyncDepositVault and ERC-7540's reference implementation (claims) do so. The share transfers decide. With
+ * `ofAccount`, deposits and transfers are only those of this account.
  */
 export function namesReceiverFirst(
   deposits: readonly Deposited[],
@@ -17,7 +17,7 @@ export function namesReceiverFirst(
   const ofTwo = deposits.filter(({ sender, owner }) => sender !== owner)
   if (ofTwo.length === 0) return false
   const parties = new Set(deposits.flatMap(({ sender, owner }) => [sender, owner]))
-  // A party's own transfers pass shares on and do not show who received them from the vault.
+  // A party passes shares on by its own transfers; they do not show who received them.
   const arrivals = transfers.filter(({ from }) => !parties.has(from))
   const left = new Map<string, number>()
   for (const { to, shares } of arrivals) left.set(keyOf(to, shares), (left.get(keyOf(to, shares)) ?? 0) + 1)
@@ -25,12 +25,12 @@ export function namesReceiverFirst(
   const taken = takeMatches(left, ofOne, 'owner')
   const [first, second] = [takeMatches(new Map(left), ofTwo, 'sender'), takeMatches(new Map(left), ofTwo, 'owner')]
   if (first !== second) return first > second
-  // An account that received none of these shares paid for the other party.
+  // An account without any of these shares paid for the other party.
   const isPayer = ofAccount !== undefined && arrivals.filter(({ to }) => to === ofAccount).length === taken
   return isPayer && ofTwo.every(({ owner }) => owner === ofAccount)
 }
 
-/** Counts the deposits whose shares arrived at the account in this field. Removes the matched transfers from `left`. */
+/** Counts the deposits whose shares arrived at this account, and removes their transfers from `left`. */
 function takeMatches(left: Map<string, number>, deposits: readonly Deposited[], name: 'sender' | 'owner'): number {
   return deposits.filter(({ [name]: receiver, shares }) => {
     const key = keyOf(receiver, shares)

@@ -5,7 +5,7 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 
 type Event = EventOf<typeof vaultAbi>
 
-/** Books of a synchronous vault. A trade may include fees, so the price is read from the chain. */
+/** Books of a synchronous vault. A trade may include fees, so the price is read. */
 export const erc4626Books: Books<TokenizedVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
   explained: (_, { eventName, args }) =>

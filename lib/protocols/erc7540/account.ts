@@ -11,20 +11,19 @@ import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
-/** Kind of the ledger entry for each kind of request. */
 const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
 
 /**
- * Cap on third-party requests: this many of the largest and of the latest. Hiding a real one costs an attacker many
- * larger ones. The account's own requests are not capped.
+ * Cap on third-party requests, of the largest and of the latest: hiding a real one costs an attacker many larger ones.
+ * Own requests are not capped.
  */
 const MOST_OF_OTHERS = 50
 /** Requests that one read plan covers. */
 const REQUESTS_AT_ONCE = 100
 
 /**
- * Reads an account. The vault reports claimable amounts without an id, and pending ones by id. If nothing is open under
- * id 0, the ids come from the account's ledger entries, which costs one more round trip.
+ * Reads an account. The vault reports claimable amounts without an id, pending ones by id. If nothing is open under id
+ * 0, the ids come from the ledger entries: one more round trip.
  */
 export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountReading> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
@@ -86,8 +85,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
 }
 
 /**
- * Returns the nonzero ids of an account's requests, from its ledger entries, oldest first. Requests that others paid
- * for come first and are capped; those that the account paid for follow.
+ * Returns the ids of an account's requests, oldest first, from its ledger entries: at first those that others paid for
+ * (capped), then its own. Id 0 is left out.
  */
 export function requestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
@@ -105,10 +104,10 @@ function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
 }
 
-/** Open amounts of an account's requests: pending, and returned by cancellations. */
+/** Open amounts of requests: pending, and returned by cancellations. */
 type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
 
-/** Reads the open amounts of these requests. The function it returns throws `upstream_bad_answer` if the vault does not report one. */
+/** Reads the open amounts of these requests. The returned function throws `upstream_bad_answer` if one is not reported. */
 function openRequests(
   vault: Erc7540Vault,
   account: Address,
@@ -130,7 +129,7 @@ function openRequests(
   }))
 }
 
-/** Returns the open amounts under id 0, else the sum over the request ids in the account's ledger entries. */
+/** Returns the open amounts under id 0, else the sum over the request ids in the ledger entries. */
 async function readOpenRequests(
   { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: RequestKind },
   aggregated: OpenRequests,

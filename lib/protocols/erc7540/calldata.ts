@@ -4,7 +4,7 @@ import type { DepositOperation, Operation, Operations, WithdrawalOperation } fro
 import { callOfAccount, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { erc7540Abi } from './abi.ts'
 
-/** Operation `requestDeposit(assets, controller, owner)` of ERC-7540: the shares come after a settlement. */
+/** Operation `requestDeposit(assets, controller, owner)` of ERC-7540. */
 const requestDeposit: DepositOperation = {
   ...callOfAccount('requestDeposit'),
   isAsync: true,
@@ -16,13 +16,13 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** Operation `deposit(assets, receiver, controller)` of ERC-7540: claims the shares of settled assets. */
+/** Operation `deposit(assets, receiver, controller)` of ERC-7540, which claims the shares of settled assets. */
 export const claimDeposit: WithdrawalOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
 
-/** Operation `mint(shares, receiver, controller)` of ERC-7540: claims exactly these shares of settled deposits. */
+/** Operation `mint(shares, receiver, controller)` of ERC-7540, which claims exactly these shares. */
 const mint: WithdrawalOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
 
-/** Operation `cancel…Request(requestId, controller)` of ERC-7887: requests the cancellation of a pending request. */
+/** Operation `cancel…Request(requestId, controller)` of ERC-7887, which requests a cancellation. */
 const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
   name,
   encode: ({ account, requestId = 0n }) =>
@@ -35,7 +35,7 @@ const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operati
   },
 })
 
-/** Operation `claimCancel…Request(requestId, receiver, controller)` of ERC-7887: claims what a cancellation gives back. */
+/** Operation `claimCancel…Request(requestId, receiver, controller)` of ERC-7887, which claims what was cancelled. */
 const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemRequest'): Operation => ({
   name,
   encode: ({ account, requestId = 0n }) =>
@@ -48,7 +48,7 @@ const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemReq
   },
 })
 
-/** Operation `requestRedeem(shares, controller, owner)` of ERC-7540: the assets come after a settlement. */
+/** Operation `requestRedeem(shares, controller, owner)` of ERC-7540. */
 export const requestRedeem: WithdrawalOperation = {
   ...callOfAccount('requestRedeem'),
   isAsync: true,
@@ -56,7 +56,7 @@ export const requestRedeem: WithdrawalOperation = {
   mayPullShares: true,
 }
 
-/** Operations of asynchronous vaults. Some of these vaults take deposits, or pay, immediately. */
+/** Operations of ERC-7540 vaults, some of which take deposits or pay immediately. */
 export const erc7540Operations: Operations = {
   abi: erc7540Abi,
   deposits: [requestDeposit, deposit],

@@ -9,8 +9,8 @@ import type { Erc7540Vault } from './vault.ts'
 type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
 
 /**
- * Books of an asynchronous vault. Its price is read. The standard does not define where shares are during a request. So
- * an event explains each transfer to or from that place.
+ * Books of an asynchronous vault, whose price is read. The standard does not define where shares are during a request,
+ * so events explain the transfers to and from there.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
@@ -100,7 +100,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
   },
 }
 
-/** Returns the payer of a request, if it is not the controller. */
+/** Returns the payer of a request unless it is the controller. */
 function payerOf({ controller, owner }: { readonly controller: Address; readonly owner: Address }) {
   return owner === controller ? {} : { payer: owner }
 }
@@ -110,9 +110,9 @@ function moved(from: Address, to: Address, shares: bigint) {
 }
 
 /**
- * Returns the controller and the receiver of a cancellation. Some vaults name the receiver first, under the same first
- * topic (Superform v2, Centrifuge before ERC-7887). They show by the sender: it is the controller, unless an operator
- * acts for it.
+ * Returns the controller and the receiver of a cancellation. Some vaults name the receiver first under the same topic
+ * (Superform v2, Centrifuge before ERC-7887). They show by the sender: it is the controller, unless an operator acts
+ * for it.
  */
 function cancellationOf({
   controller,

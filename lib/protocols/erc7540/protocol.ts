@@ -99,14 +99,14 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
     room: () => undefined,
     ...expectedOf(amount, answers.shares, answers.price, price),
     choose() {
-      // The vault takes no new request during a cancellation (EIP-7887).
+      // The vault takes no request during a cancellation (EIP-7887).
       if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')
       return 'requestDeposit'
     },
   }))
 }
 
-/** Protocol of vaults whose deposits, redemptions or both are requests (https://eips.ethereum.org/EIPS/eip-7540). */
+/** Protocol of vaults with asynchronous deposits, redemptions or both (https://eips.ethereum.org/EIPS/eip-7540). */
 export const erc7540: Protocol<Erc7540Vault> = {
   abi: erc7540Abi,
   describe: ({ isAsync: isDepositAsync, ...vault }) =>

@@ -2,12 +2,11 @@ import * as z from 'zod'
 import type { RequestKind } from '../request-kind.ts'
 import { TokenizedVault } from '../tokenized-vault.ts'
 
-/** Properties of an asynchronous vault, read when it was added from its own report (ERC-165). */
+/** Properties of an asynchronous vault, from its ERC-165 report when it was added. */
 export const Erc7540Vault = TokenizedVault.extend({
   protocol: z.literal('erc7540'),
-  /** True if deposits are requests; false if they give shares immediately. */
   isDepositAsync: z.boolean(),
-  /** True if redemptions are requests; false if they are paid immediately. Vaults recorded before this field existed get true. */
+  /** False if redemptions are paid immediately; true in records older than this field. */
   isRedemptionAsync: z.boolean().default(true),
   /** True if pending requests can be cancelled (ERC-7887). */
   cancelsDeposits: z.boolean(),

@@ -11,10 +11,9 @@ import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
 /**
- * Reads how a vault takes a redemption request, which the standard defines in shares only. The payment is decided
- * later, so the value at the present price is an estimate; null without a price. The standard leaves open how a further
- * request affects a pending one without its own id. Anyone can make such a request for the account. So a further
- * request must add up to both in its dry run.
+ * Reads how a vault takes a redemption request, always of shares. The payment is decided later: its value at the
+ * present price is an estimate, null without a price. Anyone can make a request for the account. The standard leaves
+ * open how it affects a pending one, so a further request must add up to both in its dry run.
  */
 export function erc7540WithdrawalTerms(
   vault: Erc7540Vault,
@@ -48,7 +47,7 @@ export function erc7540WithdrawalTerms(
     const all = inWallet + unclaimed
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
     if (shares === 0n || shares > all) {
-      // Requests with ids of their own do not show under id 0, so 0 means unknown.
+      // Requests with their own ids do not show under id 0, so 0 means unknown.
       const waiting = pending > 0n ? pending : undefined
       const balances = {
         ...{ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) },
@@ -76,7 +75,7 @@ function sharesIn(amount: WithdrawalAmount, all: bigint): bigint {
   return amount !== 'max' && 'shares' in amount ? amount.shares : all
 }
 
-/** Returns the fewest shares worth these assets at the vault's present price. Throws `withdrawal_refused` without a price. */
+/** Returns the fewest shares worth these assets at the present price. Throws `withdrawal_refused` without a price. */
 function sharesFor(
   assets: bigint,
   shares: bigint | undefined,

@@ -38,7 +38,7 @@ const ownAbi = parseAbi([
   'event TotalAssetsUpdated(uint256 totalAssets)',
 ])
 
-/** ABI of all Lagoon v0 versions, 0.1 to 0.6; each version lacks some functions. */
+/** ABI of Lagoon v0, versions 0.1 to 0.6; each lacks some functions. */
 export const lagoonAbi = [...vaultAbi, ...ownAbi] as const
 
 /** Getter `feeRates` of versions before 0.6. */

@@ -3,7 +3,7 @@ import { type AccountReading, worthClaiming } from '../protocol.ts'
 import { type LagoonReading, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Builds the read of an account from the vault's and account's data. */
+/** Builds the read of an account. */
 export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading): AccountReading {
   const { account } = reading
   const { state, generation } = reading.vault

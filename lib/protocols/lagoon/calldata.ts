@@ -5,7 +5,7 @@ import { redeem, withdraw } from '../erc4626/calldata.ts'
 import { claimDeposit, requestRedeem as standardRequest } from '../erc7540/calldata.ts'
 import { lagoonAbi } from './abi.ts'
 
-/** Operation `requestDeposit(assets, controller, owner)` of ERC-7540: the shares come after a settlement. */
+/** Operation `requestDeposit(assets, controller, owner)` of ERC-7540. */
 const requestDeposit: DepositOperation = {
   name: 'requestDeposit',
   isAsync: true,
@@ -25,7 +25,7 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** Operation `syncDeposit(assets, receiver, referral)`: the shares come immediately. */
+/** Operation `syncDeposit(assets, receiver, referral)`, which gives shares immediately. */
 const syncDeposit: DepositOperation = {
   name: 'syncDeposit',
   isAsync: false,
@@ -45,10 +45,10 @@ const syncDeposit: DepositOperation = {
   },
 }
 
-/** Operation `requestRedeem` of ERC-7540; no Lagoon vault needs an approval for it. */
+/** Operation of ERC-7540; no Lagoon vault needs an approval for it. */
 const requestRedeem: WithdrawalOperation = { ...standardRequest, mayPullShares: false }
 
-/** Operation `claimSharesAndRequestRedeem(shares)`, from 0.2 on: claims all unclaimed shares of the sender first. */
+/** Operation `claimSharesAndRequestRedeem(shares)`, from 0.2 on, which first claims all unclaimed shares of the sender. */
 const claimSharesAndRequestRedeem: WithdrawalOperation = {
   name: 'claimSharesAndRequestRedeem',
   isAsync: true,
@@ -61,7 +61,7 @@ const claimSharesAndRequestRedeem: WithdrawalOperation = {
   },
 }
 
-/** Operation `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on: takes the sender's shares and pays immediately. */
+/** Operation `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on, which takes the sender's shares and pays immediately. */
 export const syncRedeem: WithdrawalOperation = {
   name: 'syncRedeem',
   takes: 'shares',
@@ -76,14 +76,14 @@ export const syncRedeem: WithdrawalOperation = {
   },
 }
 
-/** Operation `cancelRequestDeposit()`: returns the assets of the sender's pending request. */
+/** Operation `cancelRequestDeposit()`, which returns the sender's pending assets. */
 const cancelRequestDeposit: Operation = {
   name: 'cancelRequestDeposit',
   encode: () => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestDeposit' }),
   decode: (data) => (decodeCall(lagoonAbi, data)?.functionName === 'cancelRequestDeposit' ? { amount: 0n } : undefined),
 }
 
-/** Operation `cancelRequestRedeem(controller)`, from 0.6 on: returns the shares of the controller's pending request. */
+/** Operation `cancelRequestRedeem(controller)`, from 0.6 on, which returns the controller's pending shares. */
 const cancelRequestRedeem: Operation = {
   name: 'cancelRequestRedeem',
   encode: ({ account }) => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestRedeem', args: [account] }),

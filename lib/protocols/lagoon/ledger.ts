@@ -11,8 +11,8 @@ type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
 const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**
- * Books of a Lagoon vault. Its ledger holds the last valuation, adjusted by later deposits and withdrawals, and all
- * shares. Prices also count virtual assets and shares (against inflation attacks).
+ * Books of a Lagoon vault: the last valuation with later deposits and withdrawals, and all shares. Prices also count
+ * virtual assets and shares (against inflation attacks).
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
@@ -32,7 +32,7 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
     return after
   },
 
-  // Fees are minted after their valuation, so the price is the one at the transaction's end.
+  // Fees are minted after their valuation, so the transaction's end gives the price.
   priceAfter: (vault, after, events) =>
     events.some(({ eventName }) => VALUATIONS.has(eventName))
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
@@ -94,7 +94,7 @@ function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigi
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/** Returns the entries of an event; `burn` is the preceding burn without a known reason. */
+/** Returns the entries of an event after an unexplained burn. */
 function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
@@ -108,7 +108,7 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
       return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
     }
     case 'Deposit': {
-      // A claim: sender is the controller, owner receives the shares.
+      // The sender is the controller, the owner receives the shares.
       const { sender, assets, shares } = event.args
       return [{ account: sender, kind: 'claim', assets, shares }]
     }
@@ -120,7 +120,7 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
     }
     case 'Withdraw':
     case 'WithdrawSync': {
-      // The owner is the controller of a claim, regardless of the sender and the receiver.
+      // The owner is the controller of a claim.
       const { owner, assets, shares } = event.args
       const isClaim = event.eventName === 'Withdraw' && !isReason(event, burn)
       return [{ account: owner, kind: 'withdraw', assets, shares, isClaim }]
@@ -130,12 +130,12 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
   }
 }
 
-/** Burn without a known reason, with its index among the transaction's events. */
+/** Unexplained burn, and its index among the transaction's events. */
 type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
 
 /**
- * Returns, for each event, the burn that it may explain. The vault's next event other than a transfer explains a burn.
- * Only the mints of an exit fee come between.
+ * Returns, for each event, the burn that it may explain: the vault's next event other than a transfer does so. Only the
+ * mints of an exit fee come between.
  */
 function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   let burn: Burn | undefined
@@ -163,12 +163,12 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Led
     case 'DepositSync':
       return { assets: assets + event.args.assets, supply }
     case 'WithdrawSync':
-      // The total falls by the value of the burned shares: by more than the payment if there is a haircut.
+      // The total falls by the value of the burned shares: with a haircut by more than the payment.
       return isReason(event, burn)
         ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
         : { assets: assets - event.args.assets, supply }
     case 'Withdraw':
-      // A closed vault pays immediately and burns the owner's shares; a claim of a settled request does neither.
+      // A closed vault pays immediately and burns shares; a claim does neither.
       return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
     default:
       return ledger

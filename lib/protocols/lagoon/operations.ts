@@ -3,16 +3,13 @@ import { AppError } from '../../errors.ts'
 import { capReached } from '../refusals.ts'
 import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
 
-/** Returns the assets that the vault takes before its cap: below zero if it is over the cap, undefined without one. */
+/** Returns the assets that the vault takes before its cap: below zero if over it, undefined without one. */
 export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
   if (maxCap === undefined || maxCap === NO_CAP) return undefined
   return maxCap - required(state.totalAssets) - required(state.pendingDeposits)
 }
 
-/**
- * Returns the only call that takes a deposit of `amount` into the vault now. With `until`, in seconds since 1970, it
- * must work until then. Throws the AppError of the refusal if no call does.
- */
+/** Returns the call that takes a deposit of `amount` now and until then, in seconds since 1970. Throws the AppError of a refusal. */
 export function chooseLagoonDeposit(
   vault: LagoonState,
   { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,

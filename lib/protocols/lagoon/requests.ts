@@ -7,13 +7,13 @@ import type { RequestKind } from '../request-kind.ts'
 import { type LagoonReading, lagoonAccount, readClaimableShares, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Reads how a vault pays an account's settled requests. It pays in every state except when paused. */
+/** Reads how a vault pays settled requests, which it does unless paused. */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
   return mapReadPlan(lagoonAccount(vault, account), (reading) => decide(vault, reading))
 }
 
-/** Reads how a vault cancels an account's pending requests: entirely, and only during their epoch. */
+/** Reads how a vault cancels pending requests: entirely, and only during their epoch. */
 export function lagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
@@ -82,7 +82,7 @@ function withdrawalCancel(reading: LagoonReading): CancelTerms {
   }
 }
 
-/** Throws if the request cannot be cancelled. For a version with unknown epochs, only the dry run decides. */
+/** Throws if the request cannot be cancelled; the dry run decides for versions with unknown epochs. */
 function assertCancellable(reading: LagoonReading, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
   assertNotPaused(reading)

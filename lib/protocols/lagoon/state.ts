@@ -10,8 +10,8 @@ import { firstRatesAbi, lagoonAbi } from './abi.ts'
 import type { LagoonVault } from './vault.ts'
 
 /**
- * ERC-7201 storage slots of Lagoon v0 vaults (ERC-7540), the same in versions 0.1 to 0.6. Newer versions have no getter
- * for much of this state. Vaults are proxies, so every read determines the version anew.
+ * ERC-7201 storage slots, the same in versions 0.1 to 0.6; newer ones have no getter for much of this state. Vaults are
+ * proxies, so every read determines the version anew.
  */
 const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const FEES_STORAGE = 0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd00n
@@ -39,34 +39,34 @@ const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
 /** Value of `maxCap` in a vault without a cap. */
 export const NO_CAP = MAX_UINT256
 
-/** Lifecycle of a vault: `open` takes deposits; `closing` and `closed` accept requests that are never settled. */
+/** Lifecycle of a vault; `closing` and `closed` ones accept requests that are never settled. */
 type Lifecycle = 'open' | 'closing' | 'closed'
 
-/** Group of versions that take deposits alike. `unknown` versions are read only by calls and refuse deposits. */
+/** Versions that take deposits alike; `unknown` ones are read only by calls and refuse deposits. */
 type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
-/** Lagoon vault at one block: its public state, and what its rules for deposits and withdrawals need. */
+/** Lagoon vault at one block. */
 export type LagoonState = {
   readonly version: string | undefined
   readonly generation: Generation
-  /** True if the contract has a view that only Lagoon vaults have, in any version. */
+  /** True if the contract has a view that only Lagoon vaults have. */
   readonly hasLagoonViews: boolean
   readonly lifecycle: Lifecycle | undefined
-  /** Only in 0.6: cap in assets; 2^256 - 1 without one. */
+  /** Only in 0.6; 2^256 - 1 without a cap. */
   readonly maxCap: bigint | undefined
-  /** True if the synchronous mode takes deposits; before 0.6 always true. */
+  /** True in versions other than 0.6. */
   readonly syncModeTakesDeposits: boolean
-  /** True if the synchronous mode pays redemptions; only in 0.6. */
+  /** False in versions other than 0.6. */
   readonly syncModePaysRedemptions: boolean
-  /** End of the valuation's synchronous deposits, in seconds since 1970; 0 before the first valuation. From 0.5 on. */
+  /** Time until which the valuation allows synchronous deposits, in seconds since 1970; 0 before the first. From 0.5 on. */
   readonly totalAssetsExpiration: bigint | undefined
-  /** Time of the last valid valuation, in seconds since 1970: the last fee time, since settlements take the fees. */
+  /** Time of the last valuation, in seconds since 1970: that of the last fees, which settlements take. */
   readonly valuedAt: bigint | undefined
   readonly rates: LagoonRates | undefined
   readonly state: VaultState
 }
 
-/** Fee rates of a vault, in basis points; 0 for those that its version does not have. */
+/** Fee rates in basis points; 0 if the version lacks them. */
 export type LagoonRates = {
   readonly management: bigint
   readonly performance: bigint
@@ -75,39 +75,38 @@ export type LagoonRates = {
   readonly haircut: bigint
 }
 
-/** Vault to read; its silo is unknown while it is being registered. */
+/** Vault whose silo may be unknown, as during its registration. */
 type Readable = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
-/** Amounts of one account in a Lagoon vault, in the smallest units of assets and shares; undefined if not reported. */
+/** State of an account, in smallest units; undefined if not reported. */
 export type LagoonAccount = {
   readonly pendingAssets: bigint | undefined
   readonly shares: bigint | undefined
-  /** Assets that the vault may take from the account. */
   readonly allowance: bigint | undefined
   readonly lastDepositRequestId: number
-  /** True if the vault's access list admits the account; undefined if the vault does not report it. */
+  /** True if the vault's access list admits the account. */
   readonly allowed: boolean | undefined
-  /** True if the access list admits the payer; undefined if the vault does not report it. */
+  /** True if the access list admits the payer. */
   readonly payerAllowed: boolean | undefined
   readonly claimableAssets: bigint | undefined
-  /** Shares that a claim of all claimable assets mints, after fees; undefined before 0.2 and while paused. */
+  /** Shares that a claim of all mints, after fees; undefined before 0.2 and while paused. */
   readonly claimableShares: bigint | undefined
   readonly lastRedeemRequestId: number
   readonly pendingRedeemShares: bigint | undefined
   readonly redeemableShares: bigint | undefined
-  /** Assets that a claim of all redeemable shares pays. */
+  /** Assets that a claim of all pays. */
   readonly redeemableAssets: bigint | undefined
 }
 
 /** Vault and one account in it, at one block. */
 export type LagoonReading = { readonly vault: LagoonState; readonly account: LagoonAccount }
 
-/** Reads the vault at one block. Its parsing never throws: values that a version does not report are undefined or missing. */
+/** Reads the vault. Its parsing never throws: unreported values are undefined or missing. */
 export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
   return readPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
-/** Reads the vault and one account in it; `payer` would pay for the account. Its parsing never throws. */
+/** Reads the vault and one account, for which `payer` would pay. Its parsing never throws. */
 export function lagoonAccount(vault: LagoonVault, account: Address, payer: Address = account): ReadPlan<LagoonReading> {
   return readPlan(accountReads(vault, account, payer), (reading) => {
     const state = parseVault(vault, reading)
@@ -115,7 +114,7 @@ export function lagoonAccount(vault: LagoonVault, account: Address, payer: Addre
   })
 }
 
-/** Reads the assets that the vault can take from its safe, as a function of the vault's state; undefined if unknown. */
+/** Reads the assets that the vault can take from its safe, by the vault's state; undefined if unknown. */
 export function lagoonSafe({
   address,
   asset,
@@ -249,15 +248,15 @@ function parseAccount(
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
     pendingRedeemShares,
     redeemableShares,
-    // Version 0.1, which has no version(), returns the value of the wallet instead.
+    // Version 0.1, which has no version(), returns the value of the wallet.
     redeemableAssets: amountTold(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
 /**
- * Returns the shares that a claim of all claimable assets mints. A paused vault reports 0 though the shares exist, and
- * version 0.1 the largest integer. Then the rate and fee of the request's own settlement apply; any other rate is
- * wrong. That costs one round trip, or two in 0.6, the first version with its own fees on claims. Throws `upstream_*`.
+ * Returns the shares that a claim of all assets mints. A paused vault reports 0, and version 0.1 the largest integer.
+ * Then only the rate and fee of the request's own settlement are right: one round trip, or two in 0.6, the first
+ * version with its own fees on claims. Throws `upstream_*`.
  */
 export async function readClaimableShares(
   reader: ChainReader,
@@ -275,7 +274,7 @@ export async function readClaimableShares(
   return shares - feeOn(shares, settlement.entryRate)
 }
 
-/** Returns the assets that a claim of all redeemable shares pays; like `readClaimableShares`. */
+/** Returns the assets that a claim of all shares pays; like `readClaimableShares`. */
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
@@ -301,7 +300,7 @@ async function readConversion(reader: ChainReader, conversion: Call<bigint>, at:
   return required(value)
 }
 
-/** Reads the assets and shares that set the rate of a request's settlement, virtual ones included, and its fees in basis points. */
+/** Reads the assets and shares that set the rate of a request's settlement, virtual ones included, and its fees. */
 async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId: number, at: bigint) {
   const { address } = vault
   const epoch = { address, slots: { epoch: numberedSlot(EPOCHS, requestId) }, calls: {} } satisfies Reads
@@ -330,15 +329,14 @@ export function sharesBeforeFee(left: bigint, rate: bigint): bigint {
   return (left * 10_000n + 9_999n - rate) / (10_000n - rate)
 }
 
-/** Returns the virtual shares that Lagoon counts, so that a first deposit cannot set the price (against inflation attacks). */
+/** Returns Lagoon's virtual shares, which keep a first deposit from setting the price (inflation attacks). */
 export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bigint {
   return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
 }
 
 /**
- * Returns what maxMint or maxWithdraw reports for this settled amount; undefined if the report is unusable. Version 0.1
- * does not implement maxMint and returns the largest integer; a paused vault returns 0. A closed vault also counts the
- * shares in the wallet, which no longer need a request.
+ * Returns the report of maxMint or maxWithdraw if it is usable. Version 0.1 does not implement maxMint and returns the
+ * largest integer; a paused vault returns 0. A closed vault adds the wallet's shares, which no longer need a request.
  */
 function amountTold(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
   if (settled === undefined || settled === 0n) return settled
@@ -388,12 +386,11 @@ function slot(position: bigint): Hex {
   return numberToHex(position, { size: 32 })
 }
 
-/** Returns Solidity's storage slot for the value of a number key. */
 function numberedSlot(mapping: bigint, key: number): Hex {
   return keccak256(encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [BigInt(key), mapping]))
 }
 
-/** Returns Solidity's storage slot for the value of an address key: keccak256(key, slot of the mapping). */
+/** Returns Solidity's slot of a mapping's value: keccak256(key, slot of the mapping). */
 function mappingSlot(mapping: bigint, key: Address): Hex {
   return keccak256(encodeAbiParameters([{ type: 'bytes32' }, { type: 'uint256' }], [pad(key), mapping]))
 }

@@ -6,7 +6,7 @@ import { lagoonRoom } from './operations.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Builds a vault's terms. `inSafe` is the amount that the vault can take from its safe. */
+/** Builds a vault's terms; `inSafe` is what it can take from its safe. */
 export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ReadTerms {
   const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
   const isValid = state.isTotalAssetsValid === true
@@ -35,7 +35,7 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
   }
 }
 
-/** Returns functions that estimate a deposit at the vault's present price. The entry fee is taken from the shares. */
+/** Returns estimates of a deposit at the present price; the entry fee is taken from the shares. */
 export function lagoonExpected(
   vault: LagoonVault,
   { rates, state }: LagoonState,
@@ -61,7 +61,7 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
   return room === undefined ? null : max(room, 0n)
 }
 
-/** A closed vault holds the assets of all its shares. Before, it pays immediately from the safe, which may also hold other funds. */
+/** A closed vault holds the assets of all its shares. Before, it pays from the safe, which may also hold other funds. */
 function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
   if (state.paused || !paysAtOnce) return 0n
   if (lifecycle === 'closed') return null

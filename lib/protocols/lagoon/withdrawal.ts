@@ -18,13 +18,10 @@ import {
 } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Fees of a withdrawal, in basis points of its shares. */
 type Rates = Pick<LagoonRates, 'exit' | 'haircut'>
 
-/** Account with the amounts that every withdrawal needs. */
 type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly claimableAssets: bigint }
 
-/** Inputs that decide how a Lagoon vault pays an account. */
 type LagoonWithdrawalState = {
   readonly vault: LagoonState
   readonly account: WithdrawingAccount
@@ -36,11 +33,11 @@ type LagoonWithdrawalState = {
   readonly virtualShares: bigint
 }
 
-/** Maximum shortfall of an instant payment against the expected amount, in basis points. */
+/** Maximum shortfall of an instant payment, in basis points. */
 const SLIPPAGE = 50n
 const BASIS_POINTS = 10_000n
 
-/** Reads how the vault pays a withdrawal, and how much. */
+/** Reads how the vault pays a withdrawal. */
 export function lagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
@@ -77,7 +74,7 @@ export function lagoonWithdrawalTerms(
   )
 }
 
-/** Versions before 0.6 charge nothing, even if they do not report their rates. */
+/** Versions before 0.6 charge nothing, even without reported rates. */
 function ratesOf({ generation, rates }: LagoonState): Rates {
   if (generation !== '0.6') return { exit: 0n, haircut: 0n }
   const { exit, haircut } = required(rates)
@@ -85,10 +82,7 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
   return { exit, haircut }
 }
 
-/**
- * Chooses the calls by which the vault pays this amount now, in the order in which Lagoon's contracts decide. Throws
- * the AppError of the refusal if there are none.
- */
+/** Chooses the calls in the order in which Lagoon's contracts decide. Throws the AppError of a refusal. */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
   if (required(vault.state.paused)) throw new AppError('vault_is_paused')
@@ -103,7 +97,7 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
   }
 }
 
-/** Version 0.6 pays immediately while a valuation is valid and the safe suffices. It takes only shares in the wallet. */
+/** Pays immediately (0.6): only shares in the wallet, while a valuation is valid and the safe suffices. */
 function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
   if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
@@ -115,7 +109,7 @@ function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): With
   return { steps: [{ name: 'syncRedeem', amount: shares, minimum }], shares, ...paid, claimedAssets: 0n }
 }
 
-/** Requests a redemption, which is paid after a settlement, at its price. Claims unclaimed shares if it needs them. */
+/** Requests a redemption, paid after a settlement at its price; claims unclaimed shares if needed. */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
   if (required(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
@@ -140,7 +134,7 @@ function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): Withd
     : [{ name: 'claimSharesAndRequestRedeem', amount: shares }]
 }
 
-/** Redeems from a closed vault. It holds its assets itself and pays wallet shares immediately, after settled claims. */
+/** Redeems from a closed vault, which pays wallet shares immediately, after settled claims. */
 function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { account, settled, rates } = terms
   const exit = { exit: rates.exit, haircut: 0n }
@@ -159,7 +153,7 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
 
-/** Pays an amount of assets exactly, unless it takes all shares: then none may remain. */
+/** Pays assets exactly, unless that takes all shares: then none may remain. */
 function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Step {
   return isOfAssets(amount) && shares < all
     ? { name: 'withdraw', amount: amount.assets }
@@ -174,7 +168,7 @@ function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigi
   return typeof amount === 'object' && 'assets' in amount
 }
 
-/** Returns the shares that an amount takes: the fewest that pay this many assets. */
+/** Returns the shares that an amount takes: the fewest that pay these assets. */
 function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
   if (amount === 'max') return all
   if (!isOfAssets(amount)) return amount.shares
@@ -183,7 +177,6 @@ function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates
   return sharesBeforeFee(sharesBeforeFee(paid, rates.haircut), rates.exit)
 }
 
-/** Returns the payment for shares at the vault's present price, their value, and the haircut. */
 function payment(terms: LagoonWithdrawalState, shares: bigint, rates: Rates) {
   const { assets: total, supply } = priceIn(terms)
   const worth = (of: bigint) => (of * total) / supply
@@ -196,7 +189,7 @@ function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalSta
   return { assets: required(state.totalAssets) + 1n, supply: required(state.totalSupply) + extra }
 }
 
-/** Builds the error for more than the account has; it names what all of its shares pay now. */
+/** Builds the error for more than the account has, with what all of its shares pay now. */
 function tooMuch(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
   const { account, settled } = terms
   const balances = {
