@@ -17,7 +17,6 @@ import type { BridgeServices } from './transfer.ts'
 /** Unit of what a claim of each kind pays. */
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
 
-/** Claim of everything claimable of a kind; assets go on to `destination`, if any. */
 type Claim = {
   readonly vault: Vault
   readonly account: Address
@@ -26,8 +25,8 @@ type Claim = {
 }
 
 /**
- * Prepares the claim of everything claimable of this kind, in two round trips. A claim to another chain takes one more,
- * and the bridge's quote. Throws the AppError of the refusal, or `upstream_*`.
+ * Prepares the claim of everything claimable of a kind, in two round trips; to another chain with one more, and the
+ * bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareClaim(services: BridgeServices, { vault, account, kind, destination }: Claim) {
   const reader = services.getReader(vault.chainId)
@@ -74,7 +73,7 @@ function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
-/** Returns assets and shares of a claim: one is its amount, the other its dry run returned. Undefined without a dry run. */
+/** Returns assets and shares of a claim: one is its amount, the other its dry run's result. */
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined

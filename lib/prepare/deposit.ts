@@ -15,13 +15,9 @@ import type { Vault } from '../vaults/vault.ts'
 import { firstApproved } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
-/** Deposit into a vault of the client, with the vault's pin. */
 type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pin | undefined }
 
-/**
- * Prepares the transactions that deposit into the vault now, in one round trip. Throws the AppError of the refusal,
- * `vault_has_changed` before any other, or `upstream_*`.
- */
+/** Prepares a deposit, in one round trip. Throws the AppError of a refusal, `vault_has_changed` before any other, or `upstream_*`. */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit) {
   const { vault, account, amount } = request
   const spending = { token: vault.asset, spender: vault.address, amount }
@@ -49,13 +45,10 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   })
 }
 
-/**
- * Returns the result of a deposit, in smallest units. `shares` are those of its dry run, else an estimate at the
- * vault's present price; null if unknown.
- */
+/** Returns a deposit's result in smallest units: the shares of its dry run, else an estimate at the present price; null if unknown. */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
   const told = arrived ?? sharesFor(assets)
-  // No real amount gives more shares than a contract can hold.
+  // No real amount gives more than a contract can hold.
   const shares = told !== null && told > MAX_UINT256 ? null : told
   return possible({
     shares,
@@ -72,7 +65,7 @@ function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigin
   return fee > 2n * unit + 1n ? fee : 0n
 }
 
-/** Returns the shares that a deposit's dry run brought to the account; undefined if it does not show them. */
+/** Returns the shares that a dry run brought to the account; undefined if it does not show them. */
 function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {

@@ -6,22 +6,21 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { Intent } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
-/** Transactions that may be signed, approvals first, and views that a dry run calls before and after them. */
+/** Transactions to sign, and views that a dry run calls before and after them. */
 export type Draft = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
-  /** Vault operations of the draft, in order. */
   readonly intents: readonly Intent[]
   readonly views?: readonly Transaction[]
 }
 
-/** Draft with the results of its transactions and views; undefined if the node cannot simulate. */
+/** Draft with the results of its calls and views; undefined if the node cannot simulate. */
 export type DryRun = Draft & {
   readonly calls: readonly SimulatedCall[] | undefined
   readonly viewed: readonly SimulatedCall[] | undefined
 }
 
-/** Builds the RPC request of a draft's dry run. */
+/** Builds the request of a dry run. */
 export function dryRunRequest(account: Address, { approval, operations, views = [] }: Draft): RpcRequest {
   return simulationRequest(account, [...views, ...approval, ...operations, ...views])
 }
@@ -47,8 +46,8 @@ export async function makeDryRuns(
 }
 
 /**
- * Finds the dry run of a draft with one operation among those of candidates, which run several in sequence. Operations
- * before it must have reverted, so that they changed nothing. Returns undefined if it is not among them.
+ * Finds a one-operation draft among the candidates' dry runs. Earlier operations of its candidate must have reverted,
+ * so that they changed nothing.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents

@@ -25,21 +25,21 @@ import {
   type SourceState,
 } from './transfer.ts'
 
-/** Payment of a vault to an account: withdrawals, claims, or both. */
+/** Payment of a vault: withdrawals, claims, or both. */
 export type Payment = {
   readonly intents: readonly Intent[]
-  /** Results of these calls in their dry run; undefined if they could not be simulated. */
+  /** Results of their dry run; undefined without one. */
   readonly calls: readonly SimulatedCall[] | undefined
-  /** Assets to send; absent to send everything that the calls pay. */
+  /** Assets to send; by default everything paid. */
   readonly amount?: bigint | undefined
-  /** Request field that takes another amount; `dstChainId` if there is none. */
+  /** Request field to blame; `dstChainId` if it has no amount. */
   readonly field: 'amount' | 'dstChainId'
 }
 
 /**
- * Prepares the transfer of a vault's payment to another chain. `read` reads a plan of the vault and the bridge's state
- * on both chains. `send` comes after it and builds the transactions of a payment and its transfer, by the bridge's
- * quote. Throws the AppError of the reason if the asset cannot go there; `read` and `send` throw `upstream_*`.
+ * Prepares the transfer of a vault's payment to another chain. `read` reads a plan of the vault and both chains' bridge
+ * state; then `send` builds the transactions by the bridge's quote. Throws the AppError of the reason if the asset
+ * cannot go there; `read` and `send` throw `upstream_*`.
  */
 export function prepareOnward(
   services: BridgeServices,
@@ -76,8 +76,8 @@ type Way = {
 }
 
 /**
- * Builds the transactions of a payment and its transfer, with gas, dry run and the bridge's quote. `paid` is the
- * payment in its own dry run; undefined if unknown. Throws the AppError of the refusal, or `upstream_*`.
+ * Builds the transactions of a payment and its transfer, and the quote. `paid` is the payment in its dry run; undefined
+ * if unknown. Throws the AppError of a refusal, or `upstream_*`.
  */
 async function sendPayment(
   services: BridgeServices,
@@ -110,8 +110,8 @@ async function sendPayment(
 }
 
 /**
- * Returns a call's payment in its dry run, by the asset's transfers to and from the account. The vault's return value
- * may be wrong, and the bridge would take the difference from the wallet. Undefined if the dry run does not show it.
+ * Returns a call's payment by the asset's transfers in its dry run; undefined if not shown. The vault's return value
+ * may be wrong, and the bridge would take the rest from the wallet.
  */
 function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success') return undefined
@@ -125,7 +125,7 @@ function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall |
     }, 0n)
 }
 
-/** Sets the operation's minimum, if it has one, to its payment in the dry run. */
+/** Sets an operation's minimum, if any, to its payment in the dry run. */
 function withMinimum({ operation, request }: Intent, paid: bigint | undefined): Intent {
   if (request.minimum === undefined || paid === undefined) return { operation, request }
   return { operation, request: { ...request, minimum: paid } }

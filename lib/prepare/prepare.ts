@@ -10,25 +10,24 @@ import type { AppError } from '../errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
-/** Parts that differ between deposits, withdrawals, claims and cancellations. */
+/** Parts that differ between operations. */
 export type Kind<Terms, Chosen extends Choice> = {
   /** Plan of the vault state that decides. */
   readonly plan: ReadPlan<Terms>
-  /** Drafts that are simulated while the plan is read; each runs its operations in sequence. */
+  /** Drafts simulated while the plan is read; each runs its operations in sequence. */
   readonly candidates: readonly Draft[]
-  /** Chooses the drafts from that state. Throws the AppError of the refusal. */
+  /** Chooses the drafts. Throws the AppError of a refusal. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
-  /** Operation whose upper gas estimate applies if no dry run shows the gas. */
+  /** Operation whose gas counts without a dry run. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 
-/** Drafts to simulate, and the function that picks one by its dry run. */
 export type Choice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
-  /** Spending that a draft's approvals are for, if it has any. */
+  /** Spending that the approvals are for. */
   readonly spending: Spending | undefined
-  /** Returns the error that withholds the transactions, by the dry run; undefined for none. */
+  /** Returns the error that withholds the transactions. */
   readonly refuse?: (
     picked: DryRun,
     reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
@@ -45,7 +44,7 @@ export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents
   readonly evidence: Evidence[]
 }
 
-/** Read of a plan with the calls sent in the same request. */
+/** Read of a plan with further calls. */
 type Read<Terms> = {
   readonly value: Terms
   readonly outcomes: readonly RpcOutcome[]
@@ -54,9 +53,8 @@ type Read<Terms> = {
 }
 
 /**
- * Prepares transactions: reads, chooses, simulates and verifies. Takes one round trip if the choice is among the
- * candidates, else two. `read` may read more in the same round trip. Throws the AppError of the refusal, and
- * `upstream_*`.
+ * Prepares transactions: reads, chooses, simulates, verifies. Takes one round trip if the choice is among the
+ * candidates, else two; `read` may read more meanwhile. Throws the AppError of a refusal, and `upstream_*`.
  */
 export async function prepare<Terms, Chosen extends Choice>(
   reader: ChainReader,

@@ -8,7 +8,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import { MINUTE_MS } from '../time.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
-/** Prepared transactions of an account, on one chain; with a quote they end on another one. */
+/** Prepared transactions of one chain; with a quote they end on another one. */
 type Prepared<Quote> = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -75,7 +75,7 @@ type Withdrawal = {
   readonly isEstimate: boolean
 }
 
-/** Choice between two hosts' figures: the one that is worse for the user. */
+/** Choice of the figure that is worse for the user. */
 const WORSE_WITHDRAWAL = {
   shares: max,
   assets: min,
@@ -86,17 +86,17 @@ const WORSE_WITHDRAWAL = {
 } as const
 const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
-/** Denominator of the allowed difference of figures: half a percent. */
+/** Denominator of the allowed difference: half a percent. */
 const PARTS = 200n
-/** Maximum factor between the gas of two dry runs; beyond it there is no estimate. */
+/** Maximum factor between the gas of two dry runs. */
 const MAX_GAS_FACTOR = 2n
 /** Gas units of a block; no transaction uses more. */
 const BLOCK_GAS = 60_000_000n
 
 /**
- * Returns the reply that two hosts agree on; undefined if they disagree. Everything signed must be equal. Figures of a
- * deposit or a withdrawal may differ by half a percent: the worse one is returned, as an estimate. The larger gas
- * counts. If one host cannot simulate, the other's dry run counts.
+ * Returns the reply that two hosts agree on; undefined if they disagree. Signed parts must be equal. Figures may differ
+ * by half a percent: the worse one is returned as an estimate. The larger gas counts. One host's dry run suffices if
+ * the other cannot simulate.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
   if (textOf(signedOf(older)) !== textOf(signedOf(newer))) return undefined
@@ -152,7 +152,7 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   return agreed
 }
 
-/** Returns the earlier of two blocks; undefined if over a minute lies between them, or if they contradict each other. */
+/** Returns the earlier of two blocks; undefined if over a minute lies between them, or if they contradict. */
 function earlier(one: Evidence, other: Evidence | undefined): Evidence | undefined {
   if (!other) return undefined
   if (one.blockNumber === other.blockNumber) return one.blockHash === other.blockHash ? one : undefined

@@ -21,20 +21,18 @@ import { encodeOperation, type Intent, verifyOperations } from '../protocols/cal
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
-/** Services that prepare a transfer to another chain. */
+/** Services for transfers between chains. */
 export type BridgeServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchQuote: Across['fetchQuote']
   readonly integratorId: Hex | undefined
 }
 
-/** Errors that vaults, tokens and the pool may revert with. */
 const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
 
 /** State of the source chain: the bridge's pool, the account's code, and the allowance for the pool. */
 export type SourceState = {
   readonly paused: boolean
-  /** Tokens that the pool may take from the account. */
   readonly allowance: bigint
   readonly clocks: Omit<Clocks, 'destination'>
   readonly accountIsContract: boolean
@@ -53,16 +51,16 @@ export function emptyPlan(address: Address): ReadPlan<undefined> {
   return readPlan({ address, slots: {}, calls: {} }, () => undefined)
 }
 
-/** Dry run of a call that sends more coin than its sender has: nodes refuse it without naming the call that reverts. */
+/** Dry run without enough coin: nodes refuse it without naming the call that reverts. */
 const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
-/** Returns the plan that reads an account's balance of the chain's coin; `address` is the contract read with it. */
+/** Returns the plan of an account's coin balance; `address` is the contract read with it. */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
   const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => required(answers.coin))
 }
 
-/** Reads the source chain's state in one request, together with a plan of the contract at `address`. Throws `upstream_*`. */
+/** Reads the source chain's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
 export async function readSource<T>(
   reader: ChainReader,
   account: Address,
@@ -97,7 +95,7 @@ export async function readSource<T>(
   return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 
-/** Reads the destination's state in one request, together with a plan of the contract at `address`. Throws `upstream_*`. */
+/** Reads the destination's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
@@ -112,8 +110,8 @@ export async function readDestination<T>(reader: ChainReader, account: Address, 
 }
 
 /**
- * Throws `cross_chain_not_available` if a pool is paused. Also throws if the account is a contract that is not deployed
- * on the destination: it could not use the funds there.
+ * Throws `cross_chain_not_available` if a pool is paused. Also throws if the account is a contract not deployed on the
+ * destination, where it could not use the funds.
  */
 export function requireOpen(source: SourceState, destination: DestinationState): void {
   const isStranded = source.accountIsContract && !destination.accountHasCode
@@ -131,8 +129,8 @@ export type Sending = {
 }
 
 /**
- * Builds the transactions of a transfer in order: approvals for the pool, prior operations, and the deposit into the
- * pool. Verifies them and simulates them as one list. Throws `upstream_*`.
+ * Builds a transfer's transactions in order: approvals for the pool, prior operations, deposit into the pool. Verifies
+ * and simulates them as one list. Throws `upstream_*`.
  */
 export async function prepareSending(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
@@ -162,7 +160,7 @@ export async function prepareSending(
   return { approval, operations, ...summarise(calls, upperEstimate) }
 }
 
-/** Returns the quote for the response, with amounts in smallest units. */
+/** Returns the quote for the response, in smallest units. */
 export function describeQuote(
   { route: { source, destination }, inputAmount }: BridgeRequest,
   { outputAmount, ...times }: BridgeTerms,

@@ -8,8 +8,8 @@ import type { Vault } from '../vaults/vault.ts'
 type OtherChain = { readonly chainId: number; readonly token: Address }
 
 /**
- * Throws `missing_or_invalid_user_address` if the account is a contract of the vault or of the bridge on these chains.
- * No user controls it, and funds in it are lost or open to anyone.
+ * Throws `missing_or_invalid_user_address` for a contract of the vault or the bridge: no user controls it, and its
+ * funds are lost or open to anyone.
  */
 export function requireUser(
   account: Address,

@@ -24,9 +24,8 @@ type Withdrawal = {
 }
 
 /**
- * Prepares the transactions that withdraw from a vault now. Takes one round trip if an operation takes the requested
- * amount as it is, else two, as for `max`. Another chain takes one more and the bridge's quote. Throws the AppError of
- * the refusal, or `upstream_*`.
+ * Prepares a withdrawal: in one round trip if an operation takes the amount as requested, else in two. Another chain
+ * takes one more and the bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
   const reader = services.getReader(vault.chainId)
@@ -54,7 +53,6 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
   return { ...sent, ...outcome, withdrawal: possible({ ...outcome.withdrawal, remainder }), evidence }
 }
 
-/** Builds the drafts of the calls by which the vault pays. */
 function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
   terms.steps.forEach(possible)
   const intents = terms.steps.map(({ name, ...step }) => ({
@@ -76,7 +74,7 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
   }
 }
 
-/** Builds drafts of the operations: without an approval, and with one of the shares if some vaults need it. */
+/** Builds drafts: without an approval, and with one of the shares if some vaults need it. */
 function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly AggregateCall[]): Draft[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
@@ -84,7 +82,7 @@ function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly Agg
   return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...asked }))
 }
 
-/** Returns the share approval that the operations may need: for one operation at most. */
+/** Returns the share approval that the operations may need, one at most. */
 function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): Spending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
@@ -92,7 +90,7 @@ function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]
     .slice(0, 1)
 }
 
-/** Returns the operations that take the requested amount as it is, without a minimum payment; none for `max`. */
+/** Returns the operations that take the amount as requested, without a minimum; none for `max`. */
 function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): Intent[] {
   if (amount === 'max') return []
   const [takes, value] =
@@ -110,12 +108,12 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** Returns shares and assets of the withdrawal: from its dry run if that returns them, else from the vault's state. */
+/** Returns the withdrawal's figures from its dry run, else from the vault's state. */
 function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }
-  // The last call returns the amount of earlier requests if only those are paid.
+  // The last call pays only earlier requests here.
   const isNothing = terms.shares === 0n && terms.assets === 0n
   const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
   if (isTold) amounts[returns] = hexToBigInt(last.returnData)

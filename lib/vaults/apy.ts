@@ -6,7 +6,7 @@ import type { PricePoint } from './prices.ts'
 const YEAR_SECONDS = 365 * DAY
 /** Minimum time between two prices of a growth. */
 const MIN_SECONDS = HOUR_SECONDS
-/** Growth in percent from which `toFixed` writes an exponent; no real growth is that large. */
+/** Percent from which `toFixed` writes an exponent; no real growth is that large. */
 const TOO_MUCH = 1e21
 
 /** Days that yields cover, by range. */
@@ -37,7 +37,7 @@ export const NO_YIELDS: Yields = {
   growth: null,
 }
 
-/** Earlier prices to compare with: the first one, and one for each range. The latter is the first of its day, else the last one before. */
+/** Earlier prices to compare with. That of a range is the first of its day, else the last one before. */
 export type EarlierPrices = { readonly first?: PricePoint | undefined } & {
   readonly [Range in YieldRange]?: PricePoint | undefined
 }
@@ -52,15 +52,15 @@ export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined):
 }
 
 /**
- * Returns the growth of the share price between two points as an annual rate in percent: ((p1 / p0) ^ (365 d / Δt) − 1)
- * × 100. Returns null if fewer than `minDays` lie between the points, or if the result is implausible.
+ * Returns the annual growth of the share price between two points in percent: ((p1 / p0) ^ (365 d / Δt) − 1) × 100.
+ * Returns null below `minDays`, or if the result is implausible.
  */
 export function annualGrowth(from: PricePoint | undefined, to: PricePoint | undefined, minDays: bigint): Growth | null {
   const seconds = secondsBetween(from, to)
   return seconds < minDays * DAY_SECONDS ? null : growthBetween(from, to, YEAR_SECONDS / Number(seconds))
 }
 
-/** Returns the growth in percent, compounded `times` times; null for prices less than an hour apart, and for implausible results. */
+/** Returns the growth in percent, compounded `times` times; null below an hour or if implausible. */
 function growthBetween(from: PricePoint | undefined, to: PricePoint | undefined, times: number): Growth | null {
   const seconds = secondsBetween(from, to)
   if (!from || !to || from.price === 0n || seconds < MIN_SECONDS) return null

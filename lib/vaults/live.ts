@@ -18,7 +18,7 @@ import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { Recorded } from './yields.ts'
 
-/** Current data of a vault. Undefined or null values are unknown at the moment. */
+/** Current data of a vault; undefined or null if unknown now. */
 type LiveVault = {
   readonly vault: Vault
   /** Yields as of the returned state, and the waits of requests. */
@@ -53,8 +53,8 @@ type Dependencies = {
 
 /**
  * Returns the function that reads vaults with their live yield and state. It reads chains in parallel, in one round
- * trip each, and requests share these reads. Vaults of an unreadable chain get their last recorded states and yields,
- * with the recorded time. Such a chain never holds up the others.
+ * trip each that requests share. A chain that fails never delays others: its vaults get their last recorded states and
+ * yields, with the recorded time.
  */
 export function liveVaults({ getReader, states, pins, getYield, getTokenValues, getCampaigns, now }: Dependencies) {
   const readOverviews = sharedOverviews({ getReader, now })
@@ -62,7 +62,7 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
       readOverviews(chainId, vaults),
-      // Looks up the earlier prices meanwhile; the lookup caches them.
+      // Looks up the earlier prices meanwhile and caches them.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
@@ -85,7 +85,7 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = last[index] ?? {}
-        // The recorded price needs its recorded time: with the present time it gives no yield.
+        // An old price gives no yield at the present time.
         const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
         const unread = { hasCap: undefined, terms: undefined }

@@ -5,16 +5,16 @@ import type { Overview } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Overviews, each with its block; `block` is the earliest of these. */
+/** Overviews with their blocks; `block` is the earliest. */
 type Overviews = {
   readonly block: BlockHeader
   readonly blocks: readonly BlockHeader[]
   readonly overviews: readonly (Overview | undefined)[]
-  /** Returns the earliest block as responses contain it. Throws `upstream_*`. */
+  /** Returns the earliest block for responses. Throws `upstream_*`. */
   readonly evidence: () => Promise<Evidence>
 }
 
-/** Read plans by vault; a reader recognizes repeated reads by the plan object. */
+/** Read plans by vault: a reader recognizes a repeated read by its plan. */
 const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
 
 function planOf(vault: VaultOnChain): ReadPlan<Overview> {
@@ -24,9 +24,8 @@ function planOf(vault: VaultOnChain): ReadPlan<Overview> {
 }
 
 /**
- * Reads the overviews of one chain's vaults in one round trip, with one RPC call per 100 vaults. Each overview has the
- * block it was read at: `at`, or the latest. A vault that cannot be read is undefined and costs further requests.
- * Throws `upstream_*`.
+ * Reads the overviews of one chain's vaults at a block, the latest by default: one round trip, with one RPC call per
+ * 100 vaults. An unreadable vault is undefined and costs further requests. Throws `upstream_*`.
  */
 export async function readOverviews(
   reader: ChainReader,

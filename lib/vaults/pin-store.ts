@@ -9,7 +9,7 @@ import { type VaultKey, vaultPartition } from './vault.ts'
 
 const Item = Pin.extend({ pk: z.string() })
 
-/** Returns the store of pins: one item a vault, shared by all clients. */
+/** Returns the store of pins, one item a vault for all clients. */
 export function pinStore(table: Table) {
   return {
     /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
@@ -25,7 +25,7 @@ export function pinStore(table: Table) {
     /** Replaces the pin of a vault. */
     replace: (vault: VaultKey, pin: Pin): Promise<void> => table.putMany([buildItem(Pin, pinKey(vault), pin)]),
 
-    /** Updates the pinned price, unless the pin was replaced meanwhile or the vault has changed. */
+    /** Updates the price, unless the pin was replaced or the vault has changed. */
     async movePrice(vault: VaultKey, pin: Pin, price: bigint): Promise<void> {
       await table.update(pinKey(vault), {
         changes: [set('price', Amount.encode(price))],
@@ -33,7 +33,7 @@ export function pinStore(table: Table) {
       })
     },
 
-    /** Marks a vault as changed, as seen at a block and not yet reported to clients; false if the pin was replaced meanwhile. */
+    /** Marks a vault as changed, not yet reported to clients; false if the pin was replaced meanwhile. */
     markChanged: (vault: VaultKey, pin: Pin, changedAt: Date, seenAt: BlockHeader): Promise<boolean> =>
       table.update(pinKey(vault), {
         changes: [set('changedAt', Timestamp.encode(changedAt)), set('unpublishedChange', StoredBlock.encode(seenAt))],
@@ -52,7 +52,6 @@ function pinKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PIN' }
 }
 
-/** Condition that the stored pin is still this one. */
 function isSame({ pinnedAt }: Pin) {
   return is('pinnedAt', '=', Timestamp.encode(pinnedAt))
 }

@@ -19,42 +19,37 @@ import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
 import { toResult, unwrap } from '../result.ts'
 
-/** State of a vault when an operator added or confirmed it. Deposits stop if the vault differs. */
+/** State of a vault when an operator added or confirmed it; deposits stop if it differs. */
 export const Pin = z.object({
-  /** Addresses whose code runs when the vault is called, its own first. Older items also have hashes of that code. */
+  /** Addresses whose code runs when the vault is called, its own first. Older items also have code hashes. */
   code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
-  /**
-   * Value of one whole share, in the asset's smallest unit: the pinned one, later updated by the job. Null if the vault
-   * reported none yet.
-   */
+  /** Value of one whole share in the asset's smallest unit, which the job updates; null if the vault reported none yet. */
   price: Amount.nullable(),
   pinnedAt: Timestamp,
-  /** Time at which the job saw that the vault differs from its pin; absent while it matches. */
+  /** Time at which the job saw a difference. */
   changedAt: Timestamp.optional(),
-  /** Block at which the job saw the change; absent once clients have been notified. */
+  /** Block at which the job saw it; absent once clients were notified. */
   unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
 
-/** Fields of a vault that a comparison with its pin needs. */
 type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
 /**
- * Value of one whole share in the asset's smallest unit, and the supply in the share's smallest unit. A null price is
- * an empty result, as from an address without code.
+ * Value of one whole share in the asset's smallest unit, and the supply. A null price is an empty result, as from an
+ * address without code.
  */
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
-/** Current state of a vault, to compare with its pin. */
+/** Current state of a vault. */
 export type Seen = Price & {
   /** False if its storage names other addresses than the pin. */
   readonly namesPinned: boolean
 }
 
-/** Vault and its pin. */
 type Pinned = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
-/** Returns the plan that reads a vault's current state for the comparison; its parsing never throws. */
+/** Returns the plan of a vault's current state; its parsing never throws. */
 export function seenPlan({ vault, pin }: Pinned): ReadPlan<Seen> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
@@ -69,8 +64,8 @@ export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned
 }
 
 /**
- * Prepares something by a vault's plan while the vault matches its pin. Throws `vault_has_changed` if it does not,
- * before any error of `prepare`; and `upstream_*`. Compares nothing without a pin.
+ * Prepares something by a vault's plan while the vault matches its pin, if any. Throws `vault_has_changed` before any
+ * error of `prepare`; and `upstream_*`.
  */
 export async function whilePinned<T, Prepared>(
   reader: ChainReader,
@@ -96,7 +91,7 @@ function requireSame(verdict: Verdict | undefined): void {
   if (verdict !== 'same') throw badAnswer('the vault does not report whether it has changed')
 }
 
-/** Compares a vault with its pin, without the pointers that `compareBeyondVaults` reads; undefined `seen` means unreadable. */
+/** Compares a vault with its pin, except pointers beyond the vault; undefined `seen` means unreadable. */
 export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen | undefined): Verdict {
   if (!seen) return 'unknown'
   const { price, supply } = seen
@@ -106,14 +101,14 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** Denominator of the allowed price move: a tenth. */
+/** Denominator of the allowed price change: a tenth. */
 const PARTS = 10n
-/** Maximum effect of rounding on all shares together, in the asset's smallest units. */
+/** Maximum rounding of all shares' value, in the asset's smallest units. */
 const ROUNDING = 100n
 
 /**
- * Returns whether a price moved by more than a tenth. Rounding does not count: neither the price's last digit, nor a
- * difference of almost nothing for all shares, as in a vault with a few units.
+ * Returns whether a price moved by more than a tenth. Rounding does not count: the price's last digit, or almost
+ * nothing for all shares of a tiny vault.
  */
 function hasJumped(
   from: bigint,
@@ -124,16 +119,15 @@ function hasJumped(
   return distance * PARTS > from + PARTS && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
-/** Returns the relative move from the pinned price to this one; 1 if none is pinned and the vault now reports one. */
+/** Returns the relative move of the pinned price; 1 if none is pinned and the vault now reports one. */
 export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
   if (pinned === null) return price > 0n ? 1 : 0
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
 /**
- * Reads a vault's pointers and price for its pin, the number of hosts that agree, and the price's block. The block is
- * the last one that all hosts know. Takes several round trips. Throws an Error that names why the vault cannot be
- * pinned, and `upstream_*`.
+ * Reads a vault's pointers and price, the number of hosts that agree, and the price's block, the last one that all
+ * hosts know. Takes several round trips. Throws an Error with the reason that it cannot be pinned, and `upstream_*`.
  */
 export async function readPin(
   reader: ChainReader,
@@ -142,7 +136,7 @@ export async function readPin(
   const { head } = await readFinalBlock(reader)
   const [code, { value, block }] = await Promise.all([
     readPointers(reader, vault.address),
-    // The hosts' results are compared at a numbered block, not at each host's own latest one.
+    // Hosts are compared at a numbered block, not at their own latest one.
     readAtHead(reader, head, async (at) => ({ ...(await reader.readOne(pricePlan(vault), { at })), block: at })),
   ])
   return { code, price: value.price || null, nodes: reader.nodes, block }

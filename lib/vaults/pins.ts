@@ -11,7 +11,7 @@ export type Pins = ReturnType<typeof cachedPins>
 
 type Found = Pin | undefined
 
-/** Returns the pins of vaults, each cached for 60 s; a vault that seems to have changed is read again. */
+/** Returns the cache of pins: 60 s, shorter for a vault that seems to have changed. */
 export function cachedPins({
   pinStore,
   now,
@@ -26,8 +26,8 @@ export function cachedPins({
     list: memory.list,
 
     /**
-     * Prepares something with a vault's pin. On `vault_has_changed` it reads the pin again, and retries if the pin
-     * differs. An operator may have confirmed the vault, or the job may have updated its price.
+     * Prepares something with a vault's pin. On `vault_has_changed` it retries if the stored pin differs: an operator
+     * may have confirmed the vault, or the job updated its price.
      */
     async prepare<T>(vault: VaultKey, prepare: (pin: Found) => Promise<T>): Promise<T> {
       const [before] = await memory.list([vault])

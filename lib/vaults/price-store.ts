@@ -27,10 +27,7 @@ const DayItem = StoredPrice.extend({ pk: z.string(), sk: z.string() })
 
 const PREFIXES = { hour: 'PRICE#', day: 'DAY#' } as const satisfies Record<PriceInterval, string>
 
-/**
- * Returns the store of share prices: the last price of each hour and the first of each UTC day. The same price makes
- * the same item, so writing it again changes nothing.
- */
+/** Returns the store of share prices: the last of each hour and the first of each UTC day. Writing a price again changes nothing. */
 export function priceStore(table: Table) {
   return {
     /** Records prices. An error may leave some of them written. */
@@ -48,14 +45,14 @@ export function priceStore(table: Table) {
       return await table.list(StoredPrice, range, { isConsistent: false })
     },
 
-    /** Returns a vault's last hourly price before the hour that begins at this second; undefined without one. */
+    /** Returns a vault's last hourly price before the hour from this second on. */
     async getLastBefore(vault: VaultKey, at: bigint): Promise<StoredPrice | undefined> {
       const range = { partition: vaultPartition(vault), from: PREFIXES.hour, to: sortKey('hour', at - 1n) }
       const options = { isDescending: true, limit: 1, isConsistent: false }
       return (await table.getPage(StoredPrice, range, options)).items[0]
     },
 
-    /** Returns the first recorded prices of days, each given by any of its seconds, in order; undefined without one. */
+    /** Returns the first recorded prices of days, each given by any of its seconds, in order. */
     async getDays(
       days: readonly { readonly vault: VaultKey; readonly at: bigint }[],
     ): Promise<(PricePoint | undefined)[]> {

@@ -3,14 +3,14 @@ import { Amount } from '../codecs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
 import type { VaultKey } from './vault.ts'
 
-/** Price of one whole share at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
+/** Price of one whole share in the asset's smallest unit, at a moment in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
 /** Intervals of stored prices: the last price of each hour, and the first of each UTC day. */
 export type PriceInterval = 'hour' | 'day'
 const SECONDS: Readonly<Record<PriceInterval, bigint>> = { hour: HOUR_SECONDS, day: DAY_SECONDS }
 
-/** Returns the first second of the hour or UTC day that contains `at`, both in seconds since 1970. */
+/** Returns the first second of the hour or UTC day, in seconds since 1970. */
 export function startOf(interval: PriceInterval, at: bigint): bigint {
   return at - (at % SECONDS[interval])
 }
@@ -22,7 +22,7 @@ export type BlockPrice = z.output<typeof BlockPrice>
 /** Price to record, with the vault's total assets if known. */
 export type NewPrice = BlockPrice & { readonly totalAssets?: bigint | undefined }
 
-/** Prices to record for a vault, and those that its progress keeps (`lastPrices`). */
+/** Prices to record, and those that the vault's progress keeps (`lastPrices`). */
 export type NewPrices = {
   readonly vault: VaultKey
   readonly prices: readonly NewPrice[]
@@ -33,7 +33,7 @@ export type NewPrices = {
 export const KnownPrices = z.object({
   /** Earliest recorded price; absent before the first. */
   firstPrice: BlockPrice.optional(),
-  /** Last price up to the last recorded block, then the newest price if it is later. */
+  /** Last price up to the last recorded block, then the newest one if later. */
   lastPrices: z.array(BlockPrice).max(2).optional(),
 })
 export type KnownPrices = z.output<typeof KnownPrices>

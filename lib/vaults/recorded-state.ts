@@ -6,11 +6,11 @@ import { type StateAsOf, VaultState } from '../protocols/vault-state.ts'
 export type RecordedState = {
   readonly state: VaultState
   readonly asOf: Omit<StateAsOf, 'stale'>
-  /** Hash of that block and the number of hosts that agree on it, if known. */
+  /** Hash of that block, and the number of hosts that agree on it. */
   readonly told?: Pick<Evidence, 'blockHash' | 'nodes'> | undefined
 }
 
-/** Returns a digest of a state; different states have different digests. */
+/** Returns a digest that differs between states. */
 export function stateDigest(state: VaultState): string {
   return createHash('sha256')
     .update(JSON.stringify(VaultState.encode(state)))

@@ -7,7 +7,7 @@ import type { Overview } from '../protocols/protocol.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from './overview.ts'
 
-/** Read of one chain's vaults: each vault's overview (undefined if unreadable) and block, by address. */
+/** Overviews by vault, undefined if unreadable, each with its block. */
 type Read = {
   readonly of: (vault: Address) => { readonly overview: Overview | undefined; readonly block: BlockHeader }
   readonly evidence: Evidence
@@ -15,22 +15,21 @@ type Read = {
 
 type Reading = {
   readonly chainId: number
-  /** Texts of the vaults read (`textOf`). */
+  /** Vaults as `textOf` writes them. */
   readonly vaults: ReadonlySet<string>
   /** Epoch milliseconds. */
   readonly begun: number
   readonly read: Promise<Read>
 }
 
-/** Bounds in milliseconds of the time that a read is shared: one block's time. */
+/** Bounds of the time that a read is shared, one block's. */
 const SHORTEST_SHARED_MS = 500
 const LONGEST_SHARED_MS = 2_000
 
 /**
- * Returns the function that reads the overviews of one chain's vaults, only for display, never for signing. Requests
- * share a read, even an unfinished one. It must contain all of their vaults and be younger than a block's time (0.5 to
- * 2 s). A failed read affects only the requests that wait for it. `now` in epoch milliseconds. The function throws as
- * `readOverviews` does.
+ * Returns the function that reads one chain's overviews, for display only, never for signing. Requests share a read of
+ * their vaults, even an unfinished one, for a block's time (0.5 to 2 s). A failed read affects only the requests that
+ * wait for it. `now` in epoch milliseconds. The function throws as `readOverviews` does.
  */
 export function sharedOverviews({
   getReader,
@@ -65,7 +64,7 @@ export function sharedOverviews({
     const shared = readings.find(isShared)
     if (shared) return shared.read
     const reading = begin(reader, vaults, asked)
-    // Few reads are this young: a Lambda container has one request at a time, of 1,000 vaults at most, about 2 KB each.
+    // Few reads are this young: a Lambda container has one request at a time, of at most 1,000 vaults, about 2 KB each.
     readings = [reading, ...readings.filter(({ begun }) => asked - begun < LONGEST_SHARED_MS)]
     return reading.read
   }
@@ -73,7 +72,7 @@ export function sharedOverviews({
 
 const texts = new WeakMap<VaultOnChain, string>()
 
-/** Returns the on-chain properties of a vault as text. Clients' copies differ if the vault's version changed between their additions. */
+/** Returns a vault's on-chain properties as text. Clients' copies differ if the vault's version did. */
 function textOf(vault: VaultOnChain): string {
   const before = texts.get(vault)
   if (before !== undefined) return before

@@ -13,7 +13,7 @@ const Item = z.object({
   told: Evidence.pick({ blockHash: true, nodes: true }).optional(),
 })
 
-/** Returns the store of each vault's last read state, for times when its chain cannot be read. */
+/** Returns the store of the last states, for vaults whose chain cannot be read. */
 export function stateStore(table: Table) {
   return {
     /** Returns the last states of these vaults, in order; undefined without one. */

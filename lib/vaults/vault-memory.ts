@@ -1,8 +1,8 @@
 import { type VaultKey, vaultPartition } from './vault.ts'
 
 /**
- * Caches values of vaults in a container, for `lifetimeMs`. `list` reads the missing ones in one call, which concurrent
- * callers share. `forget` makes the next `list` read a vault again. A failed read is not cached.
+ * Caches values of vaults in a container. `list` reads the missing ones in one call, which concurrent callers share;
+ * failed reads are not cached. `forget` drops a vault.
  */
 export function vaultMemory<T>(
   read: (vaults: readonly VaultKey[]) => Promise<readonly (T | undefined)[]>,

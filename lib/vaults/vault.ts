@@ -8,7 +8,7 @@ import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 /** Key of a vault: its chain and its address there. */
 export type VaultKey = Pick<VaultOnChain, 'chainId' | 'address'>
 
-/** Vault as configured for one client: properties read from the chain when an operator added it, and the client's texts for it. */
+/** Vault of one client: on-chain properties from when an operator added it, and the client's texts. */
 export const Vault = z.intersection(
   VaultOnChain,
   z.object({
@@ -21,7 +21,7 @@ export const Vault = z.intersection(
     /** True if deposits were capped at `addedAt`. */
     hasCap: z.boolean(),
     addedAt: Timestamp,
-    /** Simulated round trip; absent for vaults added before round trips were simulated. */
+    /** Simulated round trip; absent in older records. */
     roundTrip: RoundTrip.optional(),
   }),
 )
@@ -32,10 +32,7 @@ export function vaultPartition({ chainId, address }: VaultKey): string {
   return `VAULT#${chainId}#${address}`
 }
 
-/**
- * Finds the vault with this address, on this chain if one is given. Throws `vault_not_found`, or
- * `ambiguous_vault_address` if the address is a vault on several chains.
- */
+/** Finds the vault with this address. Throws `vault_not_found`, or `ambiguous_vault_address` if several chains match. */
 export function findVault(vaults: readonly Vault[], address: Address, chainId: number | undefined): Vault {
   const found = vaults.filter((vault) => vault.address === address && (chainId ?? vault.chainId) === vault.chainId)
   if (found.length > 1) throw new AppError('ambiguous_vault_address')
