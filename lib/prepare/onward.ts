@@ -32,7 +32,7 @@ export type Payment = {
   readonly calls: readonly SimulatedCall[] | undefined
   /** Assets to send; by default everything paid. */
   readonly amount?: bigint | undefined
-  /** Request field to blame; `dstChainId` if it has no amount. */
+  /** Request field for errors about the amount; `dstChainId` if it has none. */
   readonly field: 'amount' | 'dstChainId'
 }
 

@@ -18,7 +18,7 @@ export type Kind<Terms, Chosen extends Choice> = {
   readonly candidates: readonly Draft[]
   /** Chooses the drafts. Throws the AppError of a refusal. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
-  /** Operation whose gas counts without a dry run. */
+  /** Operation whose gas estimate applies without a dry run. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 

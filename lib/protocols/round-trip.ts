@@ -316,7 +316,7 @@ function findInDeposit(
   const { amount, left, got, preview } = sums
   return [
     ...(left > 0n ? [`it takes ${amount - left} of a deposit of ${amount} units by ${name}`] : []),
-    ...(isAsync && got > 0n ? [`it says that deposits are requests, but ${name} gives shares at once`] : []),
+    ...(isAsync && got > 0n ? [`it says that deposits are requests, but ${name} gives shares immediately`] : []),
     ...(!isAsync && got === 0n ? [`it takes a deposit by ${name}, but no shares arrive`] : []),
     ...(!isAsync && got > 0n && differ(preview, got)
       ? [`it previews ${preview} units of shares for a deposit, but ${got} arrive`]
@@ -366,7 +366,7 @@ function findInWithdrawal(
   return [
     ...(vault.protocol === 'erc7540' && isRequested && exit !== 'request'
       ? [
-          `it says by ERC-165 that redemptions are requests, but ${exit === 'instant' ? `${name} pays at once` : `only ${name} works`}`,
+          `it says by ERC-165 that redemptions are requests, but ${exit === 'instant' ? `${name} pays immediately` : `only ${name} works`}`,
         ]
       : []),
     ...(!isRequested && exit !== 'instant' ? [`it does not say that withdrawals wait, but only ${name} works`] : []),
@@ -382,7 +382,7 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
     ...(entryFee !== null && entryFee < 0n ? ['it values shares at more than was paid for them'] : []),
     ...(exitFee !== null && exitFee < 0n ? ['it pays more for shares than it values them at'] : []),
     ...[entryFee, exitFee].flatMap((fee) =>
-      fee !== null && fee > MOST_FEE ? [`it keeps ${percent(fee)} % at once`] : [],
+      fee !== null && fee > MOST_FEE ? [`it keeps ${percent(fee)} % immediately`] : [],
     ),
   ]
 }

@@ -66,7 +66,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
       room: () => (maxDeposit < NO_LIMIT ? maxDeposit : undefined),
       ...expectedOf(amount, answers.shares, answers.price, price),
       choose(amount) {
-        // Most ERC-4626 vaults have no such function.
+        // Most ERC-4626 vaults cannot be paused and have no such function.
         if (answers.paused) throw new AppError('vault_is_paused')
         if (maxDeposit === 0n) throw new AppError('deposits_are_not_open', TAKES_NOTHING)
         if (amount > maxDeposit) throw capReached(maxDeposit)

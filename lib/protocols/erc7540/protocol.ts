@@ -20,7 +20,7 @@ const ASYNC_REDEMPTION = '0x620ee8e4'
 const CANCELS_DEPOSITS = '0x8bf840e3'
 const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
-/** Reads the vault's capabilities from ERC-165; no answer means no. */
+/** Reads the vault's capabilities from ERC-165; no response means no. */
 function interfaces(address: Address) {
   const calls = {
     isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
