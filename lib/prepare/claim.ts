@@ -14,7 +14,7 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Unit of what a claim of each kind pays. */
+/** Proceeds of a claim of each kind. */
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
 
 type Claim = {

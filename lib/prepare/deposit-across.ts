@@ -62,7 +62,7 @@ export async function prepareDepositAcross(
   // Most deposits take the usual operation, so the quote need not wait for the vault's state.
   const [usual] = OPERATIONS[vault.protocol].deposits
   const quoted = toResult(fetchQuote(requestBy(usual)))
-  // Awaits the quote below, unless a read fails first.
+  // The quote is awaited below, unless a read fails first.
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, inputAmount, route.destination.handler)

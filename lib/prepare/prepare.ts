@@ -22,6 +22,7 @@ export type Kind<Terms, Chosen extends Choice> = {
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 
+/** Drafts to simulate, and the function that picks one by its dry run. */
 export type Choice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun

@@ -113,7 +113,7 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }
-  // The last call pays only earlier requests here.
+  // The last call then pays only earlier requests.
   const isNothing = terms.shares === 0n && terms.assets === 0n
   const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
   if (isTold) amounts[returns] = hexToBigInt(last.returnData)

@@ -85,7 +85,7 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = last[index] ?? {}
-        // An old price gives no yield at the present time.
+        // An old price gives no yield at the present time, so its own time counts.
         const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
         const unread = { hasCap: undefined, terms: undefined }

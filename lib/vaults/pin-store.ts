@@ -25,7 +25,7 @@ export function pinStore(table: Table) {
     /** Replaces the pin of a vault. */
     replace: (vault: VaultKey, pin: Pin): Promise<void> => table.putMany([buildItem(Pin, pinKey(vault), pin)]),
 
-    /** Updates the price, unless the pin was replaced or the vault has changed. */
+    /** Updates the pinned price, unless the pin was replaced or the vault has changed. */
     async movePrice(vault: VaultKey, pin: Pin, price: bigint): Promise<void> {
       await table.update(pinKey(vault), {
         changes: [set('price', Amount.encode(price))],

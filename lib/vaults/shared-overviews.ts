@@ -22,7 +22,7 @@ type Reading = {
   readonly read: Promise<Read>
 }
 
-/** Bounds of the time that a read is shared, one block's. */
+/** Bounds of the time that a read is shared: one block's time. */
 const SHORTEST_SHARED_MS = 500
 const LONGEST_SHARED_MS = 2_000
 
