@@ -9,8 +9,8 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 
 /**
- * Assets and supply by a vault's events, in smallest units. The protocol values shares at about `shares × assets /
- * supply`, rounded down.
+ * Assets and supply by a vault's events, in smallest units. Shares are worth about `shares × assets / supply`, rounded
+ * down; the protocol defines the exact meaning.
  */
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
@@ -90,7 +90,7 @@ type OwnEntry = { readonly account: Address } & Happened
 /** Move of shares between accounts. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** Share transfer of which sender or recipient may be unknown. */
+/** Share transfer whose sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
 /** Returns whether an event is a transfer of shares, a mint or a burn. */
