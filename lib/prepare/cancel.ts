@@ -13,7 +13,7 @@ import type { Vault } from '../vaults/vault.ts'
 import { type DryRun, firstWorking } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
-/** A cancellation of an account's pending request of a kind. `listEntries`: the account's entries in the vault up to a block. */
+/** Cancellation of pending requests; `listEntries` returns the account's ledger in the vault up to a block. */
 type Cancellation = {
   readonly vault: Vault
   readonly account: Address
@@ -22,8 +22,8 @@ type Cancellation = {
 }
 
 /**
- * The transaction that cancels a user's pending request, in one round trip: the calls that may do it are known. Throws the AppError
- * that says why there is none, or `upstream_*`.
+ * Prepares the cancellation of a pending request, in one round trip unless requests have their own ids. Throws the
+ * AppError of a refusal, or `upstream_*`.
  */
 export async function prepareCancellation(reader: ChainReader, { vault, account, kind, listEntries }: Cancellation) {
   const { cancelTerms } = getProtocol(vault)
@@ -36,7 +36,7 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
     candidates: operations.map((operation) => draftOf({ operation, request })),
     choose: async ({ terms: finish, block }) => {
       const terms = await finish(reader, block.number, () => listEntries(block.number))
-      // Which request it is, if they have ids of their own, is known only now.
+      // Only the terms contain the id of a request.
       const operation = operationNamed(operations, terms.name)
       return {
         terms,

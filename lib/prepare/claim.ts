@@ -14,10 +14,9 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** What a user gets of a claim of this kind. */
+/** Proceeds of a claim of each kind. */
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
 
-/** A claim of everything that an account can claim of a kind; assets go on to `destination`, if any. */
 type Claim = {
   readonly vault: Vault
   readonly account: Address
@@ -26,8 +25,8 @@ type Claim = {
 }
 
 /**
- * The claim of everything that the user can claim of this kind, in two round trips; with one more, and the bridge's quote, to
- * another chain. Throws the AppError that says why there is none, or `upstream_*`.
+ * Prepares the claim of everything claimable of a kind, in two round trips; to another chain with one more, and the
+ * bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareClaim(services: BridgeServices, { vault, account, kind, destination }: Claim) {
   const reader = services.getReader(vault.chainId)
@@ -68,17 +67,17 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   return { ...sent, claimable: possible({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
-/** The claim that gives most; the first of those that give the same. */
+/** Returns the claim that gives most, or the first of equals. */
 function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
   const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
-/** Assets and shares of a claim: one is its amount, the other its dry run returned. Undefined without a dry run. */
+/** Returns assets and shares of a claim: one is its amount, the other its dry run's result. */
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
-  // Claims are tried only.
+  // The cast holds: only claims are simulated here.
   const { operation, request } = intent as ClaimIntent
   if (!operation.returns) return undefined
   const returned = hexToBigInt(call.returnData)

@@ -22,24 +22,24 @@ import {
   requireOpen,
 } from './transfer.ts'
 
-/** A deposit into `vault` by and for `account`, paid with `inputAmount` of a token or of the coin of another chain. */
+/** Deposit by and for `account`, paid with `inputAmount` of a token or coin of another chain. */
 export type CrossChainDeposit = {
   readonly vault: Vault
   readonly pin: Pin | undefined
   readonly account: Address
   readonly inputAmount: bigint
   readonly sourceChainId: number
-  /** `COIN_ADDRESS` for the chain's coin. */
+  /** Address of the token, or `COIN_ADDRESS` for the chain's coin. */
   readonly sourceToken: Address
 }
 
-/** A synchronous deposit must find the valuation still standing when it arrives, this many seconds from now. */
+/** Seconds for which the valuation must stay valid, so that a synchronous deposit arrives in time. */
 const SYNC_MARGIN_SECONDS = 15n * 60n
 
 /**
- * The transactions on the source chain that deposit into a vault on another one, and the bridge's quote, with amounts in
- * smallest units. The quote and both chains' states are fetched side by side; then the transactions are simulated.
- * Throws the AppError that says why there are none, or `upstream_*`.
+ * Prepares the source chain's transactions that deposit into a vault on another chain, and the quote in smallest units.
+ * Fetches the quote and both chains' states in parallel, then simulates. Throws the AppError of a refusal, or
+ * `upstream_*`.
  */
 export async function prepareDepositAcross(
   services: BridgeServices,
@@ -59,10 +59,10 @@ export async function prepareDepositAcross(
     deposit: { vault, operation },
   })
 
-  // Asked before the vault's state is known; most deposits take the usual operation.
+  // Most deposits take the usual operation, so the quote need not wait for the vault's state.
   const [usual] = OPERATIONS[vault.protocol].deposits
   const quoted = toResult(fetchQuote(requestBy(usual)))
-  // Awaited below, unless what is read meanwhile fails first.
+  // The quote is awaited below, unless a read fails first.
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, inputAmount, route.destination.handler)

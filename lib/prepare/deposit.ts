@@ -15,13 +15,9 @@ import type { Vault } from '../vaults/vault.ts'
 import { firstApproved } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
-/** A deposit into a vault of the client's, and what of the vault is pinned. */
 type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pin | undefined }
 
-/**
- * The transactions that deposit into the vault now, in one round trip. Throws the AppError that says why there are none,
- * `vault_has_changed` before any other, or `upstream_*`.
- */
+/** Prepares a deposit, in one round trip. Throws the AppError of a refusal, `vault_has_changed` before any other, or `upstream_*`. */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit) {
   const { vault, account, amount } = request
   const spending = { token: vault.asset, spender: vault.address, amount }
@@ -49,13 +45,10 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   })
 }
 
-/**
- * What comes of a deposit of this much, in smallest units: `shares` are those that arrived in its dry run, or, as an
- * estimate, what the vault's present price gives; null where it does not tell.
- */
+/** Returns a deposit's result in smallest units: the shares of its dry run, else an estimate at the present price; null if unknown. */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
   const told = arrived ?? sharesFor(assets)
-  // Nobody has an amount that gives more shares than a contract can hold.
+  // No real amount gives more than a contract can hold.
   const shares = told !== null && told > MAX_UINT256 ? null : told
   return possible({
     shares,
@@ -65,14 +58,14 @@ export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint
   })
 }
 
-/** What the shares are worth less than the assets; rounding down is no fee. */
+/** Returns by how much the shares are worth less than the assets; 0 for rounding. */
 function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigint | null {
   if (value === null || unit === null) return null
   const fee = assets - value
   return fee > 2n * unit + 1n ? fee : 0n
 }
 
-/** The shares that the dry run of a deposit brought to the account; undefined where it does not show them. */
+/** Returns the shares that a dry run brought to the account; undefined if it does not show them. */
 function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {

@@ -6,27 +6,26 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { Intent } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
-/** Transactions that may be signed, approvals first, and views that a dry run calls before and after them. */
+/** Transactions to sign, and views that a dry run calls before and after them. */
 export type Draft = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
-  /** What the operations of the vault are, in order. */
   readonly intents: readonly Intent[]
   readonly views?: readonly Transaction[]
 }
 
-/** A draft with what each transaction did and each view returned, undefined if the node cannot simulate. */
+/** Draft with the results of its calls and views; undefined if the node cannot simulate. */
 export type DryRun = Draft & {
   readonly calls: readonly SimulatedCall[] | undefined
   readonly viewed: readonly SimulatedCall[] | undefined
 }
 
-/** The call that makes a draft's dry run. */
+/** Builds the request of a dry run. */
 export function dryRunRequest(account: Address, { approval, operations, views = [] }: Draft): RpcRequest {
   return simulationRequest(account, [...views, ...approval, ...operations, ...views])
 }
 
-/** The dry run that an outcome of `dryRunRequest` tells. `abi` names the errors of reverts. */
+/** Parses an outcome of `dryRunRequest`. `abi` names the errors of reverts. */
 export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: Abi = REVERT_ERRORS): DryRun {
   const { approval, operations, views = [] } = draft
   const sent = approval.length + operations.length
@@ -35,7 +34,7 @@ export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: 
   return { ...draft, calls, viewed: all && [...all.slice(0, views.length), ...all.slice(views.length + sent)] }
 }
 
-/** The dry runs of drafts, in one HTTP request. Throws `upstream_*`. */
+/** Makes the dry runs of drafts, in one HTTP request. Throws `upstream_*`. */
 export async function makeDryRuns(
   reader: ChainReader,
   account: Address,
@@ -47,8 +46,8 @@ export async function makeDryRuns(
 }
 
 /**
- * The dry run of a draft of one operation among those of candidates, which run in turn: those before it reverted, so that they
- * changed nothing. Undefined if it is not among them.
+ * Finds a one-operation draft among the candidates' dry runs. Earlier operations of its candidate must have reverted,
+ * so that they changed nothing.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents
@@ -67,7 +66,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
   return undefined
 }
 
-/** True if two operations do the same; their minimum payments may differ. */
+/** Returns whether two operations do the same; their minimum payments may differ. */
 function isSame(one: Intent, other: Intent): boolean {
   return (
     one.operation === other.operation &&
@@ -76,12 +75,12 @@ function isSame(one: Intent, other: Intent): boolean {
   )
 }
 
-/** The first dry run in which everything works, else the last one. */
+/** Returns the first dry run in which everything works, else the last one. */
 export function firstWorking(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ calls }) => calls)
 }
 
-/** The first dry run whose approvals work, else the last one. */
+/** Returns the first dry run whose approvals work, else the last one. */
 export function firstApproved(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
 }

@@ -25,21 +25,21 @@ import {
   type SourceState,
 } from './transfer.ts'
 
-/** What a vault pays an account: withdrawals, claims, or both. */
+/** Payment of a vault: withdrawals, claims, or both. */
 export type Payment = {
   readonly intents: readonly Intent[]
-  /** What these calls did in their dry run, undefined where nothing could be simulated. */
+  /** Results of their dry run; undefined without one. */
   readonly calls: readonly SimulatedCall[] | undefined
-  /** How much of the asset is to go; everything that they pay where it is absent. */
+  /** Assets to send; by default everything paid. */
   readonly amount?: bigint | undefined
-  /** The field of the request that takes another amount; `dstChainId` where none does. */
+  /** Request field for errors about the amount; `dstChainId` if it has none. */
   readonly field: 'amount' | 'dstChainId'
 }
 
 /**
- * What sends on what a vault pays. `read` reads a plan of the vault, and beside it what both chains say of the bridge; after it,
- * `send` builds the transactions of a payment and of its transfer, by the bridge's quote. Throws the AppError that says why the
- * asset cannot go there; both throw `upstream_*`.
+ * Prepares the transfer of a vault's payment to another chain. `read` reads a plan of the vault and both chains' bridge
+ * state; then `send` builds the transactions by the bridge's quote. Throws the AppError of the reason if the asset
+ * cannot go there; `read` and `send` throw `upstream_*`.
  */
 export function prepareOnward(
   services: BridgeServices,
@@ -76,8 +76,8 @@ type Way = {
 }
 
 /**
- * The transactions of a payment and of its transfer, with gas and dry run, the bridge's quote, and what the payment was in
- * its own dry run, undefined where that does not tell. Throws the AppError that says why there are none, or `upstream_*`.
+ * Builds the transactions of a payment and its transfer, and the quote. `paid` is the payment in its dry run; undefined
+ * if unknown. Throws the AppError of a refusal, or `upstream_*`.
  */
 async function sendPayment(
   services: BridgeServices,
@@ -92,7 +92,7 @@ async function sendPayment(
   if (reverted) throw refusedByVault('withdrawal_refused', reverted.reason)
   const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
   const paid = sum(parts)
-  // Nothing goes but what is paid for sure: as asked for, as the dry run told, or as the call has it for its least.
+  // Send only what is sure to be paid: the requested amount, the dry run's payment, or the calls' minimum.
   const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
   if (inputAmount === undefined) throw unavailable("must be left out: the vault's payment is not known in advance")
   if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
@@ -110,8 +110,8 @@ async function sendPayment(
 }
 
 /**
- * What a call paid in its dry run, by the asset's own transfers to the account and from it: what the vault returns may be
- * anything, and the bridge would take the rest from the wallet. Undefined where the dry run does not tell.
+ * Returns a call's payment by the asset's transfers in its dry run; undefined if not shown. The vault's return value
+ * may be wrong, and the bridge would take the rest from the wallet.
  */
 function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success') return undefined
@@ -125,7 +125,7 @@ function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall |
     }, 0n)
 }
 
-/** The same, but for no less than it paid in its dry run, where the operation has such a bound. */
+/** Sets an operation's minimum, if any, to its payment in the dry run. */
 function withMinimum({ operation, request }: Intent, paid: bigint | undefined): Intent {
   if (request.minimum === undefined || paid === undefined) return { operation, request }
   return { operation, request: { ...request, minimum: paid } }

@@ -10,42 +10,42 @@ import type { AppError } from '../errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
-/** What differs between deposits, withdrawals, claims and cancellations. */
+/** Parts that differ between operations. */
 export type Kind<Terms, Chosen extends Choice> = {
-  /** The vault state that decides. */
+  /** Plan of the vault state that decides. */
   readonly plan: ReadPlan<Terms>
-  /** Drafts that are tried while the plan is read; each tries its operations in turn. */
+  /** Drafts simulated while the plan is read; each runs its operations in sequence. */
   readonly candidates: readonly Draft[]
-  /** Chooses the drafts from that state. Throws the AppError that says why there are none. */
+  /** Chooses the drafts. Throws the AppError of a refusal. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
-  /** The gas of one operation if no dry run tells it, in gas units. */
+  /** Operation whose gas estimate applies without a dry run. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 
-/** The drafts to try, and how to pick one by its dry run. */
+/** Drafts to simulate, and the function that picks one by its dry run. */
 export type Choice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
-  /** What the approvals of a draft, if it has any, are for. */
+  /** Spending that the approvals are for. */
   readonly spending: Spending | undefined
-  /** The error that withholds the transactions, by the dry run; undefined for none. */
+  /** Returns the error that withholds the transactions. */
   readonly refuse?: (
     picked: DryRun,
     reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
   ) => AppError | undefined
 }
 
-/** The transactions to sign in order, approvals first. */
+/** Transactions to sign in order, approvals first. */
 export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls'> & {
   readonly choice: Chosen
-  /** Gas units of all transactions together. */
+  /** Gas units of all transactions in total. */
   readonly estimatedGas: bigint
   readonly simulation: SimulationResult
   readonly block: BlockHeader
   readonly evidence: Evidence[]
 }
 
-/** A read of a plan with calls that go out with it. */
+/** Read of a plan with further calls. */
 type Read<Terms> = {
   readonly value: Terms
   readonly outcomes: readonly RpcOutcome[]
@@ -54,9 +54,8 @@ type Read<Terms> = {
 }
 
 /**
- * Prepares transactions: read, choose, simulate, verify. It takes one round trip if the choice is among
- * the candidates, else two. `read` reads more beside the plan. Throws the AppError that says why there are no transactions, and
- * `upstream_*`.
+ * Prepares transactions: reads, chooses, simulates, verifies. Takes one round trip if the choice is among the
+ * candidates, else two; `read` may read more meanwhile. Throws the AppError of a refusal, and `upstream_*`.
  */
 export async function prepare<Terms, Chosen extends Choice>(
   reader: ChainReader,

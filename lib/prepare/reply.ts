@@ -8,7 +8,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import { MINUTE_MS } from '../time.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
-/** Transactions of an account that are prepared, on one chain; with a quote they end on another one. */
+/** Prepared transactions of one chain; with a quote they end on another one. */
 type Prepared<Quote> = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -19,8 +19,8 @@ type Prepared<Quote> = {
 }
 
 /**
- * Returns the reply with what is prepared, in both forms that wallets take: each transaction with its chain, and all as one list
- * of calls. `chainId` is the chain on which they are sent.
+ * Returns the reply with the transactions in both forms that wallets take: each with its chain, and as one list of
+ * calls. `chainId` is the chain on which they are sent.
  */
 export function toReply<Quote, Protocol extends string>(
   vault: { readonly protocol: Protocol; readonly chainId: number },
@@ -51,7 +51,7 @@ export function toReply<Quote, Protocol extends string>(
 type Reply = z.output<typeof TransactionsReply> & {
   readonly withdrawal?: Withdrawal
   readonly deposit?: Deposit
-  /** Of the older block. */
+  /** Terms at the older block. */
   readonly terms?: object
 }
 
@@ -75,7 +75,7 @@ type Withdrawal = {
   readonly isEstimate: boolean
 }
 
-/** The figure of two that is worse for the user. */
+/** Choice of the figure that is worse for the user. */
 const WORSE_WITHDRAWAL = {
   shares: max,
   assets: min,
@@ -86,17 +86,17 @@ const WORSE_WITHDRAWAL = {
 } as const
 const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
-/** Figures may differ by one part in so many: half a percent. */
+/** Denominator of the allowed difference: half a percent. */
 const PARTS = 200n
-/** Gas of two dry runs that differs by more than this factor is no estimate. */
+/** Maximum factor between the gas of two dry runs. */
 const MAX_GAS_FACTOR = 2n
-/** Gas units of a block: no transaction uses more. */
+/** Gas units of a block; no transaction uses more. */
 const BLOCK_GAS = 60_000_000n
 
 /**
- * Returns the reply that two hosts agree on, undefined if they disagree. What is signed must be equal. Figures of a deposit or a
- * withdrawal may differ by half a percent: the worse one is returned, as an estimate. The larger gas counts. If one host cannot
- * simulate, the other's dry run counts.
+ * Returns the reply that two hosts agree on; undefined if they disagree. Signed parts must be equal. Figures may differ
+ * by half a percent: the worse one is returned as an estimate. The larger gas counts. One host's dry run suffices if
+ * the other cannot simulate.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
   if (textOf(signedOf(older)) !== textOf(signedOf(newer))) return undefined
@@ -114,7 +114,7 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
   return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...figures }
 }
 
-/** The reply without its estimates and its block. */
+/** Returns the reply without its estimates and its block. */
 function signedOf(reply: Reply): object {
   const {
     estimatedGas: _,
@@ -141,7 +141,7 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
 ): F | undefined {
   if (!older || !newer || textOf(older) === textOf(newer)) return newer && older
   const agreed = { ...older, isEstimate: true }
-  // An object has no other keys than its own.
+  // The cast holds: an object has only its own keys.
   for (const name of Object.keys({ ...newer, ...agreed }) as (keyof F)[]) {
     const [one, other, worseOf] = [older[name], newer[name], worse[name]]
     if (name === 'isEstimate' || textOf(one ?? null) === textOf(other ?? null)) continue
@@ -152,7 +152,7 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   return agreed
 }
 
-/** The earlier of two blocks; undefined if they are more than a minute apart, or contradict each other. */
+/** Returns the earlier of two blocks; undefined if over a minute lies between them, or if they contradict. */
 function earlier(one: Evidence, other: Evidence | undefined): Evidence | undefined {
   if (!other) return undefined
   if (one.blockNumber === other.blockNumber) return one.blockHash === other.blockHash ? one : undefined

@@ -6,7 +6,7 @@ import { ChainTransaction, WalletCalls } from '../chain/transaction.ts'
 import { Amount } from '../codecs.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 
-/** What callers are told of transactions with a vault, whatever these do. */
+/** Reply with transactions of a vault. */
 export const TransactionsReply = z.object({
   approval: z.array(ChainTransaction).describe('Send these first'),
   operations: z

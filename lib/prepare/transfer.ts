@@ -21,48 +21,46 @@ import { encodeOperation, type Intent, verifyOperations } from '../protocols/cal
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
-/** The services that prepare a transfer to another chain. */
+/** Services for transfers between chains. */
 export type BridgeServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchQuote: Across['fetchQuote']
   readonly integratorId: Hex | undefined
 }
 
-/** The errors that vaults, tokens and the pool may revert with. */
 const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
 
-/** What the source chain says: how the pool stands, and what the account is there and allows the pool. */
+/** State of the source chain: the bridge's pool, the account's code, and the allowance for the pool. */
 export type SourceState = {
   readonly paused: boolean
-  /** How much of the token the pool may take from the account. */
   readonly allowance: bigint
   readonly clocks: Omit<Clocks, 'destination'>
   readonly accountIsContract: boolean
 }
 
-/** What the destination says: how the pool stands, and whether the account has code there. */
+/** State of the destination: the bridge's pool, and whether the account has code there. */
 export type DestinationState = {
   readonly paused: boolean
-  /** In seconds since 1970. */
+  /** Time of the block, in seconds since 1970. */
   readonly time: number
   readonly accountHasCode: boolean
 }
 
-/** An empty read plan. */
+/** Returns an empty read plan. */
 export function emptyPlan(address: Address): ReadPlan<undefined> {
   return readPlan({ address, slots: {}, calls: {} }, () => undefined)
 }
 
-/** Dry run of a call with more of the coin than its sender has: nodes refuse it without saying which call reverts. */
+/** Dry run without enough coin: nodes refuse it without naming the call that reverts. */
 const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
-/** The plan that reads an account's balance of the chain's coin; `address` is the contract that is read beside it. */
+/** Returns the plan of an account's coin balance; `address` is the contract read with it. */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
   const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => required(answers.coin))
 }
 
-/** What of the source chain is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
+/** Reads the source chain's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
 export async function readSource<T>(
   reader: ChainReader,
   account: Address,
@@ -92,12 +90,12 @@ export async function readSource<T>(
   })
   const [value, pooled] = read.value
   const code = parseCode(read.outcomes.at(-1))
-  // An account that delegates stays an ordinary one on every chain.
+  // A delegating account stays an ordinary one on every chain.
   const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !delegateIn(code) }
   return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 
-/** What of the destination is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
+/** Reads the destination's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
@@ -112,15 +110,15 @@ export async function readDestination<T>(reader: ChainReader, account: Address, 
 }
 
 /**
- * Throws `cross_chain_not_available` where a pool takes or pays nothing, or where the account is a contract that is not
- * deployed on the destination: it could not use what it gets there.
+ * Throws `cross_chain_not_available` if a pool is paused. Also throws if the account is a contract not deployed on the
+ * destination, where it could not use the funds.
  */
 export function requireOpen(source: SourceState, destination: DestinationState): void {
   const isStranded = source.accountIsContract && !destination.accountHasCode
   if (source.paused || destination.paused || isStranded) throw new AppError('cross_chain_not_available')
 }
 
-/** What is sent, on which terms, and what is done before it by the vault on the source chain. */
+/** Transfer with its terms, and the vault operations before it on the source chain. */
 export type Sending = {
   readonly request: BridgeRequest
   readonly terms: BridgeTerms
@@ -131,8 +129,8 @@ export type Sending = {
 }
 
 /**
- * The transactions that send it, in order: approvals for the pool, what is done before, the deposit into the pool; verified
- * and simulated as one list. Throws `upstream_*`.
+ * Builds a transfer's transactions in order: approvals for the pool, prior operations, deposit into the pool. Verifies
+ * and simulates them as one list. Throws `upstream_*`.
  */
 export async function prepareSending(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
@@ -162,7 +160,7 @@ export async function prepareSending(
   return { approval, operations, ...summarise(calls, upperEstimate) }
 }
 
-/** The quote in the response, amounts in smallest units. */
+/** Returns the quote for the response, in smallest units. */
 export function describeQuote(
   { route: { source, destination }, inputAmount }: BridgeRequest,
   { outputAmount, ...times }: BridgeTerms,

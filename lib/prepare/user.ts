@@ -4,12 +4,12 @@ import { bridgedAs } from '../bridge/tokens.ts'
 import { AppError } from '../errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 
-/** The other chain of a transfer, with the token or the coin there. */
+/** Other chain of a transfer, with the token or the coin there. */
 type OtherChain = { readonly chainId: number; readonly token: Address }
 
 /**
- * Throws `missing_or_invalid_user_address` for an account that is a contract of the vault or of the bridge on these chains: no user
- * holds it, and what it holds is lost or anybody's.
+ * Throws `missing_or_invalid_user_address` for a contract of the vault or the bridge: no user controls it, and its
+ * funds are lost or open to anyone.
  */
 export function requireUser(
   account: Address,

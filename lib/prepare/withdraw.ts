@@ -15,7 +15,7 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** A withdrawal of an account; its assets go on to `destination`, if any. */
+/** Withdrawal of an account; its assets go on to `destination`, if any. */
 type Withdrawal = {
   readonly vault: Vault
   readonly account: Address
@@ -24,9 +24,8 @@ type Withdrawal = {
 }
 
 /**
- * The transactions that withdraw from a vault now: in one round trip if the request names the amount, in two for `max`. Another chain
- * takes one more and the bridge's quote. Throws the AppError that
- * says why there are none, or `upstream_*`.
+ * Prepares a withdrawal: in one round trip if an operation takes the amount as requested, else in two. Another chain
+ * takes one more and the bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
   const reader = services.getReader(vault.chainId)
@@ -54,7 +53,6 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
   return { ...sent, ...outcome, withdrawal: possible({ ...outcome.withdrawal, remainder }), evidence }
 }
 
-/** The calls by which the vault pays. */
 function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
   terms.steps.forEach(possible)
   const intents = terms.steps.map(({ name, ...step }) => ({
@@ -76,7 +74,7 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
   }
 }
 
-/** The operations as they are, and after an approval of the shares if there are vaults that take them by that. */
+/** Builds drafts: without an approval, and with one of the shares if some vaults need it. */
 function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly AggregateCall[]): Draft[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
@@ -84,7 +82,7 @@ function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly Agg
   return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...asked }))
 }
 
-/** The shares for which operations may need an approval: of one operation at most. */
+/** Returns the share approval that the operations may need, one at most. */
 function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): Spending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
@@ -92,7 +90,7 @@ function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]
     .slice(0, 1)
 }
 
-/** The operations that take an amount as it is asked for, with no bound on what they pay; none for everything. */
+/** Returns the operations that take the amount as requested, without a minimum; none for `max`. */
 function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): Intent[] {
   if (amount === 'max') return []
   const [takes, value] =
@@ -102,7 +100,7 @@ function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount)
     .map((operation) => ({ operation, request: { vault, account, amount: value } }))
 }
 
-/** True if the view rose by what it must, within the dry run. */
+/** Returns whether the view rose by the required amount within the dry run. */
 function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
   const [before, after] = viewed.map((call) =>
     call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
@@ -110,12 +108,12 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** Shares and assets of the withdrawal: from its dry run if that returns them, else from the vault's state. */
+/** Returns the withdrawal's figures from its dry run, else from the vault's state. */
 function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }
-  // If only earlier requests are paid, what the last call returns is theirs.
+  // The last call then pays only earlier requests.
   const isNothing = terms.shares === 0n && terms.assets === 0n
   const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
   if (isTold) amounts[returns] = hexToBigInt(last.returnData)
@@ -133,7 +131,7 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   }
 }
 
-/** The vault's fee; null if the value of the shares is unknown. */
+/** Returns the vault's fee; null if the value of the shares is unknown. */
 function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
   if (value === null || assets === null) return null
   return value > assets ? value - assets : 0n

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** What vaults of all protocols are: ERC-4626 and ERC-7575, with OpenZeppelin's pause, and what Morpho's are known by. */
+/** ABI of all vaults: ERC-4626, ERC-7575, OpenZeppelin's pause, and `liquidityAdapter`, which identifies Morpho's vaults. */
 export const vaultAbi = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',

@@ -9,13 +9,12 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 
 /**
- * What the events of a vault so far say of its price, in smallest units. What it means is its protocol's: shares are worth
- * about `shares × assets / supply`, rounded down.
+ * Assets and supply by a vault's events, in smallest units. Shares are worth about `shares × assets / supply`, rounded
+ * down; the protocol defines the exact meaning.
  */
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
 
-/** Where an event stands; `timestamp` in seconds since 1970. */
 type EventLocation = Readonly<LogLocation> & {
   readonly chainId: number
   readonly transactionHash: Hash
@@ -23,61 +22,57 @@ type EventLocation = Readonly<LogLocation> & {
   readonly timestamp: bigint
 }
 
-/** An event of a vault, or of its shares, and where it stands. */
+/** Event of a vault or its share token, with its position. */
 export type VaultEvent = { readonly eventName: string; readonly args: object } & EventOrigin
-/** The same, known to be one of this ABI's. */
+/** Event of this ABI, with its position. */
 export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
 type EventOrigin = {
   readonly vault: Address
   readonly location: EventLocation
-  /** The vault's ledger right after it, where it moves shares from one owner to another. */
+  /** Ledger after the event; set if the event moves shares between owners. */
   readonly ledger?: Ledger
 }
 
-/** A transfer of a token that a vault's books hear besides the vault's own events. */
+/** Transfer of another token that belongs to a vault's books. */
 export type HeardTransfer = {
   readonly eventName: 'HeardTransfer'
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
 } & EventOrigin
 
-/** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
+/** Rules by which the events of a protocol's vaults make its books. They are pure: the same events give the same books. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
-  /** The names of the events that can move the price, apart from mints and burns. */
+  /** Events that can move the price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
-  /** The transfers of another token that belong to the books: those from one contract. Absent where there are none. */
+  /** Token and sender of the transfers of another token; absent if there are none. */
   heard?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * A transaction's events, with the accounts of each where the standard has them; absent where no vault differs. With
-   * `ofAccount` they are those alone that name this account.
+   * Puts the accounts of a transaction's events in the standard's order; absent if all vaults use it. With `ofAccount`,
+   * `events` are only those that name this account.
    */
   standardize?(events: readonly Event[], ofAccount?: Address): readonly Event[]
-  /**
-   * The transfer of shares whose reason an event tells, by what it says of it: a mint that is no fee, or shares on their
-   * way to or from a request. Undefined for other events.
-   */
+  /** Returns the share transfer that an event explains: a mint that is no fee, or a move to or from a request. */
   explained(vault: V, event: Event): ExplainedTransfer | undefined
-  /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
+  /** Returns the value of these shares in the asset's smallest unit; null before there is a price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
-  /** The ledger after each of a transaction's events. Absent where no event tells the price. */
+  /** Returns the ledger after each event of a transaction; absent if no event contains the price. */
   ledgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
-   * What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. Absent
-   * where no event tells: the price is then read (`sharePrice` of the protocol).
+   * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if no event
+   * does: the price is then read (`sharePrice` of the protocol).
    */
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
-  /** What each of a transaction's events did besides moving shares from one account to another. */
+  /** Returns each event's ledger entries, except share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
-  /** The shares that an event moves from one owner to another, though no transfer tells so. */
+  /** Returns the shares that an event moves between owners without a transfer. */
   handedOver(vault: V, event: Event): ShareTransfer | undefined
-  /** What an event settles; absent where no event tells, so that the vault is asked of each open request. */
+  /** Returns the requests that an event settles; absent if no event shows it, so that each open request must be read. */
   settlement?(event: Event): Settlement | undefined
-  /** What an event means for settlements, whether they settle something or not; absent where no event tells. */
   settlementStep?(event: Event): SettlementStep | undefined
-  /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
+  /** Returns whether the account is a user, not the vault itself or its silo. */
   isOwner(vault: V, account: Address): boolean
 }
 
-/** All requests of one kind with ids up to this one: `requested` in all, for which their claims give `given`, before fees. */
+/** Settled requests of one kind, with all ids up to `lastId`; `given` are the proceeds of their claims, before fees. */
 export type Settlement = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -85,21 +80,20 @@ export type Settlement = {
   readonly given: bigint
 }
 
-/** A request arrives, a valuation is proposed that includes all that wait, or a settlement takes place. */
+/** Request, proposed valuation that includes all waiting requests, or settlement. */
 type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }
 
-/** What happened to an account. */
 type OwnEntry = { readonly account: Address } & Happened
 
-/** Shares that go from one account to another. */
+/** Move of shares between accounts. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** What an event says of a transfer: how many shares, and from whom or to whom, or both. */
+/** Share transfer whose sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
-/** Whether an event is a transfer of shares, a mint or a burn. */
+/** Returns whether an event is a transfer of shares, a mint or a burn. */
 export function isShareTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
   return event.eventName === 'Transfer'
 }

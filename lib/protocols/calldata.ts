@@ -4,56 +4,55 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 
-/** What an operation is asked for, by and for `account`; amounts in smallest units. */
+/** Parameters of an operation by and for `account`; amounts in smallest units. */
 export type OperationRequest = {
   readonly vault: Pick<TokenizedVault, 'address' | 'asset'>
   readonly account: Address
-  /** Of the asset or of shares, whichever the operation takes; 0 where it takes none. */
+  /** Assets or shares; 0 if the operation takes no amount. */
   readonly amount: bigint
-  /** Who holds and pays the assets: the account, unless the bridge's handler does it for the account. */
+  /** Account that pays: `account` by default, or the bridge's handler. */
   readonly payer?: Address
-  /** The least of the asset that the account accepts, where the operation has such a bound. */
+  /** Minimum assets, if the operation has such a bound. */
   readonly minimum?: bigint
-  /** Which of the account's requests it is about, where the operation names one; 0 for all of them. */
+  /** Request that the operation names; 0 for all of the account's. */
   readonly requestId?: bigint
 }
 
-/** One of a vault's functions that move an account's assets or shares. */
+/** Vault function that moves an account's assets or shares. */
 export type Operation = {
   readonly name: string
-  /** What the call returns an amount of: what was paid or taken by it; absent where it returns none, as requests do. */
+  /** Unit of the call's return value; absent without one, as for requests. */
   readonly returns?: 'assets' | 'shares'
-  /** Whether what it is for comes only later, by another call. */
+  /** True if the proceeds come only by a later call. */
   readonly isAsync?: boolean
-  /** The call's data. */
   encode(request: OperationRequest): Hex
-  /** What such a call asks for; undefined for the data of any other call. */
+  /** Returns undefined for the data of any other call. */
   decode(data: Hex): Terms | undefined
 }
 
-/** What a call of an operation asks for. */
+/** Parameters of a call. */
 type Terms = {
   readonly amount: bigint
-  /** Who gets what comes of it, and whose request it is; absent where that is the sender. */
+  /** Receiver of the proceeds and owner of the request; absent if it is the sender. */
   readonly receiver?: Address
-  /** Whose assets or shares are taken; absent where they are the sender's. */
+  /** Owner of the assets or shares taken; absent if it is the sender. */
   readonly payer?: Address
   readonly minimum?: bigint
   readonly requestId?: bigint
-  /** Whether it names somebody who is paid for it. */
+  /** True if the call names a paid referrer. */
   readonly hasReferral?: boolean
 }
 
-/** A function that takes a deposit. Its first argument is the amount, where the bridge puts what it delivers. */
+/** Vault function that takes a deposit. Its first argument is the amount, which the bridge fills in. */
 export type DepositOperation = Omit<Operation, 'decode'> & {
-  /** Whether the shares come only after a settlement. */
+  /** True if the shares come only after a settlement. */
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
-  /** The deposit that the vault took, if this log among the logs of its transaction is the event of such a deposit. */
+  /** Returns the deposit that `log` reports, undefined for other logs; `logs` are all of its transaction. */
   taken(log: Log, logs: readonly Log[]): TakenDeposit | undefined
 }
 
-/** A deposit that a vault took for `account`, paid by `payer`. Amounts in smallest units; `shares` null for a request. */
+/** Deposit that a vault took; amounts in smallest units, `shares` null for a request. */
 type TakenDeposit = {
   readonly account: Address
   readonly payer: Address
@@ -61,46 +60,45 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** A function by which shares leave a vault for assets, or which gives what is settled. */
+/** Vault function that exchanges shares for assets, or claims settled requests. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
-  /** Whether there are vaults that take the shares by the account's approval. */
+  /** True if some vaults need an approval of the shares. */
   readonly mayPullShares?: boolean
 }
 
-/** The functions of one protocol's vaults that move an account's assets and shares. */
+/** Operations of one protocol's vaults. */
 export type Operations = {
-  /** In which these functions are written down, with their arguments. */
   readonly abi: Abi
-  /** Those that may take a deposit, the usual one first. */
+  /** Deposits, the usual one first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
-  /** Those that may take a withdrawal, in the order in which one is preferred to the next. */
+  /** Withdrawals, the preferred one first. */
   readonly withdrawals: readonly WithdrawalOperation[]
-  /** Those that give what is settled of either kind; none where nothing waits. */
+  /** Claims of either kind; empty if nothing waits. */
   readonly claims: readonly WithdrawalOperation[]
-  /** Those that may take back a pending request of this kind; they take no amount. */
+  /** Cancellations, which take no amount. */
   readonly cancels: Readonly<Record<RequestKind, readonly Operation[]>>
 }
 
-/** What cancels where nothing waits. */
+/** Cancellations of protocols without requests. */
 export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
 
-/** An operation and what it is asked for. */
+/** Operation with its parameters. */
 export type Intent = { readonly operation: Operation; readonly request: OperationRequest }
 
-/** The transaction that calls an operation: request and shares are always the account's. */
+/** Encodes an operation's transaction. Requests and shares always belong to the account. */
 export function encodeOperation({ operation, request }: Intent): Transaction {
   return { to: request.vault.address, data: operation.encode(request), value: 0n }
 }
 
 /**
- * Verifies operations before they are returned: decodes each and compares every field with what was asked for.
- * Throws on any difference; a difference is our mistake, so it reaches the caller as an internal error.
+ * Verifies transactions before they are returned, field by field. Throws an Error on any difference: it is a bug, so
+ * the caller gets an internal error.
  */
 export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
-  if (transactions.length !== intents.length) throw new Error('There are not exactly the operations asked for.')
+  if (transactions.length !== intents.length) throw new Error('There are more or fewer transactions than operations.')
   for (const [index, intent] of intents.entries()) {
-    if (!isRight(intent, transactions[index])) throw new Error('The operation is not what was asked for.')
+    if (!isRight(intent, transactions[index])) throw new Error('The transaction differs from the operation requested.')
   }
 }
 

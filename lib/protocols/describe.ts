@@ -7,21 +7,20 @@ import { vaultAbi } from './abi.ts'
 import type { ProtocolDescription, UnknownVersion, VaultCandidate } from './protocol.ts'
 import { PROTOCOLS } from './protocols.ts'
 
-/** ERC-165 id of an asynchronous deposit vault (ERC-7540). */
 const ASYNC_DEPOSIT_INTERFACE = '0xce3bbe50'
 
-/** What the chain tells of a vault when an operator adds it. */
+/** Properties of a vault, read when an operator adds it. */
 export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
   ProtocolDescription & {
     readonly name: string
-    /** The block in which the vault was deployed; null where the node does not keep state that old. */
+    /** Block of deployment; null if the node does not keep state that old. */
     readonly firstBlock: number | null
   } & Partial<UnknownVersion>
 
 /**
- * Reads what a vault is: its tokens and, by the first protocol that knows it, what else this wants to know. Its first block
- * is asked of `archive`, for few nodes keep old states. Throws an Error that says, for an operator, why it is no vault of
- * ours; AppError `upstream_*` when the chain cannot be read.
+ * Reads a vault's tokens and the description by the first protocol that recognizes it. `archive` reads the deployment
+ * block, since few nodes keep old states. Throws an Error with the reason, for an operator, if the vault is
+ * unsupported; `upstream_*` if the chain cannot be read.
  */
 export async function describeVault(
   { reader, archive }: { readonly reader: ChainReader; readonly archive: Rpc },
@@ -31,14 +30,14 @@ export async function describeVault(
   const { value: own, block } = await reader.readOne(identity(address))
   const { asset, shareToken = address, isAsync } = own
   if (asset === undefined) {
-    throw new Error(`${address} on chain ${chainId} is not an ERC-4626 vault: it does not tell its asset.`)
+    throw new Error(`${address} on chain ${chainId} is not an ERC-4626 vault: it does not report its asset.`)
   }
   const [token, share] = (await reader.read([tokenOf(asset), tokenOf(shareToken)])).values
   if (token?.symbol === undefined || token.decimals === undefined) {
-    throw new Error(`The vault's asset ${asset} does not tell its symbol and decimals.`)
+    throw new Error(`The vault's asset ${asset} does not report its symbol and decimals.`)
   }
   if (share?.name === undefined || share.decimals === undefined) {
-    throw new Error(`The vault's share ${shareToken} does not tell its name and decimals.`)
+    throw new Error(`The vault's share ${shareToken} does not report its name and decimals.`)
   }
   const candidate = {
     chainId,
@@ -87,12 +86,12 @@ function tokenOf(address: Address) {
   return readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }
 
-/** How many blocks one request looks at. */
+/** Blocks that one request probes. */
 const PROBES = 24
 
 /**
- * The first block at whose end the contract has code, by narrowing down; null where a block's state is not kept. Looks
- * back from the last block at first, so that nodes that keep recent states alone tell of recent contracts.
+ * Finds the first block at whose end the contract has code; null if a needed state is not kept. The first probes go
+ * back from `last` in growing steps: nodes with only recent states suffice for recent contracts.
  */
 async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise<number | null> {
   const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {
@@ -115,7 +114,7 @@ async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise
       if (answers[index] === false) without = Math.max(without, block)
       if (answers[index] === true) withCode = Math.min(withCode, block)
     }
-    // What is not kept does not matter where the contract is younger.
+    // A missing state matters only inside the remaining range.
     if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
     isFirst = false
   }

@@ -1,17 +1,17 @@
 import { sum } from '../bigint.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
-/** A request whose assets are fixed. */
+/** Withdrawal request whose assets are fixed. */
 export type FixedRequest = Extract<LedgerEntry, { kind: 'redeem' }> & { readonly assets: bigint }
-/** Whether the assets of what an entry requests are fixed. */
+/** Returns whether an entry is a withdrawal request with fixed assets. */
 export function isFixed(entry: LedgerEntry): entry is FixedRequest {
   return entry.kind === 'redeem' && entry.assets !== undefined
 }
 
 /**
- * The requests that each payment among an account's entries ends. A vault pays an account everything at once, and the payment
- * names only the receiver. So it is the account's own if it is the sum of all that it requested since the last one.
- * Any other payment is of another account's requests.
+ * Returns the requests that each payment among an account's entries ends. A vault pays an account everything in one
+ * payment, which names only the receiver. It is the account's own if it equals the sum requested since the last one,
+ * else another account's.
  */
 export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, readonly FixedRequest[]> {
   const paid = new Map<LedgerEntry, readonly FixedRequest[]>()
@@ -28,7 +28,7 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
   return paid
 }
 
-/** The shares behind the last `assets` of these requests. */
+/** Returns the shares behind the last `assets` of these requests. */
 export function sharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(
@@ -40,7 +40,7 @@ export function sharesBehind(requests: readonly FixedRequest[], assets: bigint):
   )
 }
 
-/** The shares behind a part of a request's assets. */
+/** Returns the shares behind `part` of a request's assets. */
 export function sharesOf({ assets, shares }: FixedRequest, part: bigint): bigint {
   return assets === 0n ? 0n : (shares * part) / assets
 }

@@ -2,8 +2,8 @@ import { type Abi, parseAbi } from 'viem'
 import { PROTOCOLS } from './protocols.ts'
 
 /**
- * Errors with which vaults and tokens refuse users, grouped by project. Those of operators and borrowers are left out. A vault may
- * use another one's contracts. Yearn V3 reverts with texts, which need no table.
+ * Errors with which vaults and tokens refuse users, by project; those for operators and borrowers are left out. Yearn
+ * V3 reverts with texts, which need no table.
  */
 const KNOWN_ERRORS = {
   // ERC-6093 and OpenZeppelin 5: interfaces/draft-IERC6093.sol, token, utils, access.
@@ -42,7 +42,7 @@ const KNOWN_ERRORS = {
     'InvalidController(address controller)',
     'GuardrailsViolation()',
   ],
-  // Makers of ERC-7540, which names no errors. centrifuge/protocol: src/vaults/interfaces.
+  // ERC-7540 implementations; the standard names no errors. centrifuge/protocol: src/vaults/interfaces.
   centrifuge: [
     'InvalidOwner()',
     'InvalidController()',
@@ -118,7 +118,7 @@ const KNOWN_ERRORS = {
 
 const knownErrors: Abi = parseAbi(Object.values(KNOWN_ERRORS).flatMap((errors) => errors.map((one) => `error ${one}`)))
 
-/** Every error that a vault or a token is known to revert with: those above, and those of a protocol's own ABI. */
+/** Errors that vaults and tokens may revert with: this table's and those of each protocol's ABI. */
 export const REVERT_ERRORS: Abi = [
   ...knownErrors,
   ...Object.values(PROTOCOLS).flatMap(({ abi }) => abi.filter(({ type }) => type === 'error')),

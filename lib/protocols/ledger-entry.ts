@@ -1,6 +1,6 @@
 import type { Address, Hash } from 'viem'
 
-/** Where an event stands, and whom and which vault it concerns. */
+/** Position of an event, with the account and vault that it concerns. */
 export type EntryLocation = {
   readonly account: Address
   readonly chainId: number
@@ -11,7 +11,7 @@ export type EntryLocation = {
   readonly timestamp: Date
 }
 
-/** What happened, without where; see `LedgerEntry`. */
+/** Kind and amounts of an entry; see `LedgerEntry`. */
 export type Happened =
   | {
       readonly kind: 'deposit'
@@ -36,19 +36,19 @@ export type Happened =
   | { readonly kind: 'send'; readonly assets: bigint | null; readonly shares: bigint }
 
 /**
- * One thing that happened to one account in one vault, as an event of the chain says; assets and shares in their smallest
- * units. What a deposit has become follows from the entries after it.
+ * Entry of an account's ledger in one vault, from a chain event; amounts in smallest units. Later entries show what
+ * became of a deposit.
  *
- * * `deposit`: assets went in; shares immediately for synchronous ones (`requestId` 0). `payer` gave them, if another account.
- * * `cancel`: assets of the requests with this id came back: of the last ones that are not settled; all if it names none.
+ * * `deposit`: assets went in, for shares immediately if `requestId` is 0. `payer` is set if another account paid.
+ * * `cancel`: assets of the latest unsettled requests with this id came back: all without an amount.
  * * `claim`: settled assets became shares.
- * * `redeem`: a redemption of shares was requested; `payer` as for deposits. `assets` is what it pays, if that is fixed.
- * * `paid`: assets came out of requests whose assets were fixed: of all that the account or another one had.
- * * `cancelRedeem`: shares of the requests with this id came back: of the last ones that are not settled.
- * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet immediately.
- * * `receive`, `send`: shares came or went without assets; `assets` is their value then, null before the first known price.
+ * * `redeem`: a redemption was requested; `payer` as for deposits. `assets` is the payment, if it is fixed.
+ * * `paid`: assets came out of all fixed requests of this account or of another one.
+ * * `cancelRedeem`: shares of the latest unsettled requests with this id came back.
+ * * `withdraw`: assets came out of a settled request (`isClaim`), or immediately for shares in the wallet.
+ * * `receive`, `send`: shares moved without assets. `assets` is their value then, null before the first known price.
  */
 export type LedgerEntry = EntryLocation & Happened
 
-/** The event that names a deposit. */
+/** Position of the event that identifies a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>

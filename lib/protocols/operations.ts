@@ -5,7 +5,7 @@ import { erc7540Operations } from './erc7540/calldata.ts'
 import { lagoonOperations } from './lagoon/calldata.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
-/** The operations of all protocols, apart from these: most functions that read vaults build no calldata. */
+/** Operations by protocol, in a file of their own: most functions that read vaults build no calldata. */
 export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
   lagoon: lagoonOperations,
   erc7540: erc7540Operations,
@@ -13,19 +13,19 @@ export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
   erc4626: erc4626Operations,
 }
 
-/** The one of these operations with this name. */
+/** Returns the operation with this name. Throws an Error without one. */
 export function operationNamed<O extends { readonly name: string }>(operations: readonly O[], name: string): O {
   const operation = operations.find((candidate) => candidate.name === name)
   if (!operation) throw new Error(`No such vault has the operation ${name}.`)
   return operation
 }
 
-/** The operation with this name that takes deposits into a vault. */
+/** Returns a vault's deposit operation by name. Throws an Error without one. */
 export function depositNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): DepositOperation {
   return operationNamed(OPERATIONS[protocol].deposits, name)
 }
 
-/** The operation with this name by which shares leave a vault, or which claims what they come from. */
+/** Returns a vault's withdrawal or claim operation by name. Throws an Error without one. */
 export function withdrawalNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): Operation {
   const { withdrawals, claims } = OPERATIONS[protocol]
   return operationNamed<Operation>([...withdrawals, ...claims], name)

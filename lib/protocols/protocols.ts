@@ -5,13 +5,13 @@ import { lagoon } from './lagoon/protocol.ts'
 import type { Protocol } from './protocol.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
-/** All protocols by their names. */
+/** Protocols by name. */
 export const PROTOCOLS: {
   readonly [Name in ProtocolName]: Protocol<Extract<VaultOnChain, { protocol: Name }>>
 } = { lagoon, erc7540, cooldown, erc4626 }
 
-/** The protocol that a vault follows; it takes its vaults alone. */
+/** Returns the protocol of a vault, to be used only with vaults of that protocol. */
 export function getProtocol({ protocol }: Pick<VaultOnChain, 'protocol'>): Protocol {
-  // Whoever asks with a vault gives it that vault, which the list's type cannot say.
+  // The cast holds: callers pass the same vault on, which the table's type cannot express.
   return PROTOCOLS[protocol] as Protocol
 }

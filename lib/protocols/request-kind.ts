@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { field } from '../field.ts'
 
-/** What a request is of: of a deposit, which waits for shares, or of a withdrawal, which waits for assets. */
+/** Kind of a request: a deposit waits for shares, a withdrawal for assets. */
 export const RequestKind = field(z.enum(['deposit', 'withdrawal']), 'invalid_kind').describe('Kind of request')
 export type RequestKind = z.output<typeof RequestKind>

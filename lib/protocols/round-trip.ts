@@ -26,32 +26,29 @@ import { getProtocol } from './protocols.ts'
 import { percentOf, type RoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
-/** The result of a deposit and a withdrawal, simulated one after the other with made-up balances. */
+/** Result of a simulated deposit and withdrawal with made-up balances. */
 export type SimulatedTrip = {
-  /** The block whose state the simulation starts from. */
+  /** Block that the simulation starts from. */
   readonly block: bigint
-  /** The assets of the deposit, in their smallest unit. */
+  /** Deposit in the asset's smallest unit. */
   readonly amount: bigint
-  /** Absent where nothing was measured. */
   readonly measured?: MeasuredTrip
-  /** Why nothing was measured. */
   readonly untried?: string
-  /** Contradictions between what the vault reports and does, each a clause about "it". */
+  /** Contradictions between the vault's reports and behaviour, each a clause about "it". */
   readonly mixedUp: readonly string[]
 }
 
-/** The terms, and the functions that took the deposit and paid it. */
 type MeasuredTrip = {
   readonly roundTrip: RoundTrip
   readonly deposit: string | undefined
-  /** Why no deposit was taken; the way out was then tried with made-up shares. */
+  /** Reason that no deposit was taken; the exit was then simulated with made-up shares. */
   readonly noDeposit: string | undefined
   readonly withdrawal: string | undefined
-  /** How the vault refuses to pay; undefined if it pays. */
+  /** Reason that the vault does not pay; undefined if it pays. */
   readonly noExit: string | undefined
 }
 
-/** The ways out in the order of their trial: those that pay at once come first. */
+/** Exits in the order of their trial, the instant ones first. */
 const EXITS = [
   { operation: redeem, exit: 'instant' },
   { operation: syncRedeem, exit: 'instant' },
@@ -59,16 +56,16 @@ const EXITS = [
   { operation: cooldownShares, exit: 'cooldown' },
 ] as const
 
-/** The deposit in whole tokens, and its least units: with fewer, two decimals of a percent do not show. */
+/** Deposit in whole tokens, and its minimum units: fewer cannot show two decimals of a percent. */
 const WHOLE_TOKENS = 100n
 const MIN_UNITS = 1_000_000n
 const BASIS_POINTS = 10_000n
-/** More than any honest vault keeps of a deposit or a withdrawal: Lagoon allows 22 %. */
+/** Maximum plausible fee, in basis points: Lagoon allows 22 %. */
 const MOST_FEE = 2_500n
 
 /**
- * Simulates a deposit of `account`, and a withdrawal in the next block, from the latest block on. The account is a new one. Where
- * a deposit gives no shares at once, the account gets made-up shares. Throws `upstream_*`.
+ * Simulates a deposit from the latest block on, and a withdrawal in the next one, for an unused `account`. It gets
+ * made-up shares if the deposit gives none immediately. Throws `upstream_*`.
  */
 export async function simulateRoundTrip(
   reader: ChainReader,
@@ -92,7 +89,7 @@ export async function simulateRoundTrip(
     hasAssets: slots.asset !== undefined,
     storage: paid,
   })
-  // The way out is tried also where nothing gets in now: an account gets made-up shares.
+  // The exit is simulated even without a deposit: the account gets made-up shares.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
   if (!held) return untried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
@@ -104,7 +101,7 @@ export async function simulateRoundTrip(
   if (!ways) return untried(CANNOT_SIMULATE, findings)
 
   const { way, valueBefore, valueAfter } = ways
-  // What takes nothing now, as a paused vault, may pay later.
+  // A vault that takes nothing now, such as a paused one, may pay later.
   if (taken.why !== undefined && !way) return untried(`${taken.why}, and ${ways.refusal}`, findings)
   const entryFee = got > 0n ? feeOf(amount - left, valueBefore) : null
   const exitFee = way?.exit === 'instant' ? feeOf(valueAfter, way.paid) : null
@@ -129,7 +126,7 @@ export async function simulateRoundTrip(
 
 const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 
-/** The results of the transactions of all blocks, in order; undefined where no node simulates them. */
+/** Returns the results of all blocks' transactions, in order; undefined if no node simulates them. */
 type Simulate = (
   storage: MadeUpStorage,
   blocks: readonly (readonly Transaction[])[],
@@ -141,7 +138,6 @@ function parseBlocks(outcome: RpcOutcome | undefined, blocks: readonly (readonly
   return parseSimulatedBlocks(outcome, lengths, REVERT_ERRORS)?.flat()
 }
 
-/** The balances of an account in asset and shares. */
 function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
   return {
     assets: call(asset, erc20Abi, 'balanceOf', [account]),
@@ -150,8 +146,8 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 }
 
 /**
- * The latest block; the operation that takes a deposit now, its amount and what that is worth in shares, or why the vault takes none;
- * and the slots of the account's balances, undefined where no node simulates. One HTTP request.
+ * Reads the latest block, the deposit operation or its refusal, and the amount, in one HTTP request. Also returns the
+ * shares that `most` is worth, and the balances' storage slots; undefined if no node simulates.
  */
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
@@ -159,7 +155,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const calls = { worth: call(address, vaultAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
-    // What its parsing throws is a result here.
+    // The error of its parsing is a result here.
     { ...terms, parse: (read: Parameters<typeof terms.parse>[0]) => () => terms.parse(read) },
     readPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
   )
@@ -183,10 +179,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   }
 }
 
-/**
- * The transactions of a deposit, the shares that it gives, what it leaves of the assets, and its contradictions. Nothing of it,
- * and why, where it does not work.
- */
+/** Simulates a deposit: its transactions, shares, remaining assets and contradictions; only the reason if it fails. */
 async function tryDeposit(
   simulate: Simulate,
   attempt: {
@@ -220,20 +213,22 @@ async function tryDeposit(
   return { why: undefined, deposit, name: operation.name, got, left, findings }
 }
 
-/** The way out after a deposit, what the shares are worth before it and after, and its contradictions; undefined if not simulated. */
+/**
+ * Simulates the exits after a deposit: the one that works, the shares' value before and after, and contradictions.
+ * Returns undefined if no node simulates.
+ */
 async function tryExits(
   simulate: Simulate,
   attempt: {
     readonly vault: VaultOnChain
     readonly account: Address
     readonly deposit: readonly Transaction[]
-    /** The shares to leave with. */
     readonly held: bigint
-    /** The assets that the deposit leaves to the account. */
+    /** Assets left by the deposit. */
     readonly left: bigint
     readonly storage: MadeUpStorage
   },
-  /** Of the latest block, in seconds since 1970. */
+  /** Time of the latest block, in seconds. */
   time: bigint,
 ) {
   const { vault, account, deposit, held, left, storage } = attempt
@@ -243,7 +238,6 @@ async function tryExits(
   const previewRedeem = call(address, vaultAbi, 'previewRedeem', [held])
   const withdrawal = [
     ...[view(value), view(previewRedeem)],
-    // Some vaults take the shares by approval.
     ...encodeApprovals({ token: shareToken, spender: address, amount: held }, 'exact'),
     ...EXITS.flatMap(({ operation }) => [
       { to: address, data: operation.encode({ vault, account, amount: held }), value: 0n },
@@ -260,7 +254,7 @@ async function tryExits(
   })
   const { way: found, refusals } = findExit(tries, { assets: left, shares: held })
   const unpaid = found && vault.protocol === 'cooldown' && (await tryCooldown(simulate, { ...attempt, vault, time }))
-  // An ERC-4626 vault is only asked to pay at once.
+  // The service uses only the instant exits of ERC-4626 vaults.
   const isKnown = vault.protocol !== 'erc4626' || found?.exit === 'instant'
   const way = isKnown && !unpaid ? found : undefined
   const findings = found ? findInWithdrawal(vault, found, { held, preview: decoded(previewRedeem, preview) }) : []
@@ -268,7 +262,7 @@ async function tryExits(
   return { way, refusal: unpaid || refusals[USUAL_EXITS[vault.protocol]], findings, ...values }
 }
 
-/** The function by which a vault of each protocol usually pays, whose refusal says why it does not. */
+/** Usual exit of each protocol, whose refusal is reported. */
 const USUAL_EXITS = {
   lagoon: 'requestRedeem',
   erc7540: 'requestRedeem',
@@ -276,10 +270,10 @@ const USUAL_EXITS = {
   erc4626: 'redeem',
 } as const satisfies Record<ProtocolName, string>
 
-/** Longer than any cooldown: its seconds have 24 bits. */
+/** Longer than any cooldown, whose seconds have 24 bits. */
 const AFTER_COOLDOWN = 2n ** 24n
 
-/** Why a cooldown vault pays nothing in the end; undefined if it does. The assets have to wait in its silo. */
+/** Simulates a cooldown to its end: returns why nothing is paid, or undefined. The assets have to wait in the silo. */
 async function tryCooldown(
   simulate: Simulate,
   attempt: {
@@ -301,7 +295,7 @@ async function tryCooldown(
   const results = await simulate(storage, [deposit, begun, ended], time + AFTER_COOLDOWN)
   if (!results) return 'no node simulates what comes after the cooldown'
   const [before, begin, after, paidBefore, end, paidAfter] = results.slice(deposit.length)
-  // While the duration is 0 there is none to begin.
+  // There is no cooldown to begin while its duration is 0.
   if (begin?.status !== 'success') return undefined
   const rise = (left: SimulatedCall | undefined, right: SimulatedCall | undefined, of: Call<bigint>) =>
     (decoded(of, right) ?? 0n) - (decoded(of, left) ?? 0n)
@@ -322,7 +316,7 @@ function findInDeposit(
   const { amount, left, got, preview } = sums
   return [
     ...(left > 0n ? [`it takes ${amount - left} of a deposit of ${amount} units by ${name}`] : []),
-    ...(isAsync && got > 0n ? [`it says that deposits are requests, but ${name} gives shares at once`] : []),
+    ...(isAsync && got > 0n ? [`it says that deposits are requests, but ${name} gives shares immediately`] : []),
     ...(!isAsync && got === 0n ? [`it takes a deposit by ${name}, but no shares arrive`] : []),
     ...(!isAsync && got > 0n && differ(preview, got)
       ? [`it previews ${preview} units of shares for a deposit, but ${got} arrive`]
@@ -330,7 +324,7 @@ function findInDeposit(
   ]
 }
 
-/** A try of one way out, and the account's balances after it. */
+/** Trial of an exit, and the balances after it. */
 type Try = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
@@ -338,10 +332,10 @@ type Try = {
   readonly assets: bigint | undefined
   readonly shares: bigint | undefined
 }
-/** The way out, with the assets that it paid and the shares that it took. */
+/** Exit that works, with the assets paid and shares taken. */
 type Way = Pick<Try, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
-/** The first way out that pays, or takes the shares to pay later; undefined without one. Also why the tries before it failed. */
+/** Finds the first exit that pays, or takes shares to pay later, and why those before it failed. */
 function findExit(
   tries: readonly Try[],
   start: { readonly assets: bigint; readonly shares: bigint },
@@ -372,7 +366,7 @@ function findInWithdrawal(
   return [
     ...(vault.protocol === 'erc7540' && isRequested && exit !== 'request'
       ? [
-          `it says by ERC-165 that redemptions are requests, but ${exit === 'instant' ? `${name} pays at once` : `only ${name} works`}`,
+          `it says by ERC-165 that redemptions are requests, but ${exit === 'instant' ? `${name} pays immediately` : `only ${name} works`}`,
         ]
       : []),
     ...(!isRequested && exit !== 'instant' ? [`it does not say that withdrawals wait, but only ${name} works`] : []),
@@ -383,25 +377,24 @@ function findInWithdrawal(
   ]
 }
 
-/** Shares that are worth more than was paid for them, or paid with more than they are worth; and fees beyond reason. */
 function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   return [
     ...(entryFee !== null && entryFee < 0n ? ['it values shares at more than was paid for them'] : []),
     ...(exitFee !== null && exitFee < 0n ? ['it pays more for shares than it values them at'] : []),
     ...[entryFee, exitFee].flatMap((fee) =>
-      fee !== null && fee > MOST_FEE ? [`it keeps ${percent(fee)} % at once`] : [],
+      fee !== null && fee > MOST_FEE ? [`it keeps ${percent(fee)} % immediately`] : [],
     ),
   ]
 }
 
-/** Whether two amounts differ by more than one in ten thousand and rounding; false where one is not known. */
+/** Returns whether two amounts differ by more than 0.01 % and rounding. */
 function differ(preview: bigint | undefined, actual: bigint): boolean {
   if (preview === undefined) return false
   const difference = max(preview, actual) - min(preview, actual)
   return difference > 2n && difference * BASIS_POINTS > actual
 }
 
-/** The part of `before` that is missing from `after`, in basis points, rounded; null where an amount is unknown or too small. */
+/** Returns the loss in basis points, rounded; null if an amount is unknown or too small. */
 function feeOf(before: bigint | undefined, after: bigint | undefined): bigint | null {
   if (before === undefined || after === undefined || before < BASIS_POINTS) return null
   const doubled = 2n * BASIS_POINTS * (before - after)

@@ -1,10 +1,8 @@
 import * as z from 'zod'
 import { Amount, Timestamp } from '../codecs.ts'
 
-/** How the assets of a deposit become shares. */
 const Entry = z.enum(['instant', 'request'])
 
-/** How shares become assets in the user's wallet. */
 const Exit = z.enum(['instant', 'request', 'cooldown', 'none'])
 
 const Percent = z.string().nullable()
@@ -22,7 +20,7 @@ const VaultFees = z.object({
 })
 type VaultFees = z.output<typeof VaultFees>
 
-/** What becomes of money in a vault: how it gets in and out, what that costs, and how much of it the vault takes and pays now. */
+/** Terms of a vault: entry, exit, fees, and the amounts that it takes and pays now. */
 export const VaultTerms = z
   .object({
     entry: Entry.describe('How a deposit becomes shares now: at once, or by a request that a settlement fulfils'),
@@ -64,7 +62,7 @@ export const VaultTerms = z
   .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
 export type VaultTerms = z.output<typeof VaultTerms>
 
-/** What is read of a vault's terms. Undefined is what could not be read; null is no limit, or what its contract lacks. */
+/** Terms read from a vault: undefined if unread, null without a limit or if its contract lacks the value. */
 export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly fees: { readonly [Name in keyof VaultFees]?: string | null | undefined }
   readonly room: bigint | null | undefined
@@ -73,17 +71,16 @@ export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly cooldownSeconds?: number | null | undefined
 }
 
-/** What a round trip showed when an operator added the vault: how money enters and leaves, and the measured fees in percent. */
+/** Entry, exit and measured fees in percent, simulated when an operator added the vault. */
 export const RoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
 export type RoundTrip = z.output<typeof RoundTrip>
 
-/** What one vault's terms are made of, besides what is read. */
 type Known = {
   readonly roundTrip: RoundTrip | undefined
   readonly settlement: VaultTerms['settlement']
 }
 
-/** A vault's terms: its own fees count, else those that the round trip measured. */
+/** Builds a vault's terms; its reported fees take precedence over measured ones. */
 export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): VaultTerms {
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
   const named = {
@@ -111,7 +108,7 @@ export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): V
   }
 }
 
-/** A rate in basis points as percent, two decimals. */
+/** Formats a rate in basis points as percent with two decimals. */
 export function percentOf(rate: bigint): string {
   return `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
 }

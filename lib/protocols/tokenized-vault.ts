@@ -2,17 +2,17 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address } from '../codecs.ts'
 
-/** What the chain tells of every vault. None of it ever changes. */
+/** Properties of every vault, which never change. */
 export const TokenizedVault = z.object({
   chainId: ChainId,
   address: Address,
   asset: Address,
   assetSymbol: z.string(),
   assetDecimals: z.number().int().min(0).max(77),
-  /** The share token; the vault itself but for ERC-7575 vaults with a token of their own. */
+  /** Share token: the vault itself, unless an ERC-7575 vault has a separate one. */
   shareToken: Address,
   shareDecimals: z.number().int().min(0).max(77),
-  /** A block at or before the vault's first event: where the reading of its past starts. */
+  /** Block at or before the vault's first event, where its history starts. */
   firstBlock: z.number().int().nonnegative(),
 })
 export type TokenizedVault = z.output<typeof TokenizedVault>

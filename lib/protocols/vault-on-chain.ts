@@ -6,16 +6,16 @@ import { LagoonVault } from './lagoon/vault.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { ReadTerms } from './terms.ts'
 
-/** What the chain told of a vault when it was added, by its protocol: what is the same for every client that has it. */
+/** Properties of a vault by its protocol, read from the chain when it was added; the same for all clients. */
 export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, CooldownVault, Erc4626Vault])
 export type VaultOnChain = z.output<typeof VaultOnChain>
 
-/** The word for a vault's protocol. */
+/** Name of a protocol. */
 export type ProtocolName = VaultOnChain['protocol']
-/** All protocols. */
+/** Names of all protocols. */
 export const PROTOCOL_NAMES: readonly ProtocolName[] = VaultOnChain.options.map(({ shape }) => shape.protocol.value)
 
-/** Whether a vault takes deposits, or pays withdrawals, by requests that wait. */
+/** Returns whether a vault takes deposits, or pays withdrawals, by request. */
 export function isAsync(vault: VaultOnChain, kind: RequestKind): boolean {
   switch (vault.protocol) {
     case 'lagoon':
@@ -29,12 +29,12 @@ export function isAsync(vault: VaultOnChain, kind: RequestKind): boolean {
   }
 }
 
-/** The document's word for how a vault takes deposits. */
+/** Returns the API's word for how a vault takes deposits. */
 export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
   return isAsync(vault, 'deposit') ? 'async' : 'sync'
 }
 
-/** The terms of a vault that cannot be read: how its protocol takes deposits and pays. All else is unknown. */
+/** Returns the terms of an unreadable vault: only entry and exit are known, by its protocol. */
 export function unreadTerms(vault: VaultOnChain): ReadTerms {
   const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
   return {

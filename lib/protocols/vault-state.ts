@@ -32,8 +32,8 @@ const fields = z.object({
 type Fields = z.output<typeof fields>
 
 /**
- * A vault's state at one block. What could not be read is null and named in `missing`: unknown is not zero. What vaults
- * of its protocol do not have or tell is null too, and nothing is missing of it.
+ * State of a vault at one block. Unread fields are null and named in `missing`: unknown is not zero. Fields that its
+ * protocol lacks are only null.
  */
 export const VaultState = fields
   .extend({
@@ -44,7 +44,7 @@ export const VaultState = fields
   .meta({ id: 'VaultState', description: 'State of a vault at one block; unknown values are null' })
 export type VaultState = z.output<typeof VaultState>
 
-/** Which block a state is of, and whether it is an old one served because the chain cannot be read now. */
+/** Block of a state; `stale` if the chain cannot be read now. */
 export const StateAsOf = z
   .object({
     blockNumber: z.number().int().describe('Block number'),
@@ -54,7 +54,7 @@ export const StateAsOf = z
   .meta({ id: 'StateAsOf', description: 'Block that the state was read at' })
 export type StateAsOf = z.output<typeof StateAsOf>
 
-/** The state of what was read of a vault: undefined values are `missing`. */
+/** Builds a vault's state from the fields read; undefined values are `missing`. */
 export function buildVaultState(read: { readonly [Name in keyof Fields]?: Fields[Name] | undefined }): VaultState {
   const missing = Object.entries(read).flatMap(([name, value]) => (value === undefined ? [name] : []))
   const known = Object.entries(read).filter(([, value]) => value !== undefined)
@@ -64,6 +64,6 @@ export function buildVaultState(read: { readonly [Name in keyof Fields]?: Fields
 const NOTHING_READ = nullOf(fields.keyof().options)
 
 function nullOf<Name extends string>(names: readonly Name[]) {
-  // An object made of a list of names has exactly these names, which fromEntries cannot say.
+  // The cast holds: an object made of a list of names has exactly these names.
   return Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
 }

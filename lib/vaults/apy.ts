@@ -6,14 +6,14 @@ import type { PricePoint } from './prices.ts'
 const YEAR_SECONDS = 365 * DAY
 /** Minimum time between two prices of a growth. */
 const MIN_SECONDS = HOUR_SECONDS
-/** From here on `toFixed` writes an exponent. No real growth is that large. */
+/** Percent from which `toFixed` writes an exponent; no real growth is that large. */
 const TOO_MUCH = 1e21
 
-/** The days over which yields are given. */
+/** Days that yields cover, by range. */
 export const YIELD_DAYS = { '7d': 7n, '30d': 30n, '90d': 90n } as const
 export type YieldRange = keyof typeof YIELD_DAYS
 
-/** A change of a vault's share price between two moments. */
+/** Change of a vault's share price between two moments. */
 export const Growth = z.object({
   percent: z.string().describe('Percent, two decimals'),
   days: z.number().describe('Days between the two prices, two decimals'),
@@ -22,27 +22,27 @@ export const Growth = z.object({
 })
 export type Growth = z.output<typeof Growth>
 
-/** Yields a year, each null if no price is that old. A vault without any has its growth since the first price. */
+/** Annual yields, each null if no price is that old. A vault without any has its growth since the first price. */
 export type Yields = {
-  /** Over about seven days. */
+  /** Yield over about seven days. */
   readonly annualYield: Growth | null
   readonly annualYields: Readonly<Record<YieldRange, Growth | null>>
   readonly growth: Growth | null
 }
 
-/** Nothing is known of a vault's yield. */
+/** Yields of a vault without known prices. */
 export const NO_YIELDS: Yields = {
   annualYield: null,
   annualYields: { '7d': null, '30d': null, '90d': null },
   growth: null,
 }
 
-/** Prices to compare with: the first one, and for each range the first of its day, else the last one before. */
+/** Earlier prices to compare with. That of a range is the first of its day, else the last one before. */
 export type EarlierPrices = { readonly first?: PricePoint | undefined } & {
   readonly [Range in YieldRange]?: PricePoint | undefined
 }
 
-/** The yields up to a price. An unknown yield is null, not zero. */
+/** Builds the yields up to a price. An unknown yield is null, not zero. */
 export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined): Yields {
   const over = (range: YieldRange) => annualGrowth(earlier[range] ?? earlier.first, to, YIELD_DAYS[range])
   const annualYields = { '7d': over('7d'), '30d': over('30d'), '90d': over('90d') }
@@ -52,15 +52,15 @@ export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined):
 }
 
 /**
- * The growth of the share price between two points, as that of a year in percent, ((p1 / p0) ^ (365 d / Δt) − 1) × 100; null
- * where the points are less than so many days apart, or the result is not sane.
+ * Returns the annual growth of the share price between two points in percent: ((p1 / p0) ^ (365 d / Δt) − 1) × 100.
+ * Returns null below `minDays`, or if the result is implausible.
  */
 export function annualGrowth(from: PricePoint | undefined, to: PricePoint | undefined, minDays: bigint): Growth | null {
   const seconds = secondsBetween(from, to)
   return seconds < minDays * DAY_SECONDS ? null : growthBetween(from, to, YEAR_SECONDS / Number(seconds))
 }
 
-/** The growth in percent, that many times over; null for prices less than an hour apart, and where the result is not sane. */
+/** Returns the growth in percent, compounded `times` times; null below an hour or if implausible. */
 function growthBetween(from: PricePoint | undefined, to: PricePoint | undefined, times: number): Growth | null {
   const seconds = secondsBetween(from, to)
   if (!from || !to || from.price === 0n || seconds < MIN_SECONDS) return null
@@ -80,7 +80,7 @@ function secondsBetween(from: PricePoint | undefined, to: PricePoint | undefined
   return from && to ? to.timestamp - from.timestamp : 0n
 }
 
-/** The yield a year as text; "0.00" if unknown, as the interface demands. */
+/** Returns the annual yield as text; "0.00" if unknown, as the API requires. */
 export function yieldText({ annualYield }: Pick<Yields, 'annualYield'>): string {
   return annualYield?.percent ?? '0.00'
 }

@@ -18,10 +18,10 @@ import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { Recorded } from './yields.ts'
 
-/** A vault as it is now. What is undefined or null is not known at the moment. */
+/** Current data of a vault; undefined or null if unknown now. */
 type LiveVault = {
   readonly vault: Vault
-  /** Yields as of the state that is shown, and waits. */
+  /** Yields as of the returned state, and the waits of requests. */
   readonly recorded: Recorded
   readonly hasCap: boolean | undefined
   readonly terms: ReadTerms | undefined
@@ -30,7 +30,7 @@ type LiveVault = {
   readonly evidence: Evidence | undefined
 }
 
-/** The value of an amount of a token in US dollars; null if unknown. */
+/** Returns the value of an amount of a token in US dollars; null if unknown. */
 type TokenValue = (
   token: { readonly chainId: number; readonly address: string; readonly decimals: number },
   amount: bigint,
@@ -52,9 +52,9 @@ type Dependencies = {
 }
 
 /**
- * Returns the function that reads vaults with their live yield and state, chains side by side, one round trip each, which
- * requests share. A chain that cannot be read gives its vaults' last recorded states and yields, with their own time, and
- * never holds up the others.
+ * Returns the function that reads vaults with their live yield and state. It reads chains in parallel, in one round
+ * trip each that requests share. A chain that fails never delays others: its vaults get their last recorded states and
+ * yields, with the recorded time.
  */
 export function liveVaults({ getReader, states, pins, getYield, getTokenValues, getCampaigns, now }: Dependencies) {
   const readOverviews = sharedOverviews({ getReader, now })
@@ -62,7 +62,7 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
       readOverviews(chainId, vaults),
-      // What a yield compares with is looked up meanwhile, and remembered.
+      // Looks up the earlier prices meanwhile and caches them.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
@@ -85,7 +85,7 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = last[index] ?? {}
-        // Made of what was recorded alone: an old price and the time of now are not a yield.
+        // An old price gives no yield at the present time, so its own time counts.
         const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
         const unread = { hasCap: undefined, terms: undefined }

@@ -5,16 +5,16 @@ import type { Overview } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Overviews, each with its block, and the earliest of these. */
+/** Overviews with their blocks; `block` is the earliest. */
 type Overviews = {
   readonly block: BlockHeader
   readonly blocks: readonly BlockHeader[]
   readonly overviews: readonly (Overview | undefined)[]
-  /** The earliest block as answers have it. Throws `upstream_*`. */
+  /** Returns the earliest block for responses. Throws `upstream_*`. */
   readonly evidence: () => Promise<Evidence>
 }
 
-/** The plans of vaults: a reader knows by them that it has read the same before. */
+/** Read plans by vault: a reader recognizes a repeated read by its plan. */
 const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
 
 function planOf(vault: VaultOnChain): ReadPlan<Overview> {
@@ -24,9 +24,8 @@ function planOf(vault: VaultOnChain): ReadPlan<Overview> {
 }
 
 /**
- * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it
- * is of (the latest unless told) and the earliest of these; undefined for a vault that cannot be read, which costs more.
- * Throws `upstream_*`.
+ * Reads the overviews of one chain's vaults at a block, the latest by default: one round trip, with one RPC call per
+ * 100 vaults. An unreadable vault is undefined and costs further requests. Throws `upstream_*`.
  */
 export async function readOverviews(
   reader: ChainReader,

@@ -9,23 +9,23 @@ import { type VaultKey, vaultPartition } from './vault.ts'
 
 const Item = Pin.extend({ pk: z.string() })
 
-/** The pin of each vault: one item a vault, whichever clients have it. */
+/** Returns the store of pins, one item a vault for all clients. */
 export function pinStore(table: Table) {
   return {
-    /** The pins of these vaults, in order; undefined for a vault that is not pinned. */
+    /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
     async get(vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(pinKey))
       const byKey = new Map(items.map(({ pk, ...pin }) => [pk, pin]))
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
-    /** Pins a vault; false where it is pinned already. */
+    /** Pins a vault; false if it already has a pin. */
     add: (vault: VaultKey, pin: Pin): Promise<boolean> => table.add(Pin, pinKey(vault), pin),
 
-    /** Pins a vault anew. */
+    /** Replaces the pin of a vault. */
     replace: (vault: VaultKey, pin: Pin): Promise<void> => table.putMany([buildItem(Pin, pinKey(vault), pin)]),
 
-    /** Moves a price along, unless the vault was pinned anew meanwhile or has changed. */
+    /** Updates the pinned price, unless the pin was replaced or the vault has changed. */
     async movePrice(vault: VaultKey, pin: Pin, price: bigint): Promise<void> {
       await table.update(pinKey(vault), {
         changes: [set('price', Amount.encode(price))],
@@ -33,14 +33,14 @@ export function pinStore(table: Table) {
       })
     },
 
-    /** Marks a vault as changed, as seen at a block and not yet reported to clients; false where it was pinned anew meanwhile. */
+    /** Marks a vault as changed, not yet reported to clients; false if the pin was replaced meanwhile. */
     markChanged: (vault: VaultKey, pin: Pin, changedAt: Date, seenAt: BlockHeader): Promise<boolean> =>
       table.update(pinKey(vault), {
         changes: [set('changedAt', Timestamp.encode(changedAt)), set('unpublishedChange', StoredBlock.encode(seenAt))],
         when: isSame(pin),
       }),
 
-    /** Marks the change of a vault as reported to clients. */
+    /** Marks a vault's change as reported to clients. */
     async markPublished(vault: VaultKey, pin: Pin): Promise<void> {
       await table.update(pinKey(vault), { changes: [remove('unpublishedChange')], when: isSame(pin) })
     },
@@ -52,7 +52,6 @@ function pinKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PIN' }
 }
 
-/** The pin is the one that was read. */
 function isSame({ pinnedAt }: Pin) {
   return is('pinnedAt', '=', Timestamp.encode(pinnedAt))
 }

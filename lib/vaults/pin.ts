@@ -19,42 +19,37 @@ import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
 import { toResult, unwrap } from '../result.ts'
 
-/** The state of a vault when an operator added or confirmed it. Deposits stop if the vault differs. */
+/** State of a vault when an operator added or confirmed it; deposits stop if it differs. */
 export const Pin = z.object({
-  /** The addresses whose code runs when the vault is called, its own first. Older items also have hashes of that code. */
+  /** Addresses whose code runs when the vault is called, its own first. Older items also have code hashes. */
   code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
-  /**
-   * What one whole share was worth, in the asset's smallest unit: when it was pinned, and then as the job moves it along.
-   * Null where the vault told none yet.
-   */
+  /** Value of one whole share in the asset's smallest unit, which the job updates; null if the vault reported none yet. */
   price: Amount.nullable(),
   pinnedAt: Timestamp,
-  /** When the job saw that the vault is not what is pinned; absent while it is. */
+  /** Time at which the job saw a difference. */
   changedAt: Timestamp.optional(),
-  /** The block at which it saw that, until clients are told. */
+  /** Block at which the job saw it; absent once clients were notified. */
   unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
 
-/** The fields of a vault that a comparison with its pin needs. */
 type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
 /**
- * What a vault's shares are worth: one whole share, in the asset's smallest unit, and how many there are, in theirs. A price of
- * null is an empty result, as an address without code has.
+ * Value of one whole share in the asset's smallest unit, and the supply. A null price is an empty result, as from an
+ * address without code.
  */
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
-/** A vault as it is, beside its pin. */
+/** Current state of a vault. */
 export type Seen = Price & {
   /** False if its storage names other addresses than the pin. */
   readonly namesPinned: boolean
 }
 
-/** A vault and its pin. */
 type Pinned = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
-/** The plan that reads the pinned state of a vault; its parsing never throws. */
+/** Returns the plan of a vault's current state; its parsing never throws. */
 export function seenPlan({ vault, pin }: Pinned): ReadPlan<Seen> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
@@ -69,8 +64,8 @@ export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned
 }
 
 /**
- * Prepares something by a plan of a vault while the vault is as it is pinned. Throws `vault_has_changed` if it is not, before all
- * that `prepare` throws; and `upstream_*`. Without a pin nothing is compared.
+ * Prepares something by a vault's plan while the vault matches its pin, if any. Throws `vault_has_changed` before any
+ * error of `prepare`; and `upstream_*`.
  */
 export async function whilePinned<T, Prepared>(
   reader: ChainReader,
@@ -81,7 +76,7 @@ export async function whilePinned<T, Prepared>(
   if (!pin) return prepare(plan)
   if (pin.changedAt) throw new AppError('vault_has_changed')
   const compared = mapReadPlan(seenPlan({ vault, pin }), (seen) => requireSame(compareWithPin(vault, pin, seen)))
-  // Of two plans the first is parsed first.
+  // The first of two joined plans is parsed first.
   const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
   const [beyond, prepared] = await Promise.all([
     compareBeyondVaults(reader, [{ vault, pin }]),
@@ -93,10 +88,10 @@ export async function whilePinned<T, Prepared>(
 
 function requireSame(verdict: Verdict | undefined): void {
   if (verdict === 'changed') throw new AppError('vault_has_changed')
-  if (verdict !== 'same') throw badAnswer('the vault does not tell whether it has changed')
+  if (verdict !== 'same') throw badAnswer('the vault does not report whether it has changed')
 }
 
-/** Compares a vault with its pin, but for what lies beyond it; undefined is a vault that could not be read. */
+/** Compares a vault with its pin, except pointers beyond the vault; undefined `seen` means unreadable. */
 export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen | undefined): Verdict {
   if (!seen) return 'unknown'
   const { price, supply } = seen
@@ -106,14 +101,14 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** A price may move by one part in so many: a tenth. */
+/** Denominator of the allowed price change: a tenth. */
 const PARTS = 10n
-/** Less than so many of the asset's smallest units for all shares together is rounding. */
+/** Maximum rounding of all shares' value, in the asset's smallest units. */
 const ROUNDING = 100n
 
 /**
- * Whether a price moved by more than a tenth. What rounding makes of it is none: the last digit of a price, and what is
- * worth next to nothing to all the shares that there are, as when a vault has a handful of units.
+ * Returns whether a price moved by more than a tenth. Rounding does not count: the price's last digit, or almost
+ * nothing for all shares of a tiny vault.
  */
 function hasJumped(
   from: bigint,
@@ -124,15 +119,15 @@ function hasJumped(
   return distance * PARTS > from + PARTS && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
-/** By which part of itself the pinned price is to move to this one; 1 where none is pinned and the vault tells one by now. */
+/** Returns the relative move of the pinned price; 1 if none is pinned and the vault now reports one. */
 export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
   if (pinned === null) return price > 0n ? 1 : 0
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
 /**
- * What of a vault is pinned, as it is now, how many hosts told it, and the block of its price, which is the last one that they
- * all know; several round trips. Throws an Error that says why it cannot be pinned, and `upstream_*`.
+ * Reads a vault's pointers and price, the number of hosts that agree, and the price's block, the last one that all
+ * hosts know. Takes several round trips. Throws an Error with the reason that it cannot be pinned, and `upstream_*`.
  */
 export async function readPin(
   reader: ChainReader,
@@ -141,7 +136,7 @@ export async function readPin(
   const { head } = await readFinalBlock(reader)
   const [code, { value, block }] = await Promise.all([
     readPointers(reader, vault.address),
-    // What each host says of its own latest block is not compared; what it says of one with a number is.
+    // Hosts are compared at a numbered block, not at their own latest one.
     readAtHead(reader, head, async (at) => ({ ...(await reader.readOne(pricePlan(vault), { at })), block: at })),
   ])
   return { code, price: value.price || null, nodes: reader.nodes, block }

@@ -6,12 +6,12 @@ import { vaultMemory } from './vault-memory.ts'
 
 const CACHED_MS = 60_000
 
-/** What of vaults is pinned, as a container knows it. */
+/** Pins of vaults, as cached in a container. */
 export type Pins = ReturnType<typeof cachedPins>
 
 type Found = Pin | undefined
 
-/** The pins of vaults, each read once in 60 s; a vault that seems to have changed is looked up afresh. */
+/** Returns the cache of pins: 60 s, shorter for a vault that seems to have changed. */
 export function cachedPins({
   pinStore,
   now,
@@ -22,12 +22,12 @@ export function cachedPins({
   const memory = vaultMemory((vaults) => pinStore.get(vaults), CACHED_MS, now)
 
   return {
-    /** The pins of these vaults, in order; undefined for a vault of which nothing is pinned. */
+    /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
     list: memory.list,
 
     /**
-     * What comes of preparing something with a vault's pin. Where that throws `vault_has_changed`, once more with the pin
-     * as the table has it, if that is another: an operator may have confirmed the vault, or the job moved its price along.
+     * Prepares something with a vault's pin. On `vault_has_changed` it retries if the stored pin differs: an operator
+     * may have confirmed the vault, or the job updated its price.
      */
     async prepare<T>(vault: VaultKey, prepare: (pin: Found) => Promise<T>): Promise<T> {
       const [before] = await memory.list([vault])

@@ -14,7 +14,7 @@ import {
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 
-/** A price as it is stored. */
+/** Stored price. */
 export const StoredPrice = z.object({
   price: Amount,
   timestamp: Amount,
@@ -27,18 +27,15 @@ const DayItem = StoredPrice.extend({ pk: z.string(), sk: z.string() })
 
 const PREFIXES = { hour: 'PRICE#', day: 'DAY#' } as const satisfies Record<PriceInterval, string>
 
-/**
- * The share prices of vaults: the last one of each hour and the first one of each UTC day. The same price makes the same
- * item, so one that is written again changes nothing.
- */
+/** Returns the store of share prices: the last of each hour and the first of each UTC day. Writing a price again changes nothing. */
 export function priceStore(table: Table) {
   return {
-    /** Records prices. When it throws, some are written and some are not. */
+    /** Records prices. An error may leave some of them written. */
     async record(added: readonly NewPrices[]): Promise<void> {
       await table.putMany(added.flatMap(buildItems))
     },
 
-    /** A vault's recorded prices from a moment on, in order; seconds since 1970. */
+    /** Returns a vault's recorded prices from `since` on, in order; `since` in seconds since 1970. */
     async list(vault: VaultKey, interval: PriceInterval, since: bigint): Promise<StoredPrice[]> {
       const range = {
         partition: vaultPartition(vault),
@@ -48,14 +45,14 @@ export function priceStore(table: Table) {
       return await table.list(StoredPrice, range, { isConsistent: false })
     },
 
-    /** The last hourly price of a vault before an hour that begins at this second; undefined where none is recorded. */
+    /** Returns a vault's last hourly price before the hour that begins at `at`; undefined without one. */
     async getLastBefore(vault: VaultKey, at: bigint): Promise<StoredPrice | undefined> {
       const range = { partition: vaultPartition(vault), from: PREFIXES.hour, to: sortKey('hour', at - 1n) }
       const options = { isDescending: true, limit: 1, isConsistent: false }
       return (await table.getPage(StoredPrice, range, options)).items[0]
     },
 
-    /** The first recorded price of vaults on days, given by any of their seconds, in order; undefined where none is recorded. */
+    /** Returns the first recorded prices of days, each given by any of its seconds, in order. */
     async getDays(
       days: readonly { readonly vault: VaultKey; readonly at: bigint }[],
     ): Promise<(PricePoint | undefined)[]> {

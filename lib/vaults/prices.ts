@@ -3,26 +3,26 @@ import { Amount } from '../codecs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
 import type { VaultKey } from './vault.ts'
 
-/** The price of one whole share at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
+/** Price of one whole share in the asset's smallest unit, at a moment in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
 /** Intervals of stored prices: the last price of each hour, and the first of each UTC day. */
 export type PriceInterval = 'hour' | 'day'
 const SECONDS: Readonly<Record<PriceInterval, bigint>> = { hour: HOUR_SECONDS, day: DAY_SECONDS }
 
-/** The first second of the hour or UTC day of a moment, all in seconds since 1970. */
+/** Returns the first second of the hour or UTC day, in seconds since 1970. */
 export function startOf(interval: PriceInterval, at: bigint): bigint {
   return at - (at % SECONDS[interval])
 }
 
-/** The price of one whole share after a block. */
+/** Price of one whole share after a block. */
 export const BlockPrice = z.object({ price: Amount, timestamp: Amount, blockNumber: Amount })
 export type BlockPrice = z.output<typeof BlockPrice>
 
-/** A price to record, with the vault's total assets where they are known. */
+/** Price to record, with the vault's total assets if known. */
 export type NewPrice = BlockPrice & { readonly totalAssets?: bigint | undefined }
 
-/** Prices to record of a vault, and those that its progress keeps (`lastPrices`). */
+/** Prices to record, and those that the vault's progress keeps (`lastPrices`). */
 export type NewPrices = {
   readonly vault: VaultKey
   readonly prices: readonly NewPrice[]
@@ -31,14 +31,14 @@ export type NewPrices = {
 
 /** Prices that a vault's progress keeps. */
 export const KnownPrices = z.object({
-  /** The earliest recorded price; absent before there is one. */
+  /** Earliest recorded price; absent before the first. */
   firstPrice: BlockPrice.optional(),
-  /** The last price up to the last recorded block, and the newest one where it is later; in order. */
+  /** Last price up to the last recorded block, then the newest one if later. */
   lastPrices: z.array(BlockPrice).max(2).optional(),
 })
 export type KnownPrices = z.output<typeof KnownPrices>
 
-/** The last of these prices, of a block before this one; undefined where there is none. */
+/** Returns the last of these prices before this block; undefined without one. */
 export function priceBefore(prices: readonly BlockPrice[], block: bigint): BlockPrice | undefined {
   return prices
     .filter(({ blockNumber }) => blockNumber < block)
@@ -62,7 +62,7 @@ export function addPrices(
   return { firstPrice: first, lastPrices: [...(recorded ? [recorded] : []), ...(isNewer ? [newest] : [])] }
 }
 
-/** The same prices in the order of their blocks. */
+/** Sorts prices by block. */
 export function byBlock<P extends Pick<BlockPrice, 'blockNumber'>>(prices: readonly P[]): P[] {
   return prices.toSorted((left, right) => Number(left.blockNumber - right.blockNumber))
 }

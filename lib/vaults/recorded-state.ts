@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { Evidence } from '../chain/evidence.ts'
 import { type StateAsOf, VaultState } from '../protocols/vault-state.ts'
 
-/** A vault's state and the block that it is of. */
+/** State of a vault with its block. */
 export type RecordedState = {
   readonly state: VaultState
   readonly asOf: Omit<StateAsOf, 'stale'>
-  /** The hash of that block and how many hosts told it, where that is known. */
+  /** Hash of that block, and the number of hosts that agree on it. */
   readonly told?: Pick<Evidence, 'blockHash' | 'nodes'> | undefined
 }
 
-/** A text that differs where states do. */
+/** Returns a digest that differs between states. */
 export function stateDigest(state: VaultState): string {
   return createHash('sha256')
     .update(JSON.stringify(VaultState.encode(state)))

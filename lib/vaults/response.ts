@@ -6,10 +6,10 @@ import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { Growth } from './apy.ts'
 
-/** Whether shares come at once, or only after a settlement. */
+/** Type of a vault: `sync` gives shares immediately, `async` after a settlement. */
 export const VaultType = z.enum(['async', 'sync'])
 
-/** A vault as callers see it, with its live yield and state. */
+/** Vault in API responses, with its live yield and state. */
 export const VaultResponse = z
   .object({
     poolId: z.string().describe('Internal vault identifier'),

@@ -19,11 +19,11 @@ const Waits = z.object({ p50: z.number().int(), p90: z.number().int() })
 export const LastWaits = z.array(Waits)
 export type LastWaits = z.output<typeof LastWaits>
 
-/** The same for each kind of request. */
+/** Waits of a vault's last settlements for each kind of request. */
 export const WaitsByKind = z.partialRecord(RequestKind, LastWaits)
 export type WaitsByKind = z.output<typeof WaitsByKind>
 
-/** Settlements that a vault remembers, and the fewest that give an estimate. */
+/** Maximum settlements that a vault keeps, and the minimum for an estimate. */
 const MAX_SETTLEMENTS = 20
 const MIN_SETTLEMENTS = 5
 
@@ -48,9 +48,9 @@ export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | 
   }
 }
 
-/** The percentile of these numbers, by the nearest rank. */
+/** Returns the percentile of these numbers, by the nearest rank. */
 function percentile(numbers: readonly number[], part: number): number {
   const sorted = numbers.toSorted((left, right) => left - right)
-  // Callers give at least one number.
+  // The cast holds: callers pass at least one number.
   return sorted[Math.ceil(sorted.length * part) - 1] as number
 }

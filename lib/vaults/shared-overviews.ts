@@ -7,7 +7,7 @@ import type { Overview } from '../protocols/protocol.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from './overview.ts'
 
-/** What was read of vaults of one chain: each by its address, undefined where it cannot be read, with the block that it is of. */
+/** Overviews by vault, undefined if unreadable, each with its block. */
 type Read = {
   readonly of: (vault: Address) => { readonly overview: Overview | undefined; readonly block: BlockHeader }
   readonly evidence: Evidence
@@ -15,21 +15,21 @@ type Read = {
 
 type Reading = {
   readonly chainId: number
-  /** By what they are read with (`textOf`). */
+  /** Vaults as `textOf` writes them. */
   readonly vaults: ReadonlySet<string>
   /** Epoch milliseconds. */
   readonly begun: number
   readonly read: Promise<Read>
 }
 
-/** A reading is shared for as long as a block takes, within these bounds, in milliseconds. */
+/** Bounds of the time that a read is shared: one block's time. */
 const SHORTEST_SHARED_MS = 500
 const LONGEST_SHARED_MS = 2_000
 
 /**
- * Returns the function that reads the overviews of vaults of one chain for what is shown, never for what is signed. Requests
- * share a read that has all of their vaults, started within a block's time (0.5 to 2 s), also while it is under way; a read
- * that fails concerns those alone who wait for it. `now` in epoch milliseconds. The function throws as `readOverviews` does.
+ * Returns the function that reads one chain's overviews, for display only, never for signing. Requests share a read of
+ * their vaults, even an unfinished one, for a block's time (0.5 to 2 s). A failed read affects only the requests that
+ * wait for it. `now` in epoch milliseconds. The function throws as `readOverviews` does.
  */
 export function sharedOverviews({
   getReader,
@@ -58,13 +58,13 @@ export function sharedOverviews({
     const asked = now()
     const isShared = (reading: Reading) =>
       reading.chainId === chainId &&
-      // A clock that was set back makes nothing younger.
+      // The absolute value covers a clock that was set back.
       Math.abs(asked - reading.begun) < sharedMs(reader.chain) &&
       vaults.every((vault) => reading.vaults.has(textOf(vault)))
     const shared = readings.find(isShared)
     if (shared) return shared.read
     const reading = begin(reader, vaults, asked)
-    // Few are young enough at a time: a container of Lambda has one request at a time, of 1,000 vaults at most, some 2 KB each.
+    // Few reads are this young: a Lambda container has one request at a time, of at most 1,000 vaults, about 2 KB each.
     readings = [reading, ...readings.filter(({ begun }) => asked - begun < LONGEST_SHARED_MS)]
     return reading.read
   }
@@ -72,7 +72,7 @@ export function sharedOverviews({
 
 const texts = new WeakMap<VaultOnChain, string>()
 
-/** What a vault is read with, as text: clients' copies differ where the chain told another version of it when it was added. */
+/** Returns a vault's on-chain properties as text. Clients' copies differ if the vault's version did. */
 function textOf(vault: VaultOnChain): string {
   const before = texts.get(vault)
   if (before !== undefined) return before

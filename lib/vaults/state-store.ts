@@ -13,17 +13,17 @@ const Item = z.object({
   told: Evidence.pick({ blockHash: true, nodes: true }).optional(),
 })
 
-/** The last state that was read of each vault, for when its chain cannot be read. */
+/** Returns the store of the last states, for vaults whose chain cannot be read. */
 export function stateStore(table: Table) {
   return {
-    /** The last states of these vaults, in order; undefined where none was ever recorded. */
+    /** Returns the last states of these vaults, in order; undefined without one. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(stateKey))
       const byKey = new Map(items.map(({ pk, state, told, ...asOf }) => [pk, { state, asOf, told }]))
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
-    /** Records states in the place of the last ones. Its callers see to it that they are newer. */
+    /** Replaces the last states; callers ensure that these are newer. */
     async record(states: readonly (readonly [VaultKey, RecordedState])[]): Promise<void> {
       await table.putMany(
         states.map(([vault, { state, asOf, told }]) => {

@@ -1,15 +1,15 @@
 import { type VaultKey, vaultPartition } from './vault.ts'
 
 /**
- * Remembers what is read of vaults in a container, for so many milliseconds. `list` reads what is missing in one call, for which
- * concurrent callers wait together; `forget` has a vault read anew. A failed read is not remembered.
+ * Caches values of vaults in a container. `list` reads the missing ones in one call, which concurrent callers share;
+ * failed reads are not cached. `forget` drops a vault.
  */
 export function vaultMemory<T>(
   read: (vaults: readonly VaultKey[]) => Promise<readonly (T | undefined)[]>,
   lifetimeMs: number,
   now: () => number,
 ) {
-  // Bounded by the vaults of all clients.
+  // The vaults of all clients bound its size.
   const memory = new Map<string, { readonly value: Promise<T | undefined>; readonly until: number }>()
   const recall = (vault: VaultKey) => memory.get(vaultPartition(vault))
 

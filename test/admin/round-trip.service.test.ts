@@ -220,7 +220,7 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
     'it previews 100000000 units of assets for a withdrawal, but pays 50000000; --accept-mixed-up',
     'it takes a deposit by deposit, but no shares arrive; --accept-mixed-up',
     'it takes a deposit by deposit, but no shares arrive; --accept-mixed-up',
-    'it says by ERC-165 that redemptions are requests, but redeem pays at once; --accept-mixed-up',
+    'it says by ERC-165 that redemptions are requests, but redeem pays immediately; --accept-mixed-up',
     'redeem takes 100000000 units of shares and pays nothing; --accept-no-exit',
   ]
   test.for(LIES.map((seen, index) => [index + 1, seen] as const))(

@@ -1,7 +1,7 @@
 import { parseAbi } from 'viem'
 import { vaultAbi } from '../abi.ts'
 
-/** ERC-4626 with the cooldown of Ethena's StakedUSDeV2. */
+/** ABI of ERC-4626 vaults with the cooldown of Ethena's StakedUSDeV2. */
 export const cooldownAbi = [
   ...vaultAbi,
   ...parseAbi([

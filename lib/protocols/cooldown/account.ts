@@ -6,7 +6,7 @@ import type { AccountReading } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** The reading of an account: what it has in the silo comes from the vault, the shares behind it from its ledger entries. */
+/** Reads an account: the vault reports the assets in the silo, and its ledger entries the shares behind them. */
 export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountReading> {
   return mapReadPlan(
     joinReadPlans(erc4626Account(vault, user), readCooldown(vault, user)),

@@ -4,7 +4,7 @@ import { NO_CANCELS, type Operations, type WithdrawalOperation } from '../callda
 import { deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { cooldownAbi } from './abi.ts'
 
-/** `cooldownAssets(assets)` or `cooldownShares(shares)`: burns the sender's shares; the assets wait in the silo. */
+/** Operation `cooldownAssets(assets)` or `cooldownShares(shares)`: burns the sender's shares; the assets wait in the silo. */
 const cooldownOf = (name: 'cooldownAssets' | 'cooldownShares') => ({
   name,
   isAsync: true,
@@ -22,7 +22,7 @@ export const cooldownShares: WithdrawalOperation = {
   returns: 'assets',
 }
 
-/** `unstake(receiver)`: pays everything that the sender has in the silo. */
+/** Operation `unstake(receiver)`: pays everything of the sender in the silo. */
 export const unstake: WithdrawalOperation = {
   name: 'unstake',
   takes: 'assets',
@@ -33,7 +33,7 @@ export const unstake: WithdrawalOperation = {
   },
 }
 
-/** The operations of cooldown vaults. While there is no cooldown, they withdraw as ERC-4626. */
+/** Operations of cooldown vaults; those of ERC-4626 withdraw while there is no cooldown. */
 export const cooldownOperations: Operations = {
   abi: cooldownAbi,
   deposits: [deposit],

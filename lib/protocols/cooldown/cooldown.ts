@@ -7,19 +7,18 @@ import { LAST_SECOND, toDate } from '../../time.ts'
 import { cooldownAbi } from './abi.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** What an account has in the silo. */
+/** Assets of an account in the silo. */
 export type Cooldown = {
-  /** Its assets, in the smallest unit; 0 without any. */
+  /** Amount in the smallest unit. */
   readonly assets: bigint
-  /** When the vault pays them. */
+  /** Time from which the vault pays them. */
   readonly claimableAt: Date
-  /** Whether it pays them now. */
   readonly isOver: boolean
-  /** Seconds that a new cooldown takes; 0 while the vault pays at once. */
+  /** Seconds of a new cooldown; 0 while the vault pays immediately. */
   readonly duration: number
 }
 
-/** Reads what an account has in the silo; its value throws `upstream_bad_answer` if the vault does not report it. */
+/** Reads an account's assets in the silo. The returned function throws `upstream_bad_answer` if they are not reported. */
 export function readCooldown({ address }: Pick<CooldownVault, 'address'>, account: Address): ReadPlan<() => Cooldown> {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),

@@ -6,8 +6,8 @@ import type { CooldownVault } from './vault.ts'
 type Event = EventOf<typeof vaultAbi> | HeardTransfer
 
 /**
- * The books of a cooldown vault. A withdrawal to the silo is a request whose assets are fixed. The vault emits nothing when
- * it pays: the asset's transfer from the silo tells.
+ * Books of a cooldown vault. A withdrawal to the silo is a request with fixed assets. The vault emits no event when it
+ * pays; the asset's transfer shows it.
  */
 export const cooldownBooks: Books<CooldownVault, Event> = {
   repricing: erc4626Books.repricing,

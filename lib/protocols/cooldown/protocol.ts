@@ -14,20 +14,20 @@ import { cooldownWithdrawalTerms } from './withdrawal.ts'
 
 type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 
-/** The seconds of a new cooldown; 0 while the vault pays at once. */
+/** Reads the seconds of a new cooldown. */
 function durationOf({ address }: Target): ReadPlan<number | undefined> {
   const calls = { duration: call(address, cooldownAbi, 'cooldownDuration', []) }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
 }
 
-/** The same reading with the terms of a cooldown. While there is one, the vault pays nothing at once. */
+/** Adds the terms of a cooldown, during which the vault pays nothing immediately. */
 function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: readonly [T, number | undefined]): T {
   if (seconds === 0) return read
   const liquidity = seconds === undefined ? undefined : 0n
   return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
 }
 
-/** Reads whether a vault has a cooldown, and where its assets wait. */
+/** Reads the silo; undefined without a cooldown. */
 function interfaceOf({ address }: VaultCandidate) {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),
@@ -39,13 +39,13 @@ function interfaceOf({ address }: VaultCandidate) {
   )
 }
 
-/** Synchronous vaults that pay only after a cooldown, by the interface of Ethena's StakedUSDeV2. */
+/** Protocol of synchronous vaults with the cooldown of Ethena's StakedUSDeV2. */
 export const cooldown: Protocol<CooldownVault> = {
   abi: cooldownAbi,
   describe: (vault) =>
     mapReadPlan(joinReadPlans(interfaceOf(vault), erc4626Overview(vault)), ([silo, { hasCap = false }]) =>
       silo === undefined || vault.isAsync
-        ? 'no cooldown vault: it does not tell its cooldown and its silo'
+        ? 'no cooldown vault: it does not report its cooldown and its silo'
         : { protocol: 'cooldown', silo, hasCap, version: null },
     ),
   overview: (vault) => mapReadPlan(joinReadPlans(erc4626Overview(vault), durationOf(vault)), withCooldown),

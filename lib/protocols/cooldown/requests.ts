@@ -6,7 +6,7 @@ import type { RequestKind } from '../request-kind.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** How a vault pays what an account has in the silo: all of it, once the cooldown is over. */
+/** Reads how a vault pays an account's assets in the silo: all, once the cooldown is over. */
 export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   return mapReadPlan(readCooldown(vault, account), (parse): ClaimTerms => {
     if (kind === 'deposit') throw new AppError('claim_not_applicable')
@@ -20,7 +20,7 @@ export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind:
   })
 }
 
-/** What an account has in the silo, in assets; undefined where the vault does not tell. */
+/** Reads an account's assets in the silo; undefined if not reported. */
 export function cooldownOpenRequest(
   vault: CooldownVault,
   { account }: { readonly account: Address },

@@ -5,10 +5,10 @@ import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** The operation that begins a cooldown in the place of one that pays at once. */
+/** Operations that begin a cooldown, by the instant ones that they replace. */
 const COOLDOWNS: Readonly<Record<string, string>> = { withdraw: 'cooldownAssets', redeem: 'cooldownShares' }
 
-/** The reading of how a vault takes a withdrawal: as ERC-4626 pays it, but for the call while there is a cooldown. */
+/** Reads how a vault takes a withdrawal: by ERC-4626, with another call while there is a cooldown. */
 export function cooldownWithdrawalTerms(
   vault: CooldownVault,
   account: Address,

@@ -6,7 +6,7 @@ import { type AccountReading, NO_REQUESTS } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice, sharePrice } from './price.ts'
 
-/** The reading of an account in a vault where nothing waits. */
+/** Reads an account in a vault without requests. */
 export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<AccountReading> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)

@@ -13,7 +13,7 @@ import {
 } from '../calldata.ts'
 import { namesReceiverFirst } from './deposited.ts'
 
-/** ERC-4626 `deposit(assets, receiver)`: the shares come at once. */
+/** Operation `deposit(assets, receiver)` of ERC-4626, which gives shares immediately. */
 export const deposit: DepositOperation = {
   name: 'deposit',
   isAsync: false,
@@ -32,7 +32,7 @@ export const deposit: DepositOperation = {
   },
 }
 
-/** The tokens that were minted: which of them are the shares is not known here. */
+/** Returns the mints of all tokens, since the share token is unknown here. */
 function parseMints(logs: readonly Log[]): ShareTransfer[] {
   return logs.flatMap((log) => {
     const event = decodeLog(erc20Abi, log)
@@ -42,7 +42,7 @@ function parseMints(logs: readonly Log[]): ShareTransfer[] {
   })
 }
 
-/** The wire form of `name(amount, account, account)`: what comes of it is the account's, and so is what is taken. */
+/** Encodes and decodes `name(amount, account, payer)`: the account receives the proceeds and pays by default. */
 export function callOfAccount(name: string) {
   const inputs = [{ type: 'uint256' }, { type: 'address' }, { type: 'address' }] as const
   const abi = [{ type: 'function', name, inputs, outputs: [], stateMutability: 'nonpayable' }] as const
@@ -57,13 +57,13 @@ export function callOfAccount(name: string) {
   }
 }
 
-/** ERC-4626 `withdraw(assets, receiver, owner)`: pays exactly these assets, and takes what shares that costs. */
+/** Operation `withdraw(assets, receiver, owner)` of ERC-4626, which pays exactly these assets. */
 export const withdraw: WithdrawalOperation = { ...callOfAccount('withdraw'), takes: 'assets', returns: 'shares' }
 
-/** ERC-4626 `redeem(shares, receiver, owner)`: takes exactly these shares, and pays what they are worth. */
+/** Operation `redeem(shares, receiver, owner)` of ERC-4626, which takes exactly these shares. */
 export const redeem: WithdrawalOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
 
-/** The operations of synchronous vaults. */
+/** Operations of synchronous vaults. */
 export const erc4626Operations: Operations = {
   abi: vaultAbi,
   deposits: [deposit],

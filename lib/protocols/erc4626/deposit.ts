@@ -11,13 +11,13 @@ import type { ReadTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
-/** On whose behalf caps are asked for: an account that nobody has. */
+/** Account without an owner, for which general limits are read. */
 export const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
 
-/** More than any limit: vaults without one subtract what they hold from 2^256, or from 2^112 (Euler). */
+/** Amount above any limit: vaults without one subtract their holdings from 2^256, or 2^112 (Euler). */
 const NO_LIMIT = 2n ** 100n
 
-/** The calls for the limit of a vault's deposits. */
+/** Returns the calls that read a vault's deposit limit. */
 export function limitCalls(address: Address, account = ANYBODY) {
   return {
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
@@ -26,8 +26,8 @@ export function limitCalls(address: Address, account = ANYBODY) {
 }
 
 /**
- * What those calls report: whether deposits have a limit, and the room below it, null without one. Undefined is unknown: a vault may
- * take nothing of a stranger only, and one with an adapter (Morpho Vault V2) returns 0 for every limit.
+ * Parses the results of `limitCalls`: whether deposits have a limit, and their room, null without one. Undefined is
+ * unknown: a vault may refuse only third parties, and one with an adapter (Morpho Vault V2) returns 0.
  */
 export function limitsOf({ maxDeposit, liquidityAdapter }: Answers<ReturnType<typeof limitCalls>>) {
   const hasCap = maxDeposit === undefined ? undefined : maxDeposit < NO_LIMIT
@@ -35,22 +35,22 @@ export function limitsOf({ maxDeposit, liquidityAdapter }: Answers<ReturnType<ty
   return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
 }
 
-/** The detail of a vault that takes nothing of the user. No vault is known to report when it takes deposits again. */
+/** Details of a zero limit. No vault is known to report when deposits reopen. */
 const TAKES_NOTHING = {
   details: [{ field: 'vaultAddress', issue: 'takes nothing from the user now: its limit (maxDeposit) is 0' }],
 }
 
-/** How money enters and leaves a vault by the standard. It reports what it pays at once for one owner only. */
+/** Builds the terms of an ERC-4626 vault. Liquidity is unknown: it is reported for one owner only. */
 export function erc4626Terms({ room }: Pick<ReturnType<typeof limitsOf>, 'room'>): ReadTerms {
   return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
 }
 
-/** How a vault takes deposits that give shares at once: up to its limit for the account. */
+/** Reads how a vault takes synchronous deposits, up to the account's limit. */
 export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset } = vault
   const price = precisePrice(vault)
   const calls = {
-    // A preview has the vault's fees in it, and none of its limits (EIP-4626).
+    // A preview includes fees and ignores limits (EIP-4626).
     shares: call(address, vaultAbi, 'previewDeposit', [amount]),
     price: price.call,
     paused: call(address, vaultAbi, 'paused', []),
@@ -58,7 +58,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    // Of a vault with an adapter the dry run decides.
+    // The dry run decides if there is an adapter.
     const maxDeposit = answers.liquidityAdapter === undefined ? required(answers.maxDeposit) : MAX_UINT256
     return {
       allowance: required(answers.allowance),
@@ -76,7 +76,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
   })
 }
 
-/** What a deposit gives at the vault's present price, by the shares that it tells for about this amount, and its price. */
+/** Returns estimates of a deposit, from the shares reported for about this amount and the vault's price. */
 export function expectedOf(
   amount: bigint,
   shares: bigint | undefined,

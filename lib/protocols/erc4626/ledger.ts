@@ -5,7 +5,7 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 
 type Event = EventOf<typeof vaultAbi>
 
-/** The books of a synchronous vault. A trade may have fees in it, so it tells no price: the price is read. */
+/** Books of a synchronous vault. A trade may include fees, so the price is read. */
 export const erc4626Books: Books<TokenizedVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
   explained: (_, { eventName, args }) =>

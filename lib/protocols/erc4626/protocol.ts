@@ -11,7 +11,7 @@ import { sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 import { erc4626WithdrawalTerms } from './withdrawal.ts'
 
-/** What the list shows of a vault by the standard. */
+/** Reads the list's data of an ERC-4626 vault. */
 export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
   const { address } = vault
   const calls = {
@@ -26,7 +26,7 @@ export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDe
   })
 }
 
-/** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */
+/** Protocol of synchronous vaults (https://eips.ethereum.org/EIPS/eip-4626). */
 export const erc4626: Protocol<Erc4626Vault> = {
   abi: vaultAbi,
   describe: (vault) =>

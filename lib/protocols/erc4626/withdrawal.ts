@@ -11,9 +11,9 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
 /**
- * The reading of what a synchronous vault pays. Whether it does, its dry run says: the limits that it tells explain a
- * refusal and are no reason for one, since some vaults always tell 0 (Morpho Vault V2). `maxMint` tells the shares of
- * settled deposits, where a vault has them: all are claimed first where they are needed.
+ * Reads how a synchronous vault pays; the dry run shows whether it does. Reported limits only explain a refusal, since
+ * some vaults always report 0 (Morpho Vault V2). `maxMint` reads the shares of settled deposits; a withdrawal that
+ * needs them claims all first.
  */
 export function erc4626WithdrawalTerms(
   vault: TokenizedVault,
@@ -28,7 +28,7 @@ export function erc4626WithdrawalTerms(
     paused: call(address, vaultAbi, 'paused', []),
     balance: call(shareToken, erc20Abi, 'balanceOf', [account]),
     price: price.call,
-    // A preview has the vault's fees in it, and none of its limits (EIP-4626).
+    // A preview includes fees and ignores limits (EIP-4626).
     previewWithdraw: call(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
     previewRedeem: call(address, vaultAbi, 'previewRedeem', [amount !== 'max' && !isOfAssets ? amount.shares : 0n]),
     limit: call(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
@@ -39,18 +39,18 @@ export function erc4626WithdrawalTerms(
     const inWallet = required(answers.balance)
     const unclaimed = maxMint ? required<bigint>(answers.maxMint) : 0n
     const balance = inWallet + unclaimed
-    // "Everything" is redeemed: a withdrawal of what it is worth leaves dust, or fails when the price moves.
+    // `max` redeems shares: withdrawing their value leaves dust, or fails when the price moves.
     const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
     if (balance === 0n || (shares !== null && shares > balance)) {
       const most = isOfAssets ? answers.limit : min(answers.limit ?? 0n, balance)
       throw exceedsBalance(amount, { inWallet, unclaimed, pending: 0n, claimable: 0n }, most)
     }
     const isClaimed = shares !== null && shares > inWallet
-    // The limit is of the shares in the wallet.
+    // The limit covers shares in the wallet.
     const limit = isClaimed ? undefined : answers.limit
     const asked = isOfAssets ? amount.assets : required(shares)
     const value = shares === null ? null : worth(shares)
-    // The shares of a withdrawal are rounded up, which is no fee.
+    // A withdrawal rounds its shares up; this is no fee.
     const isRounding = isOfAssets && value !== null && value - asked <= (worth(1n) ?? 0n) + 1n
     const preview = amount === 'max' ? undefined : answers.previewRedeem
     const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }

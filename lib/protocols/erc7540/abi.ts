@@ -26,12 +26,12 @@ const ownAbi = parseAbi([
 ])
 
 /**
- * Asynchronous vaults by the standards: requests (https://eips.ethereum.org/EIPS/eip-7540) and their cancellation
+ * ABI of asynchronous vaults with requests (https://eips.ethereum.org/EIPS/eip-7540) and cancellations
  * (https://eips.ethereum.org/EIPS/eip-7887).
  */
 export const erc7540Abi = [...vaultAbi, ...ownAbi] as const
 
-/** The calls that tell where the requests of an account with an id stand, by their kind. */
+/** Calls that return the state of an account's requests with one id. */
 export const REQUEST_CALLS = {
   deposit: {
     pending: 'pendingDepositRequest',

@@ -11,20 +11,19 @@ import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
-/** The ledger entry that is a request of each kind. */
 const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
 
 /**
- * How many requests that others paid for are asked for: this many of the largest and of the last, so that whoever wants to
- * hide one has to give away many larger ones, and keep at it. Those of its own are the account's to bound.
+ * Cap on third-party requests, of the largest and of the latest: hiding a real one costs an attacker many larger ones.
+ * Own requests are not capped.
  */
 const MOST_OF_OTHERS = 50
-/** How many requests one read plan asks for. */
+/** Requests that one read plan covers. */
 const REQUESTS_AT_ONCE = 100
 
 /**
- * What an account has. What it can claim the vault tells without an id; what waits it tells by the ids, which follow from
- * the account's ledger entries where they are not 0: then one round trip more.
+ * Reads an account. The vault reports claimable amounts without an id, pending ones by id. If nothing is open under id
+ * 0, the ids come from the ledger entries: one more round trip.
  */
 export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountReading> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
@@ -86,8 +85,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
 }
 
 /**
- * The ids of the requests of an account that are asked for, of those that have ids of their own, by its ledger entries: the
- * oldest first, and those that the account paid for after those of others.
+ * Returns the ids of an account's requests, oldest first, from its ledger entries: at first those that others paid for
+ * (capped), then its own. Id 0 is left out.
  */
 export function requestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
@@ -105,10 +104,10 @@ function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
 }
 
-/** What is open of an account's requests: what is pending, and what the vault gives back of cancelled ones. */
+/** Open amounts of requests: pending, and returned by cancellations. */
 type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
 
-/** What is open of these requests. What it gives throws `upstream_bad_answer` where the vault does not tell. */
+/** Reads the open amounts of these requests. The returned function throws `upstream_bad_answer` if one is not reported. */
 function openRequests(
   vault: Erc7540Vault,
   account: Address,
@@ -130,10 +129,7 @@ function openRequests(
   }))
 }
 
-/**
- * What is open of an account's requests: where nothing is without an id, of those with ids of their own, by the account's
- * ledger entries.
- */
+/** Returns the open amounts under id 0, else the sum over the request ids in the ledger entries. */
 async function readOpenRequests(
   { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: RequestKind },
   aggregated: OpenRequests,

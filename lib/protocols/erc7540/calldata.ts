@@ -4,7 +4,7 @@ import type { DepositOperation, Operation, Operations, WithdrawalOperation } fro
 import { callOfAccount, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { erc7540Abi } from './abi.ts'
 
-/** ERC-7540 `requestDeposit(assets, controller, owner)`: the shares come after a settlement. */
+/** Operation `requestDeposit(assets, controller, owner)` of ERC-7540. */
 const requestDeposit: DepositOperation = {
   ...callOfAccount('requestDeposit'),
   isAsync: true,
@@ -16,13 +16,13 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
+/** Operation `deposit(assets, receiver, controller)` of ERC-7540, which claims the shares of settled assets. */
 export const claimDeposit: WithdrawalOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
 
-/** ERC-7540 `mint(shares, receiver, controller)`: claims exactly these shares of settled deposits. */
+/** Operation `mint(shares, receiver, controller)` of ERC-7540, which claims exactly these shares. */
 const mint: WithdrawalOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
 
-/** ERC-7887 `cancel…Request(requestId, controller)`: asks the vault to give back what is pending. */
+/** Operation `cancel…Request(requestId, controller)` of ERC-7887, which requests a cancellation. */
 const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
   name,
   encode: ({ account, requestId = 0n }) =>
@@ -35,7 +35,7 @@ const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operati
   },
 })
 
-/** ERC-7887 `claimCancel…Request(requestId, receiver, controller)`: takes what a cancellation gives back. */
+/** Operation `claimCancel…Request(requestId, receiver, controller)` of ERC-7887, which claims what was cancelled. */
 const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemRequest'): Operation => ({
   name,
   encode: ({ account, requestId = 0n }) =>
@@ -48,7 +48,7 @@ const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemReq
   },
 })
 
-/** ERC-7540 `requestRedeem(shares, controller, owner)`: the assets come after a settlement. */
+/** Operation `requestRedeem(shares, controller, owner)` of ERC-7540. */
 export const requestRedeem: WithdrawalOperation = {
   ...callOfAccount('requestRedeem'),
   isAsync: true,
@@ -56,7 +56,7 @@ export const requestRedeem: WithdrawalOperation = {
   mayPullShares: true,
 }
 
-/** The operations of asynchronous vaults by the standard, some of which take deposits, or pay, at once. */
+/** Operations of ERC-7540 vaults, some of which take deposits or pay immediately. */
 export const erc7540Operations: Operations = {
   abi: erc7540Abi,
   deposits: [requestDeposit, deposit],

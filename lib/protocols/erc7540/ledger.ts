@@ -9,8 +9,8 @@ import type { Erc7540Vault } from './vault.ts'
 type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
 
 /**
- * The books of an asynchronous vault. Its price is read. Where its shares are between a request and its end
- * the standard does not say: a transfer to or from there is known by the event that tells its reason.
+ * Books of an asynchronous vault, whose price is read. The standard does not define where shares are during a request,
+ * so events explain the transfers to and from there.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
@@ -51,7 +51,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
         }
         case 'Deposit': {
           const { sender, owner, assets, shares } = args
-          // Of a claim the sender is the controller, and the owner who receives the shares.
+          // The sender of a claim is the controller; the owner receives the shares.
           return isDepositAsync
             ? [{ account: sender, kind: 'claim', assets, shares }]
             : [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
@@ -100,7 +100,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
   },
 }
 
-/** Whose assets or shares a request took, where not the controller's own. */
+/** Returns the payer of a request unless it is the controller. */
 function payerOf({ controller, owner }: { readonly controller: Address; readonly owner: Address }) {
   return owner === controller ? {} : { payer: owner }
 }
@@ -110,8 +110,9 @@ function moved(from: Address, to: Address, shares: bigint) {
 }
 
 /**
- * Whose request was cancelled, and who got what came back. Some vaults name the receiver first, under the same first
- * topic (Superform v2, Centrifuge before ERC-7887): the sender is the controller, unless an operator acts for it.
+ * Returns the controller and the receiver of a cancellation. Some vaults name the receiver first under the same topic
+ * (Superform v2, Centrifuge before ERC-7887). They show by the sender: it is the controller, unless an operator acts
+ * for it.
  */
 function cancellationOf({
   controller,

@@ -15,12 +15,12 @@ import { erc7540CancelTerms, erc7540ClaimTerms, erc7540OpenRequest } from './req
 import type { Erc7540Vault } from './vault.ts'
 import { erc7540WithdrawalTerms } from './withdrawal.ts'
 
-/** ERC-165 ids of what a vault may be (EIP-7540, EIP-7887). */
+/** ERC-165 ids of a vault's capabilities (EIP-7540, EIP-7887). */
 const ASYNC_REDEMPTION = '0x620ee8e4'
 const CANCELS_DEPOSITS = '0x8bf840e3'
 const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
-/** What the vault says of itself by ERC-165; what it does not say it is not. */
+/** Reads the vault's capabilities from ERC-165; no response means no. */
 function interfaces(address: Address) {
   const calls = {
     isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
@@ -36,7 +36,7 @@ function interfaces(address: Address) {
 
 type Sides = Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>
 
-/** How money enters and leaves a vault. Of requests the standard knows no limit. */
+/** Builds a vault's terms. The standard has no limit for requests. */
 function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | null | undefined): ReadTerms {
   return {
     entry: isDepositAsync ? 'request' : 'instant',
@@ -61,7 +61,7 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Over
     const limits = limitsOf(limitAnswers)
     return {
       sharePrice,
-      // Of requests the standard knows no limit: `maxDeposit` tells what can be claimed.
+      // The standard has no limit for requests: `maxDeposit` is the claimable amount.
       hasCap: vault.isDepositAsync ? false : limits.hasCap,
       terms: termsOf(vault, limits.room),
       state: buildVaultState({
@@ -99,14 +99,14 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
     room: () => undefined,
     ...expectedOf(amount, answers.shares, answers.price, price),
     choose() {
-      // No new request is taken meanwhile (EIP-7887).
+      // The vault takes no request during a cancellation (EIP-7887).
       if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')
       return 'requestDeposit'
     },
   }))
 }
 
-/** Vaults whose deposits, redemptions or both are by request, by the standard alone (https://eips.ethereum.org/EIPS/eip-7540). */
+/** Protocol of vaults with asynchronous deposits, redemptions or both (https://eips.ethereum.org/EIPS/eip-7540). */
 export const erc7540: Protocol<Erc7540Vault> = {
   abi: erc7540Abi,
   describe: ({ isAsync: isDepositAsync, ...vault }) =>

@@ -16,8 +16,8 @@ import { requestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
- * How a vault gives what is settled: all of it by an amount of assets, or by one of shares. Which of the two gives more is
- * for the dry run to say, for vaults round the other down. A claim names no request.
+ * Reads how a vault pays settled requests: all by an amount of assets, or of shares. Vaults round one down, so the dry
+ * run shows which gives more.
  */
 export function erc7540ClaimTerms(
   { address }: Erc7540Vault,
@@ -46,19 +46,18 @@ export function erc7540ClaimTerms(
   })
 }
 
-/** Where a request stands; amounts of assets for deposits, of shares for redemptions. */
+/** State of a request; assets of deposits, shares of redemptions. */
 type RequestState = {
   readonly requestId: bigint
   readonly pending: bigint
   readonly isCancelling: boolean
-  /** What a cancellation gives back, to be taken. */
+  /** Amount of a cancellation, left to claim. */
   readonly cancelled: bigint
 }
 
 /**
- * How a vault takes a request back (ERC-7887): it is asked to, and what it gives back is taken once it has agreed. Of
- * requests with ids of their own one at a time, the account's own first: one that can be taken, else the last one that is
- * pending.
+ * Reads how a vault cancels a request (ERC-7887): one call requests it, a later one claims the amount. Requests with
+ * their own ids are cancelled one at a time: a claimable one, else the last pending one, preferably the account's own.
  */
 export function erc7540CancelTerms(
   vault: Erc7540Vault,
@@ -95,7 +94,7 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
 }
 
-/** Where one request stands. What it gives throws `upstream_bad_answer` where the vault does not tell. */
+/** Reads the state of one request. The returned function throws `upstream_bad_answer` if it is not reported. */
 function requestState(
   vault: Erc7540Vault,
   account: Address,
@@ -118,7 +117,7 @@ function requestState(
   }))
 }
 
-/** What is open of an account's requests with one id; undefined where the vault does not tell. */
+/** Reads the open amounts of an account's requests with one id; undefined if not reported. */
 export function erc7540OpenRequest(
   vault: Erc7540Vault,
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
@@ -129,7 +128,7 @@ export function erc7540OpenRequest(
     pending: call(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
     cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
-    // Of all of the account's requests.
+    // Totals of all requests.
     most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
     mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }

@@ -11,10 +11,9 @@ import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
 /**
- * The reading of how a vault takes a redemption request: of shares, for the standard knows no other. What it pays is
- * decided later, so what it would pay at its present price is an estimate, and not known where it tells no price. What a
- * further request does to one without an id of its own the standard leaves open, and anybody can make one for the account:
- * it is taken where its dry run adds up to both.
+ * Reads how a vault takes a redemption request, always of shares. The payment is decided later: its value at the
+ * present price is an estimate, null without a price. Anyone can make a request for the account. The standard leaves
+ * open how it affects a pending one, so a further request must add up to both in its dry run.
  */
 export function erc7540WithdrawalTerms(
   vault: Erc7540Vault,
@@ -42,13 +41,13 @@ export function erc7540WithdrawalTerms(
     const unclaimed = isDepositAsync ? required(answers.maxMint) : 0n
     const pending = required(answers.pending)
     const unsettled = new AppError('previous_withdrawal_request_not_settled')
-    // No request is taken while one is being cancelled (EIP-7887).
+    // The vault takes no request during a cancellation (EIP-7887).
     if (cancelsRedemptions && answers.isCancelling) throw unsettled
     const worth = answers.price === undefined ? undefined : price.worth(answers.price)
     const all = inWallet + unclaimed
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
     if (shares === 0n || shares > all) {
-      // Requests with ids of their own are not told by the account alone.
+      // Requests with their own ids do not show under id 0, so 0 means unknown.
       const waiting = pending > 0n ? pending : undefined
       const balances = {
         ...{ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) },
@@ -76,14 +75,14 @@ function sharesIn(amount: WithdrawalAmount, all: bigint): bigint {
   return amount !== 'max' && 'shares' in amount ? amount.shares : all
 }
 
-/** The fewest shares that are worth so many assets at the vault's present price. */
+/** Returns the fewest shares worth these assets at the present price. Throws `withdrawal_refused` without a price. */
 function sharesFor(
   assets: bigint,
   shares: bigint | undefined,
   worth: ((shares: bigint) => bigint) | undefined,
 ): bigint {
   if (shares === undefined || worth === undefined) {
-    const issue = 'cannot be told in shares, because the vault tells no price now: give shares, or max'
+    const issue = 'cannot be converted to shares, because the vault reports no price now: give shares, or max'
     throw new AppError('withdrawal_refused', { details: [{ field: 'amount', issue }] })
   }
   return worth(shares) < assets ? shares + 1n : shares

@@ -38,8 +38,8 @@ const ownAbi = parseAbi([
   'event TotalAssetsUpdated(uint256 totalAssets)',
 ])
 
-/** Lagoon v0 vaults: one ABI over all versions 0.1 to 0.6; a version lacks what it does not have. */
+/** ABI of Lagoon v0, versions 0.1 to 0.6; each lacks some functions. */
 export const lagoonAbi = [...vaultAbi, ...ownAbi] as const
 
-/** The same getter as versions before 0.6 have it. */
+/** Getter `feeRates` of versions before 0.6. */
 export const firstRatesAbi = parseAbi(['function feeRates() view returns (uint16 management, uint16 performance)'])

@@ -3,7 +3,7 @@ import { type AccountReading, worthClaiming } from '../protocol.ts'
 import { type LagoonReading, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** What an account has, of what was read of it. */
+/** Builds the read of an account. */
 export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading): AccountReading {
   const { account } = reading
   const { state, generation } = reading.vault

@@ -5,7 +5,7 @@ import { redeem, withdraw } from '../erc4626/calldata.ts'
 import { claimDeposit, requestRedeem as standardRequest } from '../erc7540/calldata.ts'
 import { lagoonAbi } from './abi.ts'
 
-/** ERC-7540 `requestDeposit(assets, controller, owner)`: the shares come after a settlement. */
+/** Operation `requestDeposit(assets, controller, owner)` of ERC-7540. */
 const requestDeposit: DepositOperation = {
   name: 'requestDeposit',
   isAsync: true,
@@ -25,7 +25,7 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** `syncDeposit(assets, receiver, referral)`: the shares come at once. */
+/** Operation `syncDeposit(assets, receiver, referral)`, which gives shares immediately. */
 const syncDeposit: DepositOperation = {
   name: 'syncDeposit',
   isAsync: false,
@@ -45,10 +45,10 @@ const syncDeposit: DepositOperation = {
   },
 }
 
-/** ERC-7540's, for which no Lagoon vault needs an approval. */
+/** Operation of ERC-7540; no Lagoon vault needs an approval for it. */
 const requestRedeem: WithdrawalOperation = { ...standardRequest, mayPullShares: false }
 
-/** `claimSharesAndRequestRedeem(shares)`, from 0.2 on: claims all unclaimed shares of the sender first. */
+/** Operation `claimSharesAndRequestRedeem(shares)`, from 0.2 on, which first claims all unclaimed shares of the sender. */
 const claimSharesAndRequestRedeem: WithdrawalOperation = {
   name: 'claimSharesAndRequestRedeem',
   isAsync: true,
@@ -61,7 +61,7 @@ const claimSharesAndRequestRedeem: WithdrawalOperation = {
   },
 }
 
-/** `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on: takes the sender's shares, and pays at once. */
+/** Operation `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on, which takes the sender's shares and pays immediately. */
 export const syncRedeem: WithdrawalOperation = {
   name: 'syncRedeem',
   takes: 'shares',
@@ -76,14 +76,14 @@ export const syncRedeem: WithdrawalOperation = {
   },
 }
 
-/** `cancelRequestDeposit()`: gives the assets of the sender's pending request back. */
+/** Operation `cancelRequestDeposit()`, which returns the sender's pending assets. */
 const cancelRequestDeposit: Operation = {
   name: 'cancelRequestDeposit',
   encode: () => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestDeposit' }),
   decode: (data) => (decodeCall(lagoonAbi, data)?.functionName === 'cancelRequestDeposit' ? { amount: 0n } : undefined),
 }
 
-/** `cancelRequestRedeem(controller)`, from 0.6 on: gives the shares of the controller's pending request back to it. */
+/** Operation `cancelRequestRedeem(controller)`, from 0.6 on, which returns the controller's pending shares. */
 const cancelRequestRedeem: Operation = {
   name: 'cancelRequestRedeem',
   encode: ({ account }) => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestRedeem', args: [account] }),
@@ -93,7 +93,7 @@ const cancelRequestRedeem: Operation = {
   },
 }
 
-/** The operations of Lagoon vaults. A closed vault pays at once, by the calls that claim in an open one. */
+/** Operations of Lagoon vaults. A closed vault pays immediately, by the calls that claim in an open one. */
 export const lagoonOperations: Operations = {
   abi: lagoonAbi,
   deposits: [requestDeposit, syncDeposit],

@@ -7,16 +7,16 @@ import type { LagoonVault } from './vault.ts'
 
 type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
 
-/** The events that tell a new total of assets. */
+/** Events that contain a new total of assets. */
 const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**
- * The books of a Lagoon vault. Its ledger: the last valuation with what came and went since, and all shares. Virtual
- * assets and shares (against inflation attacks) count, too.
+ * Books of a Lagoon vault: the last valuation with later deposits and withdrawals, and all shares. Prices also count
+ * virtual assets and shares (against inflation attacks).
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
-  // `Deposit` tells of a claim here, which mints nothing.
+  // `Deposit` is a claim here and mints nothing.
   explained: (_, { eventName, args }) =>
     eventName === 'DepositSync' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
   shareValue,
@@ -32,7 +32,7 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
     return after
   },
 
-  // Fees are minted after the valuation that they are taken at: the price is that of the transaction's end.
+  // Fees are minted after their valuation, so the transaction's end gives the price.
   priceAfter: (vault, after, events) =>
     events.some(({ eventName }) => VALUATIONS.has(eventName))
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
@@ -90,11 +90,11 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
 
 function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
-  // A part of the events, or those of a vault that makes them up, may burn more than was minted.
+  // Partial events, or events that a vault makes up, may burn more than was minted.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/** What an event did to accounts, with the burn that waits for its reason. */
+/** Returns the entries of an event after an unexplained burn. */
 function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
@@ -108,7 +108,7 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
       return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
     }
     case 'Deposit': {
-      // A claim: sender is the controller, owner the receiver of the shares.
+      // The sender is the controller, the owner receives the shares.
       const { sender, assets, shares } = event.args
       return [{ account: sender, kind: 'claim', assets, shares }]
     }
@@ -120,7 +120,7 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
     }
     case 'Withdraw':
     case 'WithdrawSync': {
-      // Owner is the controller of a claim, whoever claims it and whoever is paid.
+      // The owner is the controller of a claim.
       const { owner, assets, shares } = event.args
       const isClaim = event.eventName === 'Withdraw' && !isReason(event, burn)
       return [{ account: owner, kind: 'withdraw', assets, shares, isClaim }]
@@ -130,12 +130,12 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
   }
 }
 
-/** A burn whose reason is not told yet, and where it stands among its transaction's events. */
+/** Unexplained burn, and its index among the transaction's events. */
 type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
 
 /**
- * The burn before each event whose reason may be that event. The vault's next event but transfers tells the reason of a
- * burn: nothing of the vault's comes between, but the mints of an exit fee.
+ * Returns, for each event, the burn that it may explain: the vault's next event other than a transfer does so. Only the
+ * mints of an exit fee come between.
  */
 function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   let burn: Burn | undefined
@@ -147,7 +147,7 @@ function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   })
 }
 
-/** A burn, and the ledger before it. */
+/** Burn with the ledger before it. */
 type LedgerBurn = Burn & { readonly before: Ledger }
 
 function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: LedgerBurn | undefined): Ledger {
@@ -163,12 +163,12 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Led
     case 'DepositSync':
       return { assets: assets + event.args.assets, supply }
     case 'WithdrawSync':
-      // The total falls by what the shares that are gone were worth: with a haircut by more than is paid.
+      // The total falls by the value of the burned shares: with a haircut by more than the payment.
       return isReason(event, burn)
         ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
         : { assets: assets - event.args.assets, supply }
     case 'Withdraw':
-      // A closed vault pays at once and burns the owner's shares; a claim of a settled request does neither.
+      // A closed vault pays immediately and burns shares; a claim does neither.
       return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
     default:
       return ledger

@@ -3,16 +3,13 @@ import { AppError } from '../../errors.ts'
 import { capReached } from '../refusals.ts'
 import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
 
-/** How much more of the asset the vault takes before its cap, below zero where it has more; undefined where it has no cap. */
+/** Returns the assets that the vault takes before its cap: below zero if over it, undefined without one. */
 export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
   if (maxCap === undefined || maxCap === NO_CAP) return undefined
   return maxCap - required(state.totalAssets) - required(state.pendingDeposits)
 }
 
-/**
- * The one call that takes a deposit of `amount` into the vault now, and until a moment in seconds since 1970 where one is
- * given. Throws the AppError that says why none does.
- */
+/** Returns the call that takes a deposit of `amount` now and until then, in seconds since 1970. Throws the AppError of a refusal. */
 export function chooseLagoonDeposit(
   vault: LagoonState,
   { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,
@@ -33,7 +30,7 @@ export function chooseLagoonDeposit(
   if (room !== undefined && amount > room) throw capReached(room)
   if (allowed === false) throw new AppError('depositor_not_allowed')
   if (payerAllowed === false) throw new AppError('cross_chain_not_available')
-  // After the valuation's end the vault would refuse it, before it any other.
+  // The vault refuses `syncDeposit` after the valuation's end, and any other deposit before it.
   if (synchronous && totalAssetsExpiration < until) throw new AppError('cross_chain_not_available')
   return synchronous ? 'syncDeposit' : 'requestDeposit'
 }

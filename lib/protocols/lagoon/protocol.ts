@@ -12,7 +12,7 @@ import { lagoonExpected, lagoonTerms } from './terms.ts'
 import type { LagoonVault } from './vault.ts'
 import { lagoonWithdrawalTerms } from './withdrawal.ts'
 
-/** Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6 (https://docs.lagoon.finance). */
+/** Protocol of Lagoon v0, versions 0.1 to 0.6 (https://docs.lagoon.finance). */
 export const lagoon: Protocol<LagoonVault> = {
   abi: lagoonAbi,
   describe: (vault) =>

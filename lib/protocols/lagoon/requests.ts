@@ -7,13 +7,13 @@ import type { RequestKind } from '../request-kind.ts'
 import { type LagoonReading, lagoonAccount, readClaimableShares, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** How a vault gives what is settled of an account's requests. It does in every state but when paused. */
+/** Reads how a vault pays settled requests, which it does unless paused. */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
   return mapReadPlan(lagoonAccount(vault, account), (reading) => decide(vault, reading))
 }
 
-/** How a vault takes back what is pending of an account's requests: whole, while their epoch lasts. */
+/** Reads how a vault cancels pending requests: entirely, and only during their epoch. */
 export function lagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
@@ -38,7 +38,7 @@ function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
   }
 }
 
-/** Redeemed whole, which leaves no dust; what can be withdrawn instead is the same amount, unless a version rounds otherwise. */
+/** Redeeming all shares leaves no dust. `withdraw` claims the same amount, unless a version rounds differently. */
 function withdrawalClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
   const { account } = reading
   const shares = required(account.redeemableShares)
@@ -68,7 +68,7 @@ function depositCancel(reading: LagoonReading): CancelTerms {
   }
 }
 
-/** Versions before 0.6 have no such call. */
+/** Only version 0.6 has this call. */
 function withdrawalCancel(reading: LagoonReading): CancelTerms {
   const { vault, account } = reading
   const shares = required(account.pendingRedeemShares)
@@ -82,7 +82,7 @@ function withdrawalCancel(reading: LagoonReading): CancelTerms {
   }
 }
 
-/** Of a version whose epochs are not known, the dry run alone tells whether a request can be cancelled. */
+/** Throws if the request cannot be cancelled; the dry run decides for versions with unknown epochs. */
 function assertCancellable(reading: LagoonReading, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
   assertNotPaused(reading)
@@ -93,7 +93,7 @@ function assertNotPaused({ vault }: LagoonReading): void {
   if (required(vault.state.paused)) throw new AppError('vault_is_paused')
 }
 
-/** Versions before 0.5.1 go on with those whom their list does not admit any more. */
+/** Versions before 0.5.1 still serve accounts that their list no longer admits. */
 function refusalOf({ account }: LagoonReading): AppError | undefined {
   return account.allowed === false ? new AppError('depositor_not_allowed') : undefined
 }

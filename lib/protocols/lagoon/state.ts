@@ -10,8 +10,8 @@ import { firstRatesAbi, lagoonAbi } from './abi.ts'
 import type { LagoonVault } from './vault.ts'
 
 /**
- * Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6. Vaults are proxies, so the version is found anew at every reading.
- * Much of their state has no getter in newer versions; all of them keep it at the same ERC-7201 storage slots.
+ * ERC-7201 storage slots, the same in versions 0.1 to 0.6; newer ones have no getter for much of this state. Vaults are
+ * proxies, so every read determines the version anew.
  */
 const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const FEES_STORAGE = 0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd00n
@@ -36,37 +36,37 @@ const SETTLEMENTS = ERC7540_STORAGE + 4n
 const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
 const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
 
-/** The cap of a vault that has none. */
+/** Value of `maxCap` in a vault without a cap. */
 export const NO_CAP = MAX_UINT256
 
-/** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
+/** Lifecycle of a vault; `closing` and `closed` ones accept requests that are never settled. */
 type Lifecycle = 'open' | 'closing' | 'closed'
 
-/** How a version takes deposits; `unknown` versions are read by their calls alone and refuse deposits. */
+/** Versions that take deposits alike; `unknown` ones are read only by calls and refuse deposits. */
 type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
-/** A Lagoon vault at one block: what callers see, and what the deposit rules need besides. */
+/** Lagoon vault at one block. */
 export type LagoonState = {
   readonly version: string | undefined
   readonly generation: Generation
-  /** Whether the contract has a view that only Lagoon's vaults have, of whatever version. */
+  /** True if the contract has a view that only Lagoon vaults have. */
   readonly hasLagoonViews: boolean
   readonly lifecycle: Lifecycle | undefined
-  /** 0.6 only, in assets; 2^256 - 1 when there is none. */
+  /** Only in 0.6; 2^256 - 1 without a cap. */
   readonly maxCap: bigint | undefined
-  /** 0.6 only: whether the synchronous mode takes deposits. */
+  /** True in versions other than 0.6. */
   readonly syncModeTakesDeposits: boolean
-  /** 0.6 only: whether it pays redemptions. */
+  /** False in versions other than 0.6. */
   readonly syncModePaysRedemptions: boolean
-  /** Until when a valuation allows synchronous deposits, seconds since 1970; 0 before there was one. From 0.5 on. */
+  /** Time until which the valuation allows synchronous deposits, in seconds since 1970; 0 before the first. From 0.5 on. */
   readonly totalAssetsExpiration: bigint | undefined
-  /** When its last valuation became valid, seconds since 1970: settlements take the fees. */
+  /** Time of the last valuation, in seconds since 1970: that of the last fees, which settlements take. */
   readonly valuedAt: bigint | undefined
   readonly rates: LagoonRates | undefined
   readonly state: VaultState
 }
 
-/** What a vault keeps, in basis points; 0 for what its version does not have. */
+/** Fee rates in basis points; 0 if the version lacks them. */
 export type LagoonRates = {
   readonly management: bigint
   readonly performance: bigint
@@ -75,39 +75,38 @@ export type LagoonRates = {
   readonly haircut: bigint
 }
 
-/** The silo is not known of a vault that is just being registered. */
+/** Vault whose silo may be unknown, as during its registration. */
 type Readable = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
-/** What one account has in a Lagoon vault, in the smallest units of assets and shares; undefined is what the vault does not tell. */
+/** State of an account, in smallest units; undefined if not reported. */
 export type LagoonAccount = {
   readonly pendingAssets: bigint | undefined
   readonly shares: bigint | undefined
-  /** How much of the asset the vault may take from the account. */
   readonly allowance: bigint | undefined
   readonly lastDepositRequestId: number
-  /** Whether the vault's access list admits the account; undefined when the vault does not say. */
+  /** True if the vault's access list admits the account. */
   readonly allowed: boolean | undefined
-  /** The same of who pays for the account. */
+  /** True if the access list admits the payer. */
   readonly payerAllowed: boolean | undefined
   readonly claimableAssets: bigint | undefined
-  /** What a claim of all claimable assets mints, fees taken off; undefined before 0.2 and while paused, too. */
+  /** Shares that a claim of all mints, after fees; undefined before 0.2 and while paused. */
   readonly claimableShares: bigint | undefined
   readonly lastRedeemRequestId: number
   readonly pendingRedeemShares: bigint | undefined
   readonly redeemableShares: bigint | undefined
-  /** What a claim of all redeemable shares pays. */
+  /** Assets that a claim of all pays. */
   readonly redeemableAssets: bigint | undefined
 }
 
-/** A vault and what one account has in it, at one block. */
+/** Vault and one account in it, at one block. */
 export type LagoonReading = { readonly vault: LagoonState; readonly account: LagoonAccount }
 
-/** The vault at one block. Its parsing never throws: what a version does not tell is undefined or missing. */
+/** Reads the vault. Its parsing never throws: unreported values are undefined or missing. */
 export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
   return readPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
-/** The vault and what one account has in it, with `payer` as who would pay for it. Its parsing never throws. */
+/** Reads the vault and one account, for which `payer` would pay. Its parsing never throws. */
 export function lagoonAccount(vault: LagoonVault, account: Address, payer: Address = account): ReadPlan<LagoonReading> {
   return readPlan(accountReads(vault, account, payer), (reading) => {
     const state = parseVault(vault, reading)
@@ -115,7 +114,7 @@ export function lagoonAccount(vault: LagoonVault, account: Address, payer: Addre
   })
 }
 
-/** How much of the asset the vault can take from its safe, by its state; undefined where that is not known. */
+/** Reads the assets that the vault can take from its safe, by the vault's state; undefined if unknown. */
 export function lagoonSafe({
   address,
   asset,
@@ -126,7 +125,7 @@ export function lagoonSafe({
     allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
-    // The safe of the record may have been replaced since.
+    // The recorded safe may have been replaced since.
     const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
     return isKnown ? min(balance, allowance) : undefined
   })
@@ -169,7 +168,7 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
     },
     calls: {
       ...calls,
-      // Request id 0 stands for the account's last request.
+      // Request id 0 is the account's last request.
       pendingAssets: call(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
       claimableAssets: call(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
       maxMint: call(address, lagoonAbi, 'maxMint', [account]),
@@ -192,7 +191,7 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
     answers.version,
     answers.pendingSilo !== undefined && answers.pendingSilo === storedSilo,
   )
-  // A layout that we do not know is not read.
+  // An unknown storage layout is not read.
   const stored = <T>(value: T): T | undefined => (generation === 'unknown' ? undefined : value)
   const siloIsKnown = generation !== 'unknown' && storedSilo === vault.pendingSilo
 
@@ -249,16 +248,15 @@ function parseAccount(
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
     pendingRedeemShares,
     redeemableShares,
-    // Version 0.1, which has no version(), means the worth of the wallet by it.
+    // Version 0.1, which has no version(), returns the value of the wallet.
     redeemableAssets: amountTold(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
 /**
- * The shares that a claim of all claimable assets mints. Where the vault did not tell it (a paused one answers 0, though it
- * is all there, and version 0.1 the largest integer) by the rate and fee of the request's own settlement: any other is
- * wrong for it. That is one round trip, two from 0.6 on, which is the first with fees of its own on claims. Throws
- * `upstream_*`.
+ * Returns the shares that a claim of all assets mints. A paused vault reports 0, and version 0.1 the largest integer.
+ * Then only the rate and fee of the request's own settlement are right: one round trip, or two in 0.6, the first
+ * version with its own fees on claims. Throws `upstream_*`.
  */
 export async function readClaimableShares(
   reader: ChainReader,
@@ -276,7 +274,7 @@ export async function readClaimableShares(
   return shares - feeOn(shares, settlement.entryRate)
 }
 
-/** The assets that a claim of all redeemable shares pays; like `readClaimableShares`. */
+/** Returns the assets that a claim of all shares pays; like `readClaimableShares`. */
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
@@ -302,7 +300,7 @@ async function readConversion(reader: ChainReader, conversion: Call<bigint>, at:
   return required(value)
 }
 
-/** The assets and shares that the settlement of a request took as its rate, virtual ones included, and the fees in basis points. */
+/** Reads the assets and shares that set the rate of a request's settlement, virtual ones included, and its fees. */
 async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId: number, at: bigint) {
   const { address } = vault
   const epoch = { address, slots: { epoch: numberedSlot(EPOCHS, requestId) }, calls: {} } satisfies Reads
@@ -321,25 +319,24 @@ async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId
   return (await reader.readOne(settlement, { at })).value
 }
 
-/** A fee in basis points of these shares, rounded up. */
+/** Returns a fee in basis points of these shares, rounded up. */
 export function feeOn(shares: bigint, rate: bigint): bigint {
   return (shares * rate + 9_999n) / 10_000n
 }
 
-/** The fewest shares of which so many are left when a fee in basis points is taken off. */
+/** Returns the fewest shares of which `left` remain after a fee in basis points. */
 export function sharesBeforeFee(left: bigint, rate: bigint): bigint {
   return (left * 10_000n + 9_999n - rate) / (10_000n - rate)
 }
 
-/** The virtual shares that Lagoon counts, so that a first deposit cannot set the price (against inflation attacks). */
+/** Returns Lagoon's virtual shares, which keep a first deposit from setting the price (inflation attacks). */
 export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bigint {
   return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
 }
 
 /**
- * What maxMint or maxWithdraw tells that this much in settled requests gives; undefined where it does not: version 0.1 does
- * not implement them and answers with the largest integer; a paused vault answers 0. A closed vault counts the shares in
- * the wallet besides, which need no request any more.
+ * Returns the report of maxMint or maxWithdraw if it is usable. Version 0.1 does not implement maxMint and returns the
+ * largest integer; a paused vault returns 0. A closed vault adds the wallet's shares, which no longer need a request.
  */
 function amountTold(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
   if (settled === undefined || settled === 0n) return settled
@@ -355,7 +352,7 @@ function generationOf(version: string | undefined, hasSiloGetter: boolean): Gene
   return minor === '5' ? '0.5' : 'before 0.5'
 }
 
-/** Before 0.6 there are two rates. */
+/** Versions before 0.6 have two rates. */
 function ratesOf(
   generation: Generation,
   {
@@ -373,7 +370,7 @@ function lifecycleOf(word: bigint): Lifecycle | undefined {
   return (['open', 'closing', 'closed'] as const)[Number(bits(word, 0n, 8n))]
 }
 
-/** SyncMode: 0 both, 1 deposits only, 2 redemptions only, 3 none. */
+/** Values of SyncMode: 0 both, 1 deposits only, 2 redemptions only, 3 none. */
 const SYNC_DEPOSITS: readonly bigint[] = [0n, 1n]
 const SYNC_REDEMPTIONS: readonly bigint[] = [0n, 2n]
 
@@ -389,12 +386,11 @@ function slot(position: bigint): Hex {
   return numberToHex(position, { size: 32 })
 }
 
-/** Where Solidity keeps the value of a number as key. */
 function numberedSlot(mapping: bigint, key: number): Hex {
   return keccak256(encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [BigInt(key), mapping]))
 }
 
-/** Where Solidity keeps the value of an address key: keccak256(key, slot of the mapping). */
+/** Returns Solidity's slot of a mapping's value: keccak256(key, slot of the mapping). */
 function mappingSlot(mapping: bigint, key: Address): Hex {
   return keccak256(encodeAbiParameters([{ type: 'bytes32' }, { type: 'uint256' }], [pad(key), mapping]))
 }

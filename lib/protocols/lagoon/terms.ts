@@ -6,7 +6,7 @@ import { lagoonRoom } from './operations.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** How money enters and leaves a vault now. `inSafe` is what the vault can take from its safe. */
+/** Builds a vault's terms; `inSafe` is what it can take from its safe. */
 export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ReadTerms {
   const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
   const isValid = state.isTotalAssetsValid === true
@@ -35,7 +35,7 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
   }
 }
 
-/** What a deposit gives at a vault's present price, less the entry fee, which is taken of the shares. */
+/** Returns estimates of a deposit at the present price; the entry fee is taken from the shares. */
 export function lagoonExpected(
   vault: LagoonVault,
   { rates, state }: LagoonState,
@@ -52,7 +52,7 @@ export function lagoonExpected(
   }
 }
 
-/** Nothing where the vault is paused or takes no deposits any more; null without a cap. */
+/** Returns 0 if the vault is paused or no longer takes deposits; null without a cap. */
 function roomIn(vault: LagoonState): bigint | null | undefined {
   const { paused, totalAssets, pendingDeposits } = vault.state
   if (paused || vault.lifecycle !== 'open') return 0n
@@ -61,7 +61,7 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
   return room === undefined ? null : max(room, 0n)
 }
 
-/** A closed vault has the assets of all its shares. Before, it pays at once what is in the safe, which may have others too. */
+/** A closed vault holds the assets of all its shares. Before, it pays from the safe, which may also hold other funds. */
 function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
   if (state.paused || !paysAtOnce) return 0n
   if (lifecycle === 'closed') return null

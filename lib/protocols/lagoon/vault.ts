@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { Address } from '../../codecs.ts'
 import { TokenizedVault } from '../tokenized-vault.ts'
 
-/** What the chain told of a Lagoon vault when it was added. */
+/** Properties of a Lagoon vault, read from the chain when it was added. */
 export const LagoonVault = TokenizedVault.extend({
   protocol: z.literal('lagoon'),
-  /** Who holds the assets, and who proposes valuations. */
+  /** Accounts that hold the assets and propose valuations. */
   safe: Address,
   valuationManager: Address,
-  /** The contract that holds what waits for settlement; it never changes. */
+  /** Contract that holds the assets and shares of waiting requests; it never changes. */
   pendingSilo: Address,
 })
 export type LagoonVault = z.output<typeof LagoonVault>

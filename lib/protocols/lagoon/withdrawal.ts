@@ -18,29 +18,26 @@ import {
 } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** What a vault keeps of a withdrawal, in basis points of its shares. */
 type Rates = Pick<LagoonRates, 'exit' | 'haircut'>
 
-/** An account of which the vault tells what every withdrawal needs. */
 type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly claimableAssets: bigint }
 
-/** What decides how a Lagoon vault pays an account. */
 type LagoonWithdrawalState = {
   readonly vault: LagoonState
   readonly account: WithdrawingAccount
-  /** What claims of everything settled give. */
+  /** Proceeds of claiming everything settled. */
   readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
   readonly rates: Rates
-  /** How much of the asset the vault can take from its safe; undefined where it is not known. */
+  /** Assets that the vault can take from its safe; undefined if unknown. */
   readonly liquidity: bigint | undefined
   readonly virtualShares: bigint
 }
 
-/** By how much less than expected a payment at once may be, in basis points, before it is refused. */
+/** Maximum shortfall of an instant payment, in basis points. */
 const SLIPPAGE = 50n
 const BASIS_POINTS = 10_000n
 
-/** The reading of what decides, and of what the vault would pay. */
+/** Reads how the vault pays a withdrawal. */
 export function lagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
@@ -70,14 +67,14 @@ export function lagoonWithdrawalTerms(
           },
           amount,
         )
-        // Versions before 0.5.1 go on paying those whom their list does not admit any more.
+        // Versions before 0.5.1 still pay accounts that their list no longer admits.
         const refusal = () => new AppError('depositor_not_allowed')
         return account.allowed === false ? { ...withdrawal, refusal } : withdrawal
       },
   )
 }
 
-/** Before 0.6 a vault keeps nothing, also where it does not tell its rates. */
+/** Versions before 0.6 charge nothing, even without reported rates. */
 function ratesOf({ generation, rates }: LagoonState): Rates {
   if (generation !== '0.6') return { exit: 0n, haircut: 0n }
   const { exit, haircut } = required(rates)
@@ -85,10 +82,7 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
   return { exit, haircut }
 }
 
-/**
- * The calls by which the vault pays this much now. Throws the AppError that says why there are none. The order of the
- * cases is that in which Lagoon's contracts decide.
- */
+/** Chooses the calls in the order in which Lagoon's contracts decide. Throws the AppError of a refusal. */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
   if (required(vault.state.paused)) throw new AppError('vault_is_paused')
@@ -103,7 +97,7 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
   }
 }
 
-/** 0.6 pays at once, from the safe, while a valuation is valid and the safe has it: the shares in the wallet alone. */
+/** Pays immediately (0.6): only shares in the wallet, while a valuation is valid and the safe suffices. */
 function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
   if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
@@ -115,7 +109,7 @@ function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): With
   return { steps: [{ name: 'syncRedeem', amount: shares, minimum }], shares, ...paid, claimedAssets: 0n }
 }
 
-/** Asks for a redemption, which is paid after a settlement, at its price; claims unclaimed shares where it needs them. */
+/** Requests a redemption, paid after a settlement at its price; claims unclaimed shares if needed. */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
   if (required(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
@@ -126,7 +120,7 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
   const shares = sharesFor(terms, amount, withoutHaircut, all)
   if (shares === 0n || shares > all) throw tooMuch(terms, amount, withoutHaircut)
   const paid = payment(terms, shares, withoutHaircut)
-  // Lagoon never settles a request that is worth nothing by itself.
+  // Lagoon never settles a request whose own value is zero.
   if (paid.assets === 0n) throw worthNothing(amount)
   return { steps: requestSteps(terms, shares), shares, ...paid, claimedAssets: settled.redeemableAssets }
 }
@@ -134,13 +128,13 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
 function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): WithdrawalTerms['steps'] {
   const request: Step = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
-  // 0.1 has no call for both, and does not tell what a claim gives.
+  // Version 0.1 has no call for both, and does not report what a claim gives.
   return account.claimableShares === undefined
     ? [claimStep(account), request]
     : [{ name: 'claimSharesAndRequestRedeem', amount: shares }]
 }
 
-/** A closed vault holds its assets itself and pays shares in the wallet at once, after what was settled before. */
+/** Redeems from a closed vault, which pays wallet shares immediately, after settled claims. */
 function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { account, settled, rates } = terms
   const exit = { exit: rates.exit, haircut: 0n }
@@ -159,14 +153,13 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
 
-/** An amount of assets is paid exactly, unless it takes all shares: then none must be left. */
+/** Pays assets exactly, unless that takes all shares: then none may remain. */
 function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Step {
   return isOfAssets(amount) && shares < all
     ? { name: 'withdraw', amount: amount.assets }
     : { name: 'redeem', amount: shares }
 }
 
-/** Claims the shares of everything settled. */
 function claimStep({ claimableAssets }: WithdrawingAccount): Step {
   return { name: 'deposit', amount: claimableAssets }
 }
@@ -175,7 +168,7 @@ function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigi
   return typeof amount === 'object' && 'assets' in amount
 }
 
-/** The shares that an amount takes: the fewest that pay so many assets. */
+/** Returns the shares that an amount takes: the fewest that pay these assets. */
 function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
   if (amount === 'max') return all
   if (!isOfAssets(amount)) return amount.shares
@@ -184,7 +177,6 @@ function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates
   return sharesBeforeFee(sharesBeforeFee(paid, rates.haircut), rates.exit)
 }
 
-/** What the vault pays for shares at its present price, and what they are worth. */
 function payment(terms: LagoonWithdrawalState, shares: bigint, rates: Rates) {
   const { assets: total, supply } = priceIn(terms)
   const worth = (of: bigint) => (of * total) / supply
@@ -197,7 +189,7 @@ function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalSta
   return { assets: required(state.totalAssets) + 1n, supply: required(state.totalSupply) + extra }
 }
 
-/** The refusal of more than the account has; it tells what all of its shares pay now. */
+/** Builds the error for more than the account has, with what all of its shares pay now. */
 function tooMuch(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
   const { account, settled } = terms
   const balances = {
@@ -208,7 +200,7 @@ function tooMuch(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: 
   }
   const all = account.shares + settled.claimableShares
   const { assets } = payment(terms, all, rates)
-  // Shares that are worth nothing are not taken.
+  // The vault does not take worthless shares.
   return exceedsBalance(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
