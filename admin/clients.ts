@@ -5,9 +5,9 @@ import { buildItem } from '../lib/aws/table.ts'
 import { ApiKey } from '../lib/clients/client.ts'
 import { KeyLimits } from '../lib/clients/key-limits.ts'
 import {
+  buildListingWrites,
   chainVaultKey,
   listedVaultsStore,
-  listing,
   vaultClientsKey,
   vaultLister,
 } from '../lib/clients/listed-vaults-store.ts'
@@ -77,7 +77,7 @@ export function clientsAdminStore(table: OperatorTable) {
      */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
       const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
-      const refused = await table.transact([{ put: item, when: missing('pk') }, ...listing(clientId, vault)])
+      const refused = await table.transact([{ put: item, when: missing('pk') }, ...buildListingWrites(clientId, vault)])
       return refused.length === 0
     },
 

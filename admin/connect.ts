@@ -28,9 +28,9 @@ import type { Table } from '../lib/aws/table.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { sharedCache } from '../lib/cache/cache.ts'
 import { cacheStore } from '../lib/cache/store.ts'
-import { agreedReaders } from '../lib/chain/agreed-reader.ts'
+import { createAgreedReaders } from '../lib/chain/agreed-reader.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
-import { chainReaders } from '../lib/chain/readers.ts'
+import { createChainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
 import { checksumAddress } from '../lib/codecs.ts'
 import { Config } from '../lib/config.ts'
@@ -40,7 +40,7 @@ import { readPin } from '../lib/vaults/pin.ts'
 import { pinStore } from '../lib/vaults/pin-store.ts'
 import { attemptsStore } from '../lib/webhooks/attempts-store.ts'
 import { eventLogStore } from '../lib/webhooks/log-store.ts'
-import { groupOfMessage } from '../lib/webhooks/queue.ts'
+import { parseMessageGroup } from '../lib/webhooks/queue.ts'
 import { readWebhookKeys } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
@@ -112,7 +112,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
       webhookReach: 'loopback',
       enqueue: (messages, options) =>
-        sendMessages(deliveryQueueUrl, messages, { ...options, groupOf: groupOfMessage, client: queues }),
+        sendMessages(deliveryQueueUrl, messages, { ...options, groupOf: parseMessageGroup, client: queues }),
     }),
     config: configSecret(configSecretName('local'), secrets),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
@@ -156,7 +156,7 @@ export function connectStage(stage: Stage): Admin {
       enqueue: async (messages, options) =>
         await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, {
           ...options,
-          groupOf: groupOfMessage,
+          groupOf: parseMessageGroup,
         }),
     }),
     config: configSecret(configSecretName(stage)),
@@ -227,7 +227,7 @@ function surroundings(
   const environment = { fetch, random: Math.random, now: Date.now }
   const readerOf = async (chainId: number) => {
     const [first, ...others] = await urlsOf(chainId)
-    return agreedReaders({ [chainId]: [first, ...others] }, environment)(chainId)
+    return createAgreedReaders({ [chainId]: [first, ...others] }, environment)(chainId)
   }
   return {
     records,
@@ -240,7 +240,7 @@ function surroundings(
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
     simulateRoundTrip: async (vault) => {
       const { chainId } = vault
-      const reader = chainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
+      const reader = createChainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
       // A random account has nothing on any chain, and no one can send it something in advance.
       return await simulateRoundTrip(reader, vault, checksumAddress(bytesToHex(randomBytes(20))))
     },

@@ -1,6 +1,6 @@
 import type { RandomBytes } from '../lib/clients/api-key.ts'
 import type { KeysByAge } from '../lib/keys-by-age.ts'
-import { attemptsOf, listGivenUp, listUntaken } from '../lib/webhooks/attempts.ts'
+import { listGivenUp, listUndelivered, selectAttempts } from '../lib/webhooks/attempts.ts'
 import type { AttemptsStore } from '../lib/webhooks/attempts-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
@@ -47,7 +47,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
     return registered.map((webhook, index) => ({
       webhook,
       key: { clientId, webhookId: webhook.id },
-      of: attemptsOf(webhook, stored[index]?.attempts),
+      of: selectAttempts(webhook, stored[index]?.attempts),
     }))
   }
 
@@ -78,7 +78,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
      */
     async resume(clientId: string): Promise<Resumed> {
       const behind = (await listAttempts(clientId)).filter(
-        ({ webhook, of }) => webhook.behind || listUntaken(of, now()).length > 0,
+        ({ webhook, of }) => webhook.behind || listUndelivered(of, now()).length > 0,
       )
       const active = behind.filter(({ webhook }) => !webhook.disabledAt)
       for (const { key } of active) await resume(dependencies, key, { isAnew: true })

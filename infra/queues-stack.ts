@@ -24,7 +24,7 @@ export class QueuesStack extends Stack {
         timeoutSeconds,
         mostAtATime,
         batchSize = BATCH,
-        wakesItself = false,
+        enqueuesItself = false,
         needsAgreement,
         impact,
       } = contract
@@ -33,7 +33,7 @@ export class QueuesStack extends Stack {
         // It waits for tables and for others' servers, and nobody waits for it.
         memoryMiB: 512,
         timeout: Duration.seconds(timeoutSeconds),
-        wakesItself,
+        enqueuesItself,
       })
       consumer.live.addEventSource(
         new SqsEventSource(Queue.fromQueueArn(this, queue, shared.queueArn(queue)), {

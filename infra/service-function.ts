@@ -31,7 +31,7 @@ export type FunctionSettings = {
   /** How failed runs are tried again, where nobody waits for an answer. */
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
   /** Whether messages that it sends itself are handed to it however many follow from each other. */
-  readonly wakesItself?: boolean
+  readonly enqueuesItself?: boolean
   /** Where the input of a run goes that failed for good. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
@@ -64,7 +64,7 @@ export class ServiceFunction extends Construct {
       code: bundledCode(name),
       memorySize: settings.memoryMiB,
       timeout: settings.timeout,
-      ...(settings.wakesItself && { recursiveLoop: RecursiveLoop.ALLOW }),
+      ...(settings.enqueuesItself && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
       environment: settings.variables,
       role,

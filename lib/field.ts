@@ -25,13 +25,17 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
  * Returns a condition for a check across fields: the value is an object and none of these fields has a problem.
  * Problems of other fields are then reported too.
  */
-export const whereFit =
+export const whenFieldsFit =
   (...fields: readonly string[]) =>
   ({ value, issues }: z.core.ParsePayload): boolean =>
     typeof value === 'object' && value !== null && !issues.some(({ path }) => fields.includes(String(path?.[0])))
 
 /** Returns the problem that other fields cause in this one. */
-export const problemBeside = (field: string, message: string) => ({ path: [field], message, when: whereFit(field) })
+export const problemBeside = (field: string, message: string) => ({
+  path: [field],
+  message,
+  when: whenFieldsFit(field),
+})
 
 /** Returns the checks that a request has both of these fields or neither. */
 export function bothOrNeither<Name extends string>(one: Name, other: Name) {

@@ -18,15 +18,15 @@ import { transfersStore } from './bridge/store.ts'
 import { sharedCache } from './cache/cache.ts'
 import { sharedPause } from './cache/pause.ts'
 import { cacheStore } from './cache/store.ts'
-import { agreement } from './chain/agree.ts'
-import { agreedReaders } from './chain/agreed-reader.ts'
+import { createAgreement } from './chain/agree.ts'
+import { createAgreedReaders } from './chain/agreed-reader.ts'
 import { createRpc } from './chain/nodes.ts'
-import { chainReaders } from './chain/readers.ts'
+import { createChainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
 import { listedVaultsStore, vaultLister } from './clients/listed-vaults-store.ts'
 import { Config } from './config.ts'
 import type { EnqueueShards } from './follow/shards.ts'
-import type { Built } from './frame/container.ts'
+import type { BuiltServices } from './frame/container.ts'
 import type { Env } from './frame/resources.ts'
 import { createUpstream, type UpstreamOptions } from './http.ts'
 import { KeysByAge } from './keys-by-age.ts'
@@ -43,7 +43,7 @@ import { fetchDirectly } from './outbound.ts'
 import { createAlchemy } from './portfolio/alchemy.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNfts } from './portfolio/solana-nfts.ts'
-import { inOrder, type TokenIndex } from './portfolio/token-index.ts'
+import { createFallbackIndex, type TokenIndex } from './portfolio/token-index.ts'
 import type { BridgeServices } from './prepare/transfer.ts'
 import { campaignsReader } from './rewards/campaigns.ts'
 import { createMerkl } from './rewards/merkl.ts'
@@ -59,7 +59,7 @@ import { vaultMemory } from './vaults/vault-memory.ts'
 import { yieldLookup } from './vaults/yields.ts'
 import { attemptsStore } from './webhooks/attempts-store.ts'
 import { appendingLogStore, eventLogStore } from './webhooks/log-store.ts'
-import { type Enqueue, groupOfMessage, type Postpone } from './webhooks/queue.ts'
+import { type Enqueue, type Postpone, parseMessageGroup } from './webhooks/queue.ts'
 import { WebhookReach } from './webhooks/reach.ts'
 import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
@@ -69,7 +69,7 @@ import { webhooksStore } from './webhooks/store.ts'
 // names.
 
 /** Services by name, as a function's work receives them. */
-export type Services<Name extends keyof typeof import('./services.ts')> = Built<
+export type Services<Name extends keyof typeof import('./services.ts')> = BuiltServices<
   Pick<typeof import('./services.ts'), Name>
 >
 
@@ -178,13 +178,13 @@ export const getYield = (env: Env<'deposits'>) =>
   yieldLookup({ records: records(env), prices: prices(env), now: Date.now })
 
 /** Returns the reader of a chain. */
-export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
+export const getReader = async (env: Env<'config'>) => createChainReaders((await config(env)).rpcUrls, OUTSIDE)
 
 /** Returns the reader of a chain that returns only results of two agreeing hosts, for data that becomes final. */
-export const getAgreedReader = async (env: Env<'config'>) => agreedReaders((await config(env)).rpcUrls, OUTSIDE)
+export const getAgreedReader = async (env: Env<'config'>) => createAgreedReaders((await config(env)).rpcUrls, OUTSIDE)
 
 /** Runs work on two hosts of a chain and returns the value that both agree on, for data that users sign. */
-export const agree = async (env: Env<'config'>) => agreement((await config(env)).rpcUrls, OUTSIDE)
+export const agree = async (env: Env<'config'>) => createAgreement((await config(env)).rpcUrls, OUTSIDE)
 
 /** Across, whose quotes a request pays for, and our integrator id. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
@@ -225,7 +225,7 @@ export const enqueueShards =
 export const enqueueDeliveries =
   (env: Env<'deliveryQueue'>): Enqueue =>
   (messages, options) =>
-    sendMessages(env.deliveryQueue, messages, { ...options, groupOf: groupOfMessage })
+    sendMessages(env.deliveryQueue, messages, { ...options, groupOf: parseMessageGroup })
 
 /** Postpones a received message of that queue. */
 export const postponeDelivery =
@@ -299,7 +299,7 @@ export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
         )
       : undefined,
   }
-  return inOrder(tokenIndexes.flatMap((name) => created[name] ?? []))
+  return createFallbackIndex(tokenIndexes.flatMap((name) => created[name] ?? []))
 }
 
 /** Merkl, the source of rewards and campaigns. */

@@ -19,7 +19,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getContractEvents } from 'viem/actions'
-import { bridgedAs, bridgeTokenBySymbol } from '../lib/bridge/tokens.ts'
+import { findBridgeTokenBySymbol, toBridgedToken } from '../lib/bridge/tokens.ts'
 import { COIN_ADDRESS, evmChain } from '../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { openPlan } from './chains/plan.ts'
@@ -186,7 +186,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
   const { chainId } = chain
   const { pool, multicallHandler } = bridgeContracts(chainId)
   const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
-  const coin = bridgedAs(chainId, COIN_ADDRESS)
+  const coin = toBridgedToken(chainId, COIN_ADDRESS)
   const hasCoin = coin !== COIN_ADDRESS
   // The pool's first storage word, last variable first.
   const state = encodePacked(
@@ -222,7 +222,7 @@ export async function installPool(
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
   const tokens = symbols.map((symbol) => {
-    const token = bridgeTokenBySymbol(chainId, symbol)
+    const token = findBridgeTokenBySymbol(chainId, symbol)
     if (!token) throw new Error(`The bridge does not accept ${symbol} on chain ${chainId}`)
     return { chainId, name: `Bridged ${symbol}`, ...token }
   })
@@ -288,11 +288,11 @@ export async function readDeposits(
       // No known chain has an id above 2^53.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
-      depositor: wordOf(args.depositor),
-      recipient: wordOf(args.recipient),
-      exclusiveRelayer: wordOf(args.exclusiveRelayer),
-      inputToken: wordOf(args.inputToken),
-      outputToken: wordOf(args.outputToken),
+      depositor: padToWord(args.depositor),
+      recipient: padToWord(args.recipient),
+      exclusiveRelayer: padToWord(args.exclusiveRelayer),
+      inputToken: padToWord(args.inputToken),
+      outputToken: padToWord(args.outputToken),
       inputAmount: args.inputAmount,
       outputAmount: args.outputAmount,
       quoteTimestamp: args.quoteTimestamp,
@@ -349,7 +349,7 @@ function clientOf(chain: LocalChain) {
 }
 
 // The old events have 20-byte addresses.
-function wordOf(accountOrWord: Hex): Hex {
+function padToWord(accountOrWord: Hex): Hex {
   return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 

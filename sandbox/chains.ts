@@ -102,10 +102,10 @@ export async function startChain(options: {
 
   const chain = { chainId, rpcUrl: `http://${address}`, blockSeconds }
   let isHeld = false
-  const hold = (held: boolean) => {
+  const pauseBlocks = (held: boolean) => {
     isHeld = held
   }
-  const keepTime = async (seconds: number) => {
+  const mineEverySeconds = async (seconds: number) => {
     await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
     void mineEvery(chain, seconds * 1000, { signal: clock.signal, isHeld: () => isHeld })
   }
@@ -116,13 +116,13 @@ export async function startChain(options: {
       { method: 'anvil_setCode', params: [MULTICALL3, deployedBytecode] },
       { method: 'anvil_setCode', params: [BLOCK_HASHES, '0x'] },
     ])
-    if (blockSeconds !== undefined) await keepTime(blockSeconds)
+    if (blockSeconds !== undefined) await mineEverySeconds(blockSeconds)
     const nodes = await startSwitch(chain.rpcUrl)
     const stopAll = async () => {
       await nodes.stop()
       await stop()
     }
-    return { ...chain, nodes, keepTime, hold, stop: stopAll }
+    return { ...chain, nodes, keepTime: mineEverySeconds, hold: pauseBlocks, stop: stopAll }
   } catch (error) {
     await stop()
     throw error

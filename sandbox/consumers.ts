@@ -17,7 +17,7 @@ type Invoke = (
 export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
   readonly name: string
   /** True if loop detection spares this function. */
-  readonly wakesItself: boolean
+  readonly enqueuesItself: boolean
   readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
   readonly queueArn: string
   readonly batchSize: number
@@ -41,7 +41,7 @@ process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 /** Returns the contracts' mappings, with the queues in this process's environment. */
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
-  const place = ({ queue }: QueueContract) => {
+  const findQueue = ({ queue }: QueueContract) => {
     const QueueUrl = process.env[RESOURCES[queue]]
     if (!QueueUrl) throw new Error(`The environment lacks ${RESOURCES[queue]}.`)
     const { origin } = new URL(QueueUrl)
@@ -50,8 +50,8 @@ export function localMappings(): Mapping[] {
     return { QueueUrl, client }
   }
   return Object.entries<QueueContract>(consumers).map(([name, contract]) => ({
-    ...{ wakesItself: false, ...contract },
-    ...{ name, batchSize: contract.batchSize ?? BATCH, reportsFailures: true, place: () => place(contract) },
+    ...{ enqueuesItself: false, ...contract },
+    ...{ name, batchSize: contract.batchSize ?? BATCH, reportsFailures: true, place: () => findQueue(contract) },
     queueArn: `arn:aws:sqs:eu-west-1:000000000000:${contract.queue}`,
   }))
 }
@@ -63,7 +63,7 @@ export function localMappings(): Mapping[] {
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   /** Returns the batch's size. SQS hides a crashed function's messages until their timeout. */
   async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
-    const { name, timeoutSeconds, batchSize, reportsFailures, wakesItself, queueArn } = mapping
+    const { name, timeoutSeconds, batchSize, reportsFailures, enqueuesItself, queueArn } = mapping
     const { QueueUrl, client } = mapping.place()
     const { Messages = [] } = await client.send(
       new ReceiveMessageCommand({
@@ -72,10 +72,10 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       }),
     )
     if (Messages.length === 0) return 0
-    const isLoop = (message: Message) => !wakesItself && (lineageOf([message])[name] ?? 0) >= MOST_IN_CHAIN
+    const isLoop = (message: Message) => !enqueuesItself && (parseLineage([message])[name] ?? 0) >= MOST_IN_CHAIN
     const taken = Messages.filter((message) => !isLoop(message))
     const event = { Records: taken.map((message) => toRecord(message, queueArn)) }
-    const lineage = lineageOf(taken)
+    const lineage = parseLineage(taken)
     const trace = formatLineage({ ...lineage, [name]: (lineage[name] ?? 0) + 1 })
     const ask = () => invoke(name, event, { timeoutSeconds, trace }).catch(() => undefined)
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
@@ -120,7 +120,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
 }
 
 /** Counts each function's invocations in the message chain; the maximum over these messages. */
-function lineageOf(messages: readonly Message[]): Readonly<Record<string, number>> {
+function parseLineage(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { Attributes = {} } of messages) {
     const [, text = ''] = /Lineage=([^;]+)/.exec(Attributes.AWSTraceHeader ?? '') ?? []

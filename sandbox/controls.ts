@@ -6,14 +6,14 @@ import type { LocalWorld } from './chains/world.ts'
 import type { RunningChain } from './chains.ts'
 import {
   Account,
+  type ActiveChange,
+  buildControl,
   type Control,
   chainName,
-  control,
   Digits,
   jsonOnly,
   requireToken,
   Seconds,
-  type Switched,
   TokenAddress,
   VaultAddress,
 } from './controls/control.ts'
@@ -121,9 +121,9 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
     if (!chain) throw new Error(`There is no chain ${chainId}`)
     return chain
   }
-  const changed = { 'vaults/upgrade': new Map<string, Switched>(), 'vaults/pause': new Map<string, Switched>() }
+  const changed = { 'vaults/upgrade': new Map<string, ActiveChange>(), 'vaults/pause': new Map<string, ActiveChange>() }
   type Change = keyof typeof changed
-  const note = (kind: Change, body: z.output<typeof OneVault>, endName: string, what: string) => {
+  const recordChange = (kind: Change, body: z.output<typeof OneVault>, endName: string, what: string) => {
     const { name } = findVault(chainOf(body.chainId), body.vaultAddress) ?? { name: body.vaultAddress }
     changed[kind].set(body.vaultAddress.toLowerCase(), { what: `${name} ${what}`, end: { name: endName, body } })
   }
@@ -148,7 +148,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
 
   const groups: Readonly<Record<string, Readonly<Record<string, Control>>>> = {
     'A vault': {
-      'vaults/settle': control(
+      'vaults/settle': buildControl(
         'A curator settles the requests of one vault, or of all. The wallet shows them as ready to claim.',
         z.strictObject({ chainId: Chain.optional(), vaultAddress: VaultAddress.optional() }),
         {},
@@ -156,35 +156,35 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
           settled: (await curator.settle(which)).map((done) => ({ ...done, totalAssets: `${done.totalAssets}` })),
         }),
       ),
-      'vaults/pause': control(
+      'vaults/pause': buildControl(
         'The owner pauses a vault. The API refuses deposits, and the wallet says why.',
         OneVault,
         vaultExample,
         async (body) => {
           await callAsAdmin(body, 'pause')
-          note('vaults/pause', body, 'vaults/unpause', 'is paused')
+          recordChange('vaults/pause', body, 'vaults/unpause', 'is paused')
         },
         listChanged('vaults/pause'),
       ),
       'vaults/unpause': jsonOnly(
-        control('The owner opens a paused vault again.', OneVault, vaultExample, async (body) => {
+        buildControl('The owner opens a paused vault again.', OneVault, vaultExample, async (body) => {
           await callAsAdmin(body, 'unpause')
           changed['vaults/pause'].delete(body.vaultAddress.toLowerCase())
         }),
       ),
-      'vaults/upgrade': control(
+      'vaults/upgrade': buildControl(
         'The owner changes the code of a Lagoon vault. Deposits stop until you confirm the vault; withdrawals go on.',
         OneVault,
         vaultExample,
         async (body) => {
           const implementation = await upgradeToCopy(chainOf(body.chainId), body.vaultAddress)
-          note('vaults/upgrade', body, 'vaults/confirm', 'has changed')
+          recordChange('vaults/upgrade', body, 'vaults/confirm', 'has changed')
           return { implementation }
         },
         listChanged('vaults/upgrade'),
       ),
       'vaults/confirm': jsonOnly(
-        control(
+        buildControl(
           'The operator confirms a changed vault, as with npm run admin -- confirm-vault. Deposits go on.',
           OneVault,
           vaultExample,
@@ -198,7 +198,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
     'The bridge': transferControls(relayer, Chain),
     Rewards: rewardControls(rewards, chains, Chain),
     'A chain': {
-      'chains/stop': control(
+      'chains/stop': buildControl(
         'All nodes of a chain stop. The wallet shows the last known figures; deposits get 503.',
         z.strictObject({ chainId: Chain }),
         { chainId: BASE },
@@ -208,7 +208,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
         },
         listChains(stopped, 'cannot be read'),
       ),
-      'chains/hold': control(
+      'chains/hold': buildControl(
         'A chain makes no blocks. The wallet waits for what you send.',
         z.strictObject({ chainId: Chain }),
         { chainId: BASE },
@@ -219,7 +219,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
         listChains(held, 'makes no blocks'),
       ),
       'chains/resume': jsonOnly(
-        control(
+        buildControl(
           'A chain, or all, can be read and makes blocks again.',
           z.strictObject({ chainId: Chain.optional() }),
           {},
@@ -233,7 +233,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
           },
         ),
       ),
-      'chains/reorganise': control(
+      'chains/reorganise': buildControl(
         'Empty blocks replace the last ones. What you sent in them is gone, and its events are reverted.',
         z.strictObject({ chainId: Chain, blocks: z.int().min(1).max(MAX_REORGANISED) }),
         { chainId: BASE, blocks: 10 },
@@ -244,7 +244,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
     },
     Nodes: nodeControls(chains, Chain),
     'The API': {
-      'api/tamper': control(
+      'api/tamper': buildControl(
         'A man in the middle changes the receiver in deposits and withdrawals. The wallet refuses them before you sign.',
         z.strictObject({}),
         {},
@@ -254,7 +254,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
         },
         () => (isTampering ? untilResumed('Responses are changed on their way') : []),
       ),
-      'api/throttle': control(
+      'api/throttle': buildControl(
         'The API responds 429 to every call for so many seconds. The wallet waits and tries again.',
         Seconds,
         { seconds: 10 },
@@ -265,7 +265,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
         () => (Date.now() < throttledUntil ? untilResumed('The API responds 429') : []),
       ),
       'api/resume': jsonOnly(
-        control('The API responds as usual again. Ends tamper and throttle.', z.strictObject({}), {}, () => {
+        buildControl('The API responds as usual again. Ends tamper and throttle.', z.strictObject({}), {}, () => {
           throttledUntil = 0
           isTampering = false
           throttle(0)
@@ -274,7 +274,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
       ),
     },
     'Other services': {
-      'sources/fail': control(
+      'sources/fail': buildControl(
         'A service that ours asks responds 503. The wallet shows older figures, or says what is missing.',
         z.strictObject({ source: Source }),
         { source: Object.keys(sources)[0] ?? '' },
@@ -288,7 +288,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
           ),
       ),
       'sources/resume': jsonOnly(
-        control(
+        buildControl(
           'One of these services, or all, works again.',
           z.strictObject({ source: Source.optional() }),
           {},
@@ -302,7 +302,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
     },
     Webhooks: webhookControls(receiver),
     Money: {
-      'accounts/mint': control(
+      'accounts/mint': buildControl(
         'An account gets test money.',
         z.strictObject({
           ...{ token: TokenAddress.optional(), amount: Digits.meta({ format: 'amount' }), to: Account },
@@ -325,7 +325,7 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
       ),
     },
     Time: {
-      'chains/advance': control(
+      'chains/advance': buildControl(
         'The clocks of all chains move forward, for good. Events become final, cooldowns end, transfers expire.',
         Seconds,
         { seconds: 3600 },

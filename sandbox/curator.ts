@@ -44,7 +44,7 @@ export function startCurator(options: {
   let stopped = false
   // One vault at a time: all share the safe, whose transactions need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const runInOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)
     last = turn.catch(() => undefined)
     return turn
@@ -61,13 +61,13 @@ export function startCurator(options: {
   const timer = setInterval(() => {
     if (isWaiting) return
     isWaiting = true
-    void inTurn(() => Promise.all(chains.map(settleChain))).finally(() => {
+    void runInOrder(() => Promise.all(chains.map(settleChain))).finally(() => {
       isWaiting = false
     })
   }, everySeconds * 1000)
   return {
     settle: ({ chainId, vaultAddress }) =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const chosen = chains.flatMap(({ chain, vaults }) =>
           vaults
             .filter(

@@ -5,7 +5,7 @@ import { getTransactionReceipt, sendTransaction } from 'viem/actions'
 import type { Call } from '../client/src/index.ts'
 import type { LocalAccount } from './accounts.ts'
 import { playAccount } from './demos/account.ts'
-import { playEvents, tellEvents } from './demos/events.ts'
+import { playEvents, printEvents } from './demos/events.ts'
 import { playPortfolio } from './demos/portfolio.ts'
 import { playRewards } from './demos/rewards.ts'
 import { playStates } from './demos/states.ts'
@@ -38,7 +38,7 @@ async function play(state: LocalState): Promise<void> {
   const [user] = state.accounts
   if (!user) throw new Error('There is no funded account.')
 
-  const events = await tellEvents(state, user.address, say)
+  const events = await printEvents(state, user.address, say)
   const stage: VaultStage = {
     state,
     user: user.address,
@@ -53,7 +53,7 @@ async function play(state: LocalState): Promise<void> {
   }
   try {
     await demo(stage, user)
-    await events.told()
+    await events.waitForExpected()
   } finally {
     await events.end()
   }

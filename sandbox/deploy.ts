@@ -16,7 +16,7 @@ export type TokenOptions = { readonly name: string; readonly symbol: string; rea
  * a delay. `exitFee` charges withdrawals, `entryFee` also deposits. `noExit` never pays; `lying` contradicts its
  * previews; `strict` rejects redemptions worth nothing.
  */
-export type YieldVaultMake =
+export type YieldVaultKind =
   | 'plain'
   | 'illiquid'
   | 'silent'
@@ -32,11 +32,11 @@ export type YieldVaultMake =
  * A harmful behaviour of a token's transfers; `callsBack` claims again. `changesDecimals` changes them every block.
  * `none` is for tokens that turn harmful later.
  */
-export type Harm = keyof typeof HARMS
+export type HarmfulBehavior = keyof typeof HARMS
 
 /** Options of a synchronous vault; by default it is plain and the admin owns it. */
 export type YieldVaultOptions = {
-  readonly make?: YieldVaultMake
+  readonly make?: YieldVaultKind
   readonly asset: Address
   readonly name: string
   readonly symbol: string
@@ -48,11 +48,11 @@ export type YieldVaultOptions = {
  * `redemptions` and `syncDeposits` take instant deposits; `deposits` pays instantly. `Deposit` events of `counted` and
  * `syncDeposits` name the shares' receiver first.
  */
-export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
+export type AsyncVaultKind = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
 
 /** Options of such a vault; by default 6 decimals, managed by the safe of `ACCOUNTS`. */
 export type AsyncVaultOptions = {
-  readonly make: AsyncVaultMake
+  readonly make: AsyncVaultKind
   readonly asset: Address
   readonly name: string
   readonly symbol: string
@@ -101,7 +101,7 @@ const IMPLEMENTATIONS: { readonly [generation in LagoonGeneration]: string } = {
   unknown: 'LagoonVaultUnknown',
 }
 
-const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
+const YIELD_VAULTS: { readonly [make in YieldVaultKind]: string } = {
   plain: 'YieldVault',
   illiquid: 'IlliquidYieldVault',
   silent: 'SilentYieldVault',
@@ -117,7 +117,7 @@ const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
 /** Numbers in the contract. */
 const HARMS = { none: 0, burnsGas: 1, changesDecimals: 2, callsBack: 3, reverts: 4, movesNothing: 5 } as const
 
-const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
+const ASYNC_VAULTS: { readonly [make in AsyncVaultKind]: string } = {
   aggregated: 'AsyncVault',
   counted: 'AsyncVaultCounted',
   redemptions: 'AsyncRedemptionVault',
@@ -127,22 +127,22 @@ const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
 
 /** Deploys a mintable ERC-20 and returns its address. */
 export function deployToken(chain: LocalChain, options: TokenOptions): Promise<Address> {
-  return deployed(chain, (plan) => planToken(plan, options))
+  return deployPlanned(chain, (plan) => planToken(plan, options))
 }
 
 /** Deploys a token like USDT and returns its address: 6 decimals, no return values, approvals only from zero. */
 export function deployTether(chain: LocalChain): Promise<Address> {
-  return deployed(chain, planTether)
+  return deployPlanned(chain, planTether)
 }
 
 /** Deploys an ERC-20 with 18 decimals and this harm, mintable by all, and returns its address. */
-export function deployHostileToken(chain: LocalChain, harm: Harm): Promise<Address> {
-  return deployed(chain, (plan) => plan.deploy('HostileToken', [HARMS[harm]]))
+export function deployHostileToken(chain: LocalChain, harm: HarmfulBehavior): Promise<Address> {
+  return deployPlanned(chain, (plan) => plan.deploy('HostileToken', [HARMS[harm]]))
 }
 
 /** Switches a hostile token to another harm. */
-export async function setHarm(chain: LocalChain, token: Address, harm: Harm): Promise<void> {
-  await deployed(chain, (plan) => {
+export async function setHarm(chain: LocalChain, token: Address, harm: HarmfulBehavior): Promise<void> {
+  await deployPlanned(chain, (plan) => {
     plan.call(ACCOUNTS.admin.address, token, 'HostileToken', 'setHarm', [HARMS[harm]])
     return token
   })
@@ -150,12 +150,12 @@ export async function setHarm(chain: LocalChain, token: Address, harm: Harm): Pr
 
 /** Deploys a synchronous ERC-4626 vault and returns its address. */
 export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions): Promise<Address> {
-  return deployed(chain, (plan) => planYieldVault(plan, options))
+  return deployPlanned(chain, (plan) => planYieldVault(plan, options))
 }
 
 /** Deploys an ERC-7540 vault, whose manager approves it to take assets, and returns its address. */
 export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
-  return deployed(chain, (plan) => planAsyncVault(plan, options))
+  return deployPlanned(chain, (plan) => planAsyncVault(plan, options))
 }
 
 /**
@@ -163,7 +163,7 @@ export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions):
  * assets.
  */
 export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions): Promise<Address> {
-  return deployed(chain, (plan) => planLagoonVault(plan, options))
+  return deployPlanned(chain, (plan) => planLagoonVault(plan, options))
 }
 
 const [IMPLEMENTATION_SLOT, BEACON_SLOT] = (['implementation', 'beacon'] as const).map((name) =>
@@ -178,7 +178,7 @@ export async function upgradeLagoonVault(
 ): Promise<void> {
   const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, BEACON_SLOT, 'latest'] }])
   const beacon = BigInt(String(word))
-  await deployed(chain, (plan) => {
+  await deployPlanned(chain, (plan) => {
     const implementation = planLagoonImplementation(plan, generation)
     const [to, name] = beacon === 0n ? [vault, 'Proxy'] : [numberToHex(beacon, { size: 20 }), 'Beacon']
     plan.call(ACCOUNTS.admin.address, to, name, 'upgradeTo', [implementation])
@@ -194,7 +194,7 @@ export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<
   const implementation = numberToHex(BigInt(String(word)), { size: 20 })
   const copy = slice(keccak256(implementation), 12)
   await copyContract(chain, implementation, copy)
-  return deployed(chain, (plan) => {
+  return deployPlanned(chain, (plan) => {
     plan.call(ACCOUNTS.admin.address, vault, 'Proxy', 'upgradeTo', [copy])
     return copy
   })
@@ -203,7 +203,7 @@ export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<
 const lastDeployments = new Map<string, Promise<unknown>>()
 
 /** Deploys one by one, because parallel plans would compute the same addresses. */
-function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
+function deployPlanned(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
   const earlier = lastDeployments.get(chain.rpcUrl) ?? Promise.resolve()
   const deployment = earlier.then(async () => {
     const plan = await openPlan(chain)

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import type { SynthesizedStack } from './assembly.ts'
 import { localConfig } from './dynamo.ts'
 import { createFirewall } from './edge/firewall.ts'
-import { exchange, type Received } from './exchange.ts'
+import { exchange, type RawHttpResponse } from './exchange.ts'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 import { deploy } from './template/deployed.ts'
@@ -84,7 +84,7 @@ const OriginRequestPolicy = z.object({
     QueryStringsConfig: z.strictObject({ QueryStringBehavior: z.literal('all') }),
   }),
 })
-type HandedOn = { readonly hasHost: boolean; readonly hasCookies: boolean }
+type ForwardedParts = { readonly hasHost: boolean; readonly hasCookies: boolean }
 
 /** TTLs in seconds, and the parts of the cache key other than the path. */
 type Caching = {
@@ -95,7 +95,7 @@ type Caching = {
   readonly hasQuery: boolean
   readonly isGzip: boolean
 }
-type Answer = Pick<Received, 'status' | 'headers' | 'bytes'>
+type Answer = Pick<RawHttpResponse, 'status' | 'headers' | 'bytes'>
 type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
 
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
@@ -108,7 +108,7 @@ const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
   },
 }
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
-const MANAGED_REQUESTS: Readonly<Record<string, HandedOn>> = {
+const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
   // AllViewer
   '216adef6-5c7f-47e4-b989-5492eafa07d3': { hasHost: true, hasCookies: true },
   // AllViewerExceptHostHeader
@@ -137,7 +137,7 @@ export async function startEdge(
   const [distribution, ...others] = deployed('AWS::CloudFront::Distribution', Distribution)
   if (!distribution || others.length > 0) throw new Error('The stacks must have exactly one distribution.')
   const config = distribution.properties.DistributionConfig
-  const judge = createFirewall(deployed, config.WebACLId, now)
+  const inspect = createFirewall(deployed, config.WebACLId, now)
   const policies = new Map(
     deployed('AWS::CloudFront::CachePolicy', CachePolicy).map(({ id, properties }) => [id, cachingOf(properties)]),
   )
@@ -151,7 +151,7 @@ export async function startEdge(
   )
   const [{ DomainName: originHost, OriginCustomHeaders }] = config.Origins
   const customHeaders = await resolveSecrets(OriginCustomHeaders, secretsmanager)
-  const kept = new Map<string, Kept>()
+  const cachedResponses = new Map<string, Kept>()
 
   const answer = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = 'GET', url = '/', headers } = asked
@@ -159,7 +159,7 @@ export async function startEdge(
     const address = String(headers[VIEWER_HEADER] ?? '203.0.113.1')
     const body = await readBody(asked, MOST_BODY_BYTES)
     if (!body) return refuse(response, 413)
-    const refusal = judge({ address, method, path, headers, bodyBytes: body.length })
+    const refusal = inspect({ address, method, path, headers, bodyBytes: body.length })
     if (refusal) return void response.writeHead(refusal.status, refusal.headers).end(refusal.body)
     const behavior =
       config.CacheBehaviors.find(({ PathPattern }) => fits(PathPattern, path)) ?? config.DefaultCacheBehavior
@@ -173,7 +173,7 @@ export async function startEdge(
       ...[path, caching.hasQuery ? query : '', caching.headers.map((name) => headers[name.toLowerCase()])],
       caching.isGzip && takesGzip(headers),
     ])
-    const before = method === 'GET' ? kept.get(key) : undefined
+    const before = method === 'GET' ? cachedResponses.get(key) : undefined
     if (before && now() < before.until) {
       const age = Number(before.answer.headers['age'] ?? 0) + Math.floor((now() - before.at) / 1000)
       return send(response, before.answer, { 'x-cache': 'Hit from cloudfront', age: String(age) })
@@ -182,7 +182,8 @@ export async function startEdge(
     const fresh = await exchange(`${originUrl}${url}`, { method, headers: sent, body })
     const told = behavior.Compress && caching.isGzip && takesGzip(headers) ? compressed(fresh) : fresh
     const seconds = secondsOf(told, caching, config.CustomErrorResponses)
-    if (method === 'GET' && seconds > 0) kept.set(key, { answer: told, at: now(), until: now() + seconds * 1000 })
+    if (method === 'GET' && seconds > 0)
+      cachedResponses.set(key, { answer: told, at: now(), until: now() + seconds * 1000 })
     send(response, told, { 'x-cache': 'Miss from cloudfront' })
   }
 

@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events'
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
 /** A complete HTTP response. */
-export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
+export type HttpResponse = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
 /** A response with its raw headers (names and values alternate) and its body's bytes. */
-export type Received = Answer & { readonly rawHeaders: readonly string[]; readonly bytes: Buffer }
+export type RawHttpResponse = HttpResponse & { readonly rawHeaders: readonly string[]; readonly bytes: Buffer }
 
 /** The parts of a request. */
-export type Asked = {
+export type RequestParts = {
   readonly method?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Uint8Array
@@ -18,7 +18,10 @@ export type Asked = {
  * Sends a request to a local server, in a third of the CPU time of `fetch`, and keeps dots in the path. Throws on
  * connection errors.
  */
-export function exchange(url: string, { method = 'POST', headers = {}, body = '' }: Asked): Promise<Received> {
+export function exchange(
+  url: string,
+  { method = 'POST', headers = {}, body = '' }: RequestParts,
+): Promise<RawHttpResponse> {
   return new Promise((resolve, reject) => {
     const length = Buffer.byteLength(body)
     const sent = { ...headers, ...(length > 0 && { 'content-length': length }) }
@@ -39,7 +42,7 @@ export function exchange(url: string, { method = 'POST', headers = {}, body = ''
 }
 
 /** Passes a POST to a server in this process, with only the parts of request and response that dynalite uses. */
-export function handTo(server: EventEmitter, { headers = {}, body = '' }: Asked): Promise<Answer> {
+export function handTo(server: EventEmitter, { headers = {}, body = '' }: RequestParts): Promise<HttpResponse> {
   return new Promise((resolve) => {
     const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })
     const told: Record<string, string> = {}

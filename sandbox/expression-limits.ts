@@ -8,7 +8,7 @@ const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
  * Returns DynamoDB's error for an expression beyond its limits, else undefined. `name` is the parameter's name.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
-export function findExcessOfExpression(name: string, expression: string): string | undefined {
+export function findExpressionLimitError(name: string, expression: string): string | undefined {
   const size = expression.length
   if (size > MAX.size) {
     return `Invalid ${name}: Expression size has exceeded the maximum allowed size; expression size: ${size}`

@@ -9,7 +9,7 @@ import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 import { createConsumers, localMappings } from './consumers.ts'
 import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from './http-api.ts'
-import { invokeFunction, keepInvocationsApart, lambdaContext } from './lambda-context.ts'
+import { invokeFunction, lambdaContext, separateInvocationLogs } from './lambda-context.ts'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
@@ -29,7 +29,7 @@ export type GatewayOptions = {
 }
 
 /** Serves requests outside the API; returns true if it handled the request. */
-type Beside = (request: IncomingMessage, response: ServerResponse) => boolean
+type ServeOther = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** The running HTTP API; `stop` also ends its jobs and polling. */
 export type Gateway = {
@@ -59,9 +59,9 @@ const ROUTES = routesOf(
  * Serves every contract's route on localhost with events of an API Gateway HTTP API (payload version 2). With
  * `schedule`, runs jobs and polls queues. Handlers read this process's environment.
  */
-export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions, beside: ServeOther = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
-  keepInvocationsApart()
+  separateInvocationLogs()
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     for (const [name, value] of Object.entries(corsHeadersFor(request.headers.origin, cors))) {
       response.setHeader(name, value)

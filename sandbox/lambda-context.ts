@@ -7,7 +7,7 @@ const invocations = new AsyncLocalStorage<Map<PropertyKey, unknown>>()
  * Separates the logger's context of concurrent invocations in this process, through the store of Lambda's runtime
  * (https://docs.aws.amazon.com/lambda/latest/dg/lambda-managed-instances-nodejs-runtime.html).
  */
-export function keepInvocationsApart(): void {
+export function separateInvocationLogs(): void {
   process.env['AWS_LAMBDA_MAX_CONCURRENCY'] = '64'
   const InvokeStore = {
     hasContext: () => invocations.getStore() !== undefined,

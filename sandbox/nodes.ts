@@ -12,7 +12,7 @@ import { callRpc } from './rpc.ts'
 export type Node = {
   readonly url: string
   /** Replaces earlier changes of the profile; `{}` reverts all. */
-  become(changes: Pick<NodeProfile, 'behind' | 'lies'>): void
+  changeProfile(changes: Pick<NodeProfile, 'behind' | 'lies'>): void
   stop(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock:
 
 /** Starts a node on a free port in front of the chain at `target`. */
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
-  let answerTo = nodeOf(profile, target)
+  let answerTo = createReplier(profile, target)
   const server = await listen((request, response) => {
     void buffer(request)
       .then((body) => answerTo(body))
@@ -59,13 +59,13 @@ export async function startNode(profile: NodeProfile, target: string): Promise<N
   })
   return {
     ...server,
-    become(changes) {
-      answerTo = nodeOf({ ...profile, ...changes }, target)
+    changeProfile(changes) {
+      answerTo = createReplier({ ...profile, ...changes }, target)
     },
   }
 }
 
-function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise<Reply> {
+function createReplier(profile: NodeProfile, target: string): (body: Buffer) => Promise<Reply> {
   const turns = new Map<readonly unknown[], number>()
   const nextOf = <T>(list: readonly T[]): T => {
     const turn = turns.get(list) ?? 0
@@ -126,7 +126,11 @@ function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise
     )
     const answers = planned.map(({ call, head, refusal }, index) => {
       const outcome = outcomes[index] ?? { error: { code: -32000, message: 'header not found' } }
-      return { jsonrpc: '2.0', id: call.id, ...(refusal ? errorOf(refusal) : told(profile, call, outcome, head)) }
+      return {
+        jsonrpc: '2.0',
+        id: call.id,
+        ...(refusal ? errorOf(refusal) : distortOutcome(profile, call, outcome, head)),
+      }
     })
     return { status: 200, body: isBatch ? answers : answers[0] }
   }
@@ -178,7 +182,7 @@ function withGasCap(call: Call): Call {
 }
 
 /** Returns the chain's outcome as this node reports it. */
-function told(
+function distortOutcome(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,
   outcome: Outcome,

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { deadLettersName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
 import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
 import { listen } from './listen.ts'
-import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueLies, split } from './queues/broker.ts'
+import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueFaults, split } from './queues/broker.ts'
 
 /** SQS on this machine, with the service's queues. */
 export type LocalQueues = {
@@ -14,7 +14,7 @@ export type LocalQueues = {
   readonly urls: Readonly<Record<QueueResource, string>>
   /** Environment variables that locate the queues. */
   readonly variables: Readonly<Record<string, string>>
-  readonly lies: QueueLies
+  readonly lies: QueueFaults
   /** Counts since the start, by action. */
   readonly requests: Readonly<Record<string, number>>
   count(queue: QueueKey): QueueCounts
@@ -26,7 +26,7 @@ export type LocalQueues = {
 }
 
 /** Trace of the sending invocation, and Host header. */
-type Asked = { readonly trace: string | undefined; readonly host: string | undefined }
+type RequestContext = { readonly trace: string | undefined; readonly host: string | undefined }
 
 /** `queryCode` is the name in the older query API. */
 class SqsError extends Error {
@@ -75,7 +75,7 @@ const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
 /** Starts SQS on a free port. `now` is in epoch milliseconds; `random` drives its faults. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
-  const lies: QueueLies = {
+  const lies: QueueFaults = {
     ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },
     ...{ refused: 0, movedPerSecond: 500, maxInFlight: 120_000, down: false },
   }
@@ -143,7 +143,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return queue
   }
 
-  const ACTIONS: Readonly<Record<string, (input: unknown, asked: Asked) => object | Promise<object>>> = {
+  const ACTIONS: Readonly<Record<string, (input: unknown, asked: RequestContext) => object | Promise<object>>> = {
     CreateQueue(input) {
       const { QueueName, Attributes: of } = parse(
         z.object({

@@ -59,9 +59,9 @@ const Body = z.looseObject({ id: z.string(), type: z.string(), timestamp: z.iso.
 export async function startReceiver(now: () => number): Promise<Receiver> {
   let arrivals: readonly Arrival[] = []
   let verifier: Webhook | undefined
-  let told: { readonly behaviour: Behaviour; readonly until: number } = { behaviour: 'acknowledge', until: 0 }
+  let behaviourUntil: { readonly behaviour: Behaviour; readonly until: number } = { behaviour: 'acknowledge', until: 0 }
 
-  const currentBehaviour = () => (now() < told.until ? told.behaviour : 'acknowledge')
+  const currentBehaviour = () => (now() < behaviourUntil.until ? behaviourUntil.behaviour : 'acknowledge')
 
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'POST' || request.url !== PATH) return response.writeHead(404).end()
@@ -100,7 +100,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
       verifier = new Webhook(secret)
     },
     behave(behaviour, seconds) {
-      told = { behaviour, until: now() + seconds * 1000 }
+      behaviourUntil = { behaviour, until: now() + seconds * 1000 }
     },
     behaviour: currentBehaviour,
     listArrivals: (after) => arrivals.filter(({ number }) => number > after),

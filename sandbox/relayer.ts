@@ -154,20 +154,20 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
 
   // One at a time: all transactions share the sender and need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const runInOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)
     last = turn.catch(() => undefined)
     return turn
   }
 
   /** Reads all chains; returns the errors, so that one chain does not block the others. */
-  const look = async (): Promise<unknown[]> => {
+  const readRelays = async (): Promise<unknown[]> => {
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {
       if (result.status === 'rejected') continue
       const { chainId, head, wentBack, deposits, speedUps } = result.value
       if (wentBack) forget(chainId)
-      relays.push(...deposits.map(met))
+      relays.push(...deposits.map(createRelay))
       speedUps.forEach(followSpeedUp)
       heads.set(chainId, head)
     }
@@ -176,23 +176,24 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   }
 
-  const lookOrThrow = async () => {
-    const errors = await look()
+  const readChainsOrThrow = async () => {
+    const errors = await readRelays()
     if (errors.length > 0) throw errors[0]
   }
 
-  const afterLook = <T>(work: () => T | Promise<T>): Promise<T> => inTurn(() => lookOrThrow().then(work))
+  const runAfterRead = <T>(work: () => T | Promise<T>): Promise<T> => runInOrder(() => readChainsOrThrow().then(work))
 
   const readNews = async (chain: LocalChain) => {
     const { chainId } = chain
     const head = await getBlock(clientOf(chain))
     const known = heads.get(chainId)
     const seen = known?.number ?? -1n
-    const wentBack = known !== undefined && !(await isStillThere(chain, known, head))
-    const range = { fromBlock: wentBack ? 0n : seen + 1n, toBlock: head.number }
-    if (head.number === seen && !wentBack) return { chainId, head, wentBack, deposits: [], speedUps: [] }
+    const isReorganised = known !== undefined && !(await isStillCanonical(chain, known, head))
+    const range = { fromBlock: isReorganised ? 0n : seen + 1n, toBlock: head.number }
+    if (head.number === seen && !isReorganised)
+      return { chainId, head, wentBack: isReorganised, deposits: [], speedUps: [] }
     const [deposits, speedUps] = await Promise.all([readDeposits(chain, range), readSpeedUps(chain, range)])
-    return { chainId, head, wentBack, deposits, speedUps }
+    return { chainId, head, wentBack: isReorganised, deposits, speedUps }
   }
 
   /** A relayer earns the difference, so it uses the change with the least output. */
@@ -210,7 +211,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
   }
 
-  const met = (deposit: BridgeDeposit): Known => ({
+  const createRelay = (deposit: BridgeDeposit): Known => ({
     deposit,
     relayHash: relayHashOf(deposit),
     state: chains.some(({ chainId }) => chainId === deposit.destinationChainId) ? 'waiting' : 'stranded',
@@ -325,7 +326,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  const handle = async (relay: Known): Promise<boolean> => {
+  const tryToFill = async (relay: Known): Promise<boolean> => {
     try {
       await fill(relay)
       return true
@@ -336,11 +337,11 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   }
 
   const work = async (onError: (error: unknown) => void) => {
-    for (const error of await look()) onError(error)
+    for (const error of await readRelays()) onError(error)
     if (!settings.running) return
     const latest = Date.now() - settings.delaySeconds * 1000
     for (const relay of relays.filter(({ state, seenAt }) => state === 'waiting' && seenAt <= latest)) {
-      await handle(relay)
+      await tryToFill(relay)
     }
   }
 
@@ -350,18 +351,18 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   return {
     address: ADDRESS,
     settings,
-    look: (query = {}) => afterLook(() => relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)),
-    fill: (deposit) => afterLook(() => fill(relayOf(deposit))),
+    look: (query = {}) => runAfterRead(() => relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)),
+    fill: (deposit) => runAfterRead(() => fill(relayOf(deposit))),
     fillAll: () =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const filled: Known[] = []
         for (const relay of relays.filter(({ state }) => state === 'waiting')) {
-          if (await handle(relay)) filled.push(relay)
+          if (await tryToFill(relay)) filled.push(relay)
         }
         return filled.map(snapshot)
       }),
     fillTogether: (deposits) =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const hashes: Hash[] = []
         const groups = Map.groupBy(deposits.map(relayOf), ({ deposit }) => deposit.destinationChainId)
         for (const [chainId, group] of groups) {
@@ -375,7 +376,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         return hashes
       }),
     requestSlowFill: (deposit) =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const relay = relayOf(deposit)
         const args = [relayDataOf(deposit)] as const
         const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'requestSlowFill', args })
@@ -388,7 +389,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         return hash
       }),
     executeSlowFill: (deposit, outputAmount = deposit.outputAmount) =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const relay = relayOf(deposit)
         const chainId = BigInt(deposit.destinationChainId)
         const slowFill = { relayData: relayDataOf(deposit), chainId, updatedOutputAmount: outputAmount }
@@ -402,7 +403,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         return hash
       }),
     speedUp: (deposit, change) =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const { originChainId, depositId, depositor } = deposit
         const { outputAmount = deposit.outputAmount - 1n, message = deposit.message } = change
         const recipient = change.recipient === undefined ? deposit.recipient : pad(change.recipient)
@@ -414,21 +415,21 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
           args: [depositor, depositId, outputAmount, recipient, message, signature],
         })
         const hash = await send(chainOf(originChainId), `speed up deposit ${depositId}`, data)
-        await lookOrThrow()
+        await readChainsOrThrow()
         return hash
       }),
     refund: (deposit) =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const [hash] = await refundTogether([relayOf(deposit)], {})
         if (!hash) throw new Error('Nothing was paid')
         return hash
       }),
     refundTogether: (deposits, options = {}) =>
-      afterLook(() =>
+      runAfterRead(() =>
         refundTogether(deposits?.map(relayOf) ?? relays.filter(({ state }) => state === 'expired'), options),
       ),
     claimRefund: (deposit, to) =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const relay = relayOf(deposit)
         const origin = chainOf(deposit.originChainId)
         const from = accountOf(deposit.depositor)
@@ -449,30 +450,30 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         return hash
       }),
     pause: (chainId, what, pause) =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const functionName = what === 'deposits' ? 'pauseDeposits' : 'pauseFills'
         const data = encodeFunctionData({ abi: spokePoolAbi, functionName, args: [pause] })
         await send(chainOf(chainId), `pause ${what}`, data)
       }),
     ignore: (deposit) =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const relay = relayOf(deposit)
         if (relay.state === 'waiting') relay.state = 'ignored'
       }),
     expire: (deposit) =>
-      afterLook(async () => {
+      runAfterRead(async () => {
         const relay = relayOf(deposit)
         if (FINAL.has(relay.state)) throw new Error(`Deposit ${deposit.depositId} cannot expire: ${relay.state}`)
         relay.state = 'ignored'
         const { timestamp = 0n } = heads.get(deposit.destinationChainId) ?? {}
         await advance(Math.max(deposit.fillDeadline - Number(timestamp) + 1, 1))
-        await lookOrThrow()
+        await readChainsOrThrow()
       }),
-    advance: (seconds) => inTurn(() => advance(seconds)),
+    advance: (seconds) => runInOrder(() => advance(seconds)),
     start({ onError = () => {} } = {}) {
       loop ??= (async () => {
         while (!stopped) {
-          await inTurn(() => work(onError)).catch(onError)
+          await runInOrder(() => work(onError)).catch(onError)
           await new Promise((resolve) => setTimeout(resolve, POLL_MS))
         }
       })()
@@ -529,7 +530,7 @@ function keyOf(address: Address): Hex {
 }
 
 /** Returns false if a reorganisation replaced a chain's earlier head. */
-async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
+async function isStillCanonical(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
   if (head.number < known.number) return false
   if (head.number === known.number) return head.hash === known.hash
   const { hash } = await getBlock(clientOf(chain), { blockNumber: known.number })

@@ -102,7 +102,7 @@ export type Rewards = {
   resolve(chainId: number, isValid: boolean): Promise<void>
   /** Revokes the newest tree in favour of the one before it; throws while a dispute is open. */
   revoke(chainId: number): Promise<void>
-  show(chainId: number, account: Address): Promise<ShownRewards>
+  readShownRewards(chainId: number, account: Address): Promise<ShownRewards>
   readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
 }
 
@@ -167,7 +167,7 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
     dispute: (chainId) => send(chainId, call('disputeTree', ['A dispute of the sandbox'])),
     resolve: (chainId, isValid) => send(chainId, call('resolveDispute', [isValid])),
     revoke: (chainId) => send(chainId, call('revokeTree')),
-    show: async (chainId, account) => {
+    readShownRewards: async (chainId, account) => {
       const { chain, book } = find(chainId)
       const { newest, effective, endOfDisputePeriod } = await readTrees(chain)
       const root = settings.shows === 'newest' ? newest : effective

@@ -137,7 +137,7 @@ async function startOn(
       ...{ timeoutSeconds: properties.Timeout, memoryMiB: properties.MemorySize },
       logGroup: properties.LoggingConfig.LogGroup,
     }
-    return { lambda, role, credentials, wakesItself: properties.RecursiveLoop === 'Allow' }
+    return { lambda, role, credentials, enqueuesItself: properties.RecursiveLoop === 'Allow' }
   })
   // Keyed by ARN, name, and the alias's ARN and name.
   const called = new Map(functions.flatMap((one) => [[one.lambda.arn, one] as const, [one.lambda.name, one] as const]))
@@ -153,7 +153,7 @@ async function startOn(
 
   const mappings = deployed('AWS::Lambda::EventSourceMapping', EventSource).map(({ properties }): Mapping => {
     const { BatchSize, EventSourceArn, FunctionName, FunctionResponseTypes, ScalingConfig } = properties
-    const { lambda, role, credentials, wakesItself } = find(FunctionName)
+    const { lambda, role, credentials, enqueuesItself } = find(FunctionName)
     for (const action of TAKING) role.verify(action, EventSourceArn)
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = credentials
     const client = new SQSClient({
@@ -165,7 +165,7 @@ async function startOn(
     const QueueUrl = `${aws.url}/${ACCOUNT}/${EventSourceArn.split(':').at(-1)}`
     return {
       ...{ name: lambda.name, queueArn: EventSourceArn, batchSize: BatchSize, place: () => ({ client, QueueUrl }) },
-      ...{ mostAtATime: ScalingConfig.MaximumConcurrency, timeoutSeconds: lambda.timeoutSeconds, wakesItself },
+      ...{ mostAtATime: ScalingConfig.MaximumConcurrency, timeoutSeconds: lambda.timeoutSeconds, enqueuesItself },
       reportsFailures: FunctionResponseTypes.includes('ReportBatchItemFailures'),
     }
   })

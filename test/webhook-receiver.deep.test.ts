@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test as vitest } from 'vitest'
-import { signatureHeaders } from '../lib/webhooks/signature.ts'
+import { buildSignatureHeaders } from '../lib/webhooks/signature.ts'
 import { createHistory, type Entry, HISTORY, type Logged, type Step } from './support/entry-histories.ts'
 import { extractGuide } from './support/guides.ts'
 import { type Receiver, startReceiver } from './support/receiver.ts'
@@ -41,7 +41,7 @@ type History = ReturnType<typeof createHistory>
 /** Delivers an event, and returns whether it was accepted. */
 async function deliver({ url }: Receiver, event: Logged): Promise<boolean> {
   const body = JSON.stringify(event)
-  const headers = signatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
+  const headers = buildSignatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
   return (await fetch(url, { method: 'POST', headers, body })).ok
 }
 
@@ -172,7 +172,7 @@ describe('The receiver of the guide', () => {
     const history = createHistory('h', USER)
     const receiver = await start(folder, 'receiver.ts', () => history)
     const post = async (body: string, secret = SECRET) => {
-      const headers = signatureHeaders({ id: 'evt_1', now: Date.now(), body }, [secret])
+      const headers = buildSignatureHeaders({ id: 'evt_1', now: Date.now(), body }, [secret])
       return (await fetch(receiver.url, { method: 'POST', headers, body })).status
     }
     const event = JSON.stringify({ id: 'evt_1', type: 'webhook.test', data: {} })

@@ -2,7 +2,7 @@ import { contract as refreshChain } from '../../functions/jobs/refresh-chain/con
 import { contract as refreshMarket } from '../../functions/jobs/refresh-market/contract.ts'
 import { contract as refreshTokens } from '../../functions/jobs/refresh-tokens/contract.ts'
 import { longestLagSeconds } from '../../infra/lag.ts'
-import { lagOf } from '../../lib/activity/lag.ts'
+import { computeLagSeconds } from '../../lib/activity/lag.ts'
 import type { VaultProgress } from '../../lib/activity/store.ts'
 import type { Aged, SharedCache } from '../../lib/cache/cache.ts'
 import type { BlockHeader } from '../../lib/chain/logs.ts'
@@ -36,7 +36,7 @@ export function judgeRecords(
     const remedy = `Wait for some minutes after add-vault; then the log of jobs/refresh-chain: ${WATCHING}`
     return { mark: 'WARN', name, found: `nothing yet, of ${vaults}`, remedy }
   }
-  const lag = lagOf(chain, { recorded, head, now })
+  const lag = computeLagSeconds(chain, { recorded, head, now })
   const found = `${timeText(lag)} behind, of ${vaults}`
   if (lag < longestLagSeconds(refreshChain)) return { mark: 'ok', name, found }
   return { mark: 'FAIL', name, found, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }

@@ -1,4 +1,4 @@
-import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
+import { findBridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import type { Config } from '../../lib/config.ts'
 import { FailedTry, type HttpRequest, sendOnce } from '../../lib/http.ts'
 import { type Finding, operatorGuide } from './finding.ts'
@@ -107,7 +107,7 @@ function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Sour
 }
 
 function quoteOf(originChainId: number, destinationChainId: number): string {
-  const tokenOf = (chainId: number) => bridgeTokenBySymbol(chainId, 'USDC')?.address ?? ''
+  const tokenOf = (chainId: number) => findBridgeTokenBySymbol(chainId, 'USDC')?.address ?? ''
   return new URLSearchParams({
     inputToken: tokenOf(originChainId),
     outputToken: tokenOf(destinationChainId),

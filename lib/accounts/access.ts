@@ -33,7 +33,7 @@ export async function changeAccess(
     }
     current = requireSame(await users.get(user), user.userId, session)
   }
-  throw contended()
+  throw buildContendedError()
 }
 
 function listGone<T>(before: Readonly<Record<string, T>>, after: Readonly<Record<string, T>>): T[] {
@@ -80,9 +80,9 @@ export async function deleteUser(users: UsersStore, user: User, session?: Sessio
     if (left?.userId !== userId) return await releaseIds(users, Object.values(credentials), current)
     current = requireSame(left, userId, session)
   }
-  throw contended()
+  throw buildContendedError()
 }
 
-function contended(): AppError {
+function buildContendedError(): AppError {
   return new AppError('too_many_requests', { headers: { 'retry-after': '1' } })
 }

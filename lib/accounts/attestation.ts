@@ -42,7 +42,7 @@ const MISSING = {
 } as const satisfies Record<string, ErrorCode>
 
 /** Returns the required fields of a request. Throws the error of the first missing one; its details name all. */
-export function requireParts<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
+export function requireFields<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
   parts: Parts,
 ): { readonly [Name in keyof Parts]: NonNullable<Parts[Name]> } {
   // The cast is safe: these parts have no other names.
@@ -56,11 +56,11 @@ export function requireParts<Parts extends { readonly [Name in keyof typeof MISS
 }
 
 /** Returns the temporary authentication token of the body or the header; undefined if there is none. */
-export function handOverToken({ headers, body }: Handed): string | undefined {
+export function issueTemporaryToken({ headers, body }: TokenRequest): string | undefined {
   return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
 }
 
-type Handed = {
+type TokenRequest = {
   readonly headers: { readonly authorization?: string | undefined }
   readonly body: {
     readonly temporaryAuthenticationToken?: string | undefined
@@ -69,7 +69,7 @@ type Handed = {
 }
 
 /** True if these are a password without the second factor that it needs. */
-export function isPasswordAlone({ firstFactorCredential, secondFactorCredential }: Attestations): boolean {
+export function isPasswordOnly({ firstFactorCredential, secondFactorCredential }: Attestations): boolean {
   return firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
 }
 
@@ -77,7 +77,7 @@ export function isPasswordAlone({ firstFactorCredential, secondFactorCredential 
  * Returns a function that verifies new credentials and returns them as stored. It throws `invalid_credential`, with each problem in the
  * details.
  */
-export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
+export function createAttestor({ identityKeys, randomBytes, now }: Dependencies) {
   const attest = async (
     attestation: Attestation,
     factor: Credential['factor'],
@@ -128,6 +128,6 @@ export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
 }
 
 /** Returns credentials by new random ids. */
-export function nameEach(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
+export function assignIds(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
   return Object.fromEntries(credentials.map((credential) => [randomId(randomBytes), credential]))
 }

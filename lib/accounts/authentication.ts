@@ -4,7 +4,7 @@ import { parseJson } from '../json.ts'
 import type { KeysByAge } from '../keys-by-age.ts'
 import { toResult, unwrap } from '../result.ts'
 import { assert } from './check.ts'
-import { challengeIn, type Expected } from './client-data.ts'
+import { type Expected, parseChallenge } from './client-data.ts'
 import { type Assertion, type Credential, NewCredentials, type RecoveryAssertion } from './credential.ts'
 import { assertKey } from './key.ts'
 import type { LimitTries } from './limits.ts'
@@ -64,7 +64,7 @@ type Own = Credential & { readonly key: string }
  * no code works twice. A second factor is required if the user has one. It throws `invalid_credential`, or `too_many_requests` for guesses:
  * a password, or a code after a valid signature. So an attacker cannot lock out a user who signs. Its work is the same without a user.
  */
-export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
+export function createAuthenticator({ identityKeys, limitTries, now }: Dependencies) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
     switch (assertion.kind) {
       case 'Fido2': {
@@ -138,7 +138,7 @@ export async function authenticateRecovery(
 ): Promise<User> {
   const { credId, clientData } = recovery.credentialAssertion
   const key = findRecoveryKey(user, credId)
-  const signed = challengeIn(clientData)
+  const signed = parseChallenge(clientData)
   const challenge = signed !== undefined && isTextOf(signed, credentials) ? signed : expected.challenge
   assertKey(recovery, key ?? DUMMY.Key, { ...expected, challenge })
   assert(user !== null && key !== undefined, 'credential id')

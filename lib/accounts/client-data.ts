@@ -19,7 +19,7 @@ const ClientData = z.object({
 })
 
 /** Returns the challenge in client data; undefined if there is none. */
-export function challengeIn(bytes: Uint8Array): string | undefined {
+export function parseChallenge(bytes: Uint8Array): string | undefined {
   return ClientData.safeParse(parseJson(bytes)).data?.challenge
 }
 

@@ -107,13 +107,15 @@ export const RecoveryAttestation = field(
   'missing_or_invalid_recovery_credential',
 ).meta({ id: 'NewRecoveryKey', description: 'A new recovery key, for a user who has lost all other credentials' })
 
-type MadeTogether = { readonly [Field in 'firstFactorCredential' | 'secondFactorCredential']?: Attestation | undefined }
+type CredentialPair = {
+  readonly [Field in 'firstFactorCredential' | 'secondFactorCredential']?: Attestation | undefined
+}
 
 /**
  * Checks that at most one of two credentials is a passkey. An authenticator keeps one per user handle, so a second replaces the first
  * (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
-export const onePasskey = z.refine<MadeTogether>(
+export const onePasskey = z.refine<CredentialPair>(
   ({ firstFactorCredential, secondFactorCredential }) =>
     firstFactorCredential?.credentialKind !== 'Fido2' || secondFactorCredential?.credentialKind !== 'Fido2',
   problemBeside(

@@ -2,7 +2,7 @@ import type { KeysByAge } from '../keys-by-age.ts'
 import type { CreationOptions } from './creation-options.ts'
 import { PASSKEY_ALGORITHMS } from './credential.ts'
 import type { RelyingParty } from './relying-party.ts'
-import { otpUrl, totpSecret } from './totp.ts'
+import { deriveTotpSecret, otpUrl } from './totp.ts'
 
 const SUPPORTED_KINDS: CreationOptions['supportedCredentialKinds'] = {
   firstFactor: ['Fido2', 'Key', 'Password', 'PasswordProtectedKey'],
@@ -32,7 +32,7 @@ export function buildCreationOptions(
     },
     challenge,
     excludeCredentials: passkeys.map((id) => ({ type: 'public-key', id })),
-    otpUrl: otpUrl(totpSecret(identityKeys[0], challenge), { issuer: relyingParty.name, account: email }),
+    otpUrl: otpUrl(deriveTotpSecret(identityKeys[0], challenge), { issuer: relyingParty.name, account: email }),
     pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
     rp: { id: relyingParty.id, name: relyingParty.name },
     supportedCredentialKinds: SUPPORTED_KINDS,

@@ -10,7 +10,7 @@ const TEN_MINUTES_MS = 10 * MINUTE_MS
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
 type Dependencies = {
-  readonly users: Pick<UsersStore, 'countTry' | 'takeTryBack'>
+  readonly users: Pick<UsersStore, 'countTry' | 'refundTry'>
   readonly limits: RateLimits
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -18,13 +18,13 @@ type Dependencies = {
 }
 
 /** Kind of attempt: the start of a registration, a guess, or a check that reads a chain. */
-type Tried = 'registration' | 'password' | 'code' | 'wallet signature'
+type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
  * Subjects that an attempt counts against: user and network (10 minutes), TOTP seed (30 days). A null seed stands for none, with the same
  * work.
  */
-type Counted = {
+type AttemptSubjects = {
   readonly clientId?: string
   readonly user?: string | undefined
   readonly sourceIp?: string
@@ -36,7 +36,10 @@ type Counted = {
  * refunds a success. Counters are separate for each client. Throws `too_many_requests`.
  */
 export function limiter({ users, limits, randomBytes, now }: Dependencies) {
-  return async (tried: Tried, { clientId, user, sourceIp, seed }: Counted): Promise<() => Promise<void>> => {
+  return async (
+    tried: AttemptKind,
+    { clientId, user, sourceIp, seed }: AttemptSubjects,
+  ): Promise<() => Promise<void>> => {
     const tryId = Buffer.from(randomBytes(6)).toString('base64url')
     const counter = (kind: string, of: string, max: number, windowMs = TEN_MINUTES_MS) => {
       const endsAt = (Math.floor(now() / windowMs) + 1) * windowMs
@@ -51,7 +54,7 @@ export function limiter({ users, limits, randomBytes, now }: Dependencies) {
     ]
     const counted: string[] = []
     const takeBack = async () => {
-      await Promise.all(counted.map((key) => users.takeTryBack(key, tryId)))
+      await Promise.all(counted.map((key) => users.refundTry(key, tryId)))
     }
     for (const { key, max, endsAt } of counters) {
       if (await users.countTry(key, tryId, { max, until: new Date(endsAt) })) {

@@ -128,7 +128,7 @@ export function usersStore(table: Table) {
     },
 
     /** Refunds a counted attempt. */
-    async takeTryBack(key: string, tryId: string): Promise<void> {
+    async refundTry(key: string, tryId: string): Promise<void> {
       await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
     },
   }

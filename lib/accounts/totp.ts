@@ -7,7 +7,7 @@ const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** Derives the 20-byte secret of one-time codes from the service's key and the generator's seed, so it is not stored. */
-export function totpSecret(key: string, seed: string): Uint8Array {
+export function deriveTotpSecret(key: string, seed: string): Uint8Array {
   return createHmac('sha256', key).update(`totp ${seed}`).digest().subarray(0, 20)
 }
 
@@ -30,7 +30,7 @@ export function totpStep(secret: Uint8Array, code: string, now: number, lastStep
 
 /** Returns the step of a code, as `totpStep`, for any of the service's keys. Tries every key, so that the work reveals nothing. */
 export function findTotpStep(keys: KeysByAge, seed: string, code: string, now: number, lastStep = 0): number | null {
-  const steps = keys.map((key) => totpStep(totpSecret(key, seed), code, now, lastStep))
+  const steps = keys.map((key) => totpStep(deriveTotpSecret(key, seed), code, now, lastStep))
   return steps.find((step) => step !== null) ?? null
 }
 

@@ -18,7 +18,7 @@ export const Wallet = z
 export type Wallet = z.output<typeof Wallet>
 
 /** Lists the addresses of these wallets on this kind of chain, sorted. */
-export function addressesOn({ kind }: { readonly kind: WalletChain }, wallets: readonly Wallet[]): string[] {
+export function listAddresses({ kind }: { readonly kind: WalletChain }, wallets: readonly Wallet[]): string[] {
   return wallets
     .filter(({ chain }) => chain === kind)
     .map(({ address }) => address)

@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
 import { max } from '../bigint.ts'
-import { required } from '../chain/call.ts'
+import { requireValue } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { type AppError, badAnswer } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
-import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
+import type { AccountSnapshot, LiveAccount } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
 import { toDate } from '../time.ts'
@@ -16,9 +16,9 @@ import { isPlausible } from './position.ts'
 import { initialProgress, type RecallProgress, type RecordsStore } from './store.ts'
 import {
   type ChainAccount,
-  contradiction,
+  createContradictionError,
   type Followed,
-  LeftOut,
+  LeftOutError,
   readTailEntries,
   readTails,
   type Tail,
@@ -84,10 +84,10 @@ export async function readAccountVaults(
     const [first] = failed
     if (!first) continue
     failures.push(...failed)
-    errors[chainId] = first instanceof LeftOut ? first.reason : first.message
+    errors[chainId] = first instanceof LeftOutError ? first.reason : first.message
     logger.warn('vaults not read', { chainId, code: first.code, reason: String(first.cause) })
   }
-  const outage = failures.find((failure) => !(failure instanceof LeftOut))
+  const outage = failures.find((failure) => !(failure instanceof LeftOutError))
   if (outage && Object.keys(errors).length === byChain.length && found.length === 0) throw outage
   const evidence = chains.flatMap((chain) => chain.evidence)
   return { vaults: found, errors: failures.length > 0 ? errors : undefined, evidence }
@@ -106,8 +106,8 @@ export async function readAccountEntries(
   const on = { reader: getReader(vault.chainId), account, now }
   const [[recorded], tails] = await Promise.all([records.listEntries(account, [vault]), readTails(on, [followed], to)])
   const before = entriesBefore(followed, recorded)
-  if (!before) throw tooMuch()
-  return [...before, ...(await readTailEntries(on, followed, unwrap(required(tails.get(vault))), to))]
+  if (!before) throw tooManyEvents()
+  return [...before, ...(await readTailEntries(on, followed, unwrap(requireValue(tails.get(vault))), to))]
 }
 
 type VaultReading = {
@@ -131,9 +131,9 @@ function addRecorded(
   const before = entriesBefore(followed, recorded)
   const entries = [...(before ?? []), ...tail]
   if ('error' in live) return !before || entries.length > 0 ? live : undefined
-  if (!before) return { error: tooMuch() }
+  if (!before) return { error: tooManyEvents() }
   if (isPlausible(entries, live.value)) return { value: { vault, entries, live: live.value, asOf } }
-  return entries.length > 0 ? { error: contradiction() } : undefined
+  return entries.length > 0 ? { error: createContradictionError() } : undefined
 }
 
 /** Returns the recorded entries before the tail. The tail includes those recorded after the progress was read. */
@@ -144,8 +144,8 @@ function entriesBefore(
   return recorded?.filter(({ blockNumber }) => blockNumber <= through)
 }
 
-function tooMuch(): LeftOut {
-  return new LeftOut('The user has too many events in a vault to show at once')
+function tooManyEvents(): LeftOutError {
+  return new LeftOutError('The user has too many events in a vault to show at once')
 }
 
 type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>
@@ -168,9 +168,9 @@ async function readChain(
   return { readings: await Promise.all(readings), evidence: [told] }
 }
 
-type WhatWasRead = {
+type VaultRead = {
   readonly tail: Result<Tail>
-  readonly account: AccountReading | undefined
+  readonly account: AccountSnapshot | undefined
   readonly block: BlockHeader
   readonly listed: Promise<Recorded>
 }
@@ -178,12 +178,12 @@ type WhatWasRead = {
 async function readVault(
   on: ChainAccount,
   followed: Followed,
-  { tail, account, block, listed }: WhatWasRead,
+  { tail, account, block, listed }: VaultRead,
 ): Promise<VaultReading> {
   const entries = await readTailEntries(on, followed, unwrap(tail), block.number)
   const listEntries = async () => {
     const before = entriesBefore(followed, (await listed).get(followed.vault))
-    if (!before) throw tooMuch()
+    if (!before) throw tooManyEvents()
     return [...before, ...entries]
   }
   const live = account
@@ -197,8 +197,8 @@ async function readVault(
  * and the errors of `listEntries`.
  */
 export async function readLiveAccount(
-  { shares, price, deposits, redemptions }: AccountReading,
-  ...finishing: Parameters<AccountReading['deposits']>
+  { shares, price, deposits, redemptions }: AccountSnapshot,
+  ...finishing: Parameters<AccountSnapshot['deposits']>
 ): Promise<LiveAccount> {
   const told = { shares: shares(), ...price() }
   const requests = await Promise.all([deposits(...finishing), redemptions(...finishing)])

@@ -34,7 +34,7 @@ const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
 const EpochId = z.number().int().nullable()
 
 /** Response fields of the vault and the account. */
-export const where = {
+export const placeFields = {
   vaultAddress: Address,
   vaultName: z.string().describe('Display name'),
   userAddress: Address,
@@ -42,7 +42,7 @@ export const where = {
 }
 
 /** Response fields of the asset and the share, with the current price and yield. */
-export const shareNow = {
+export const shareFields = {
   apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
   annualYield: Growth.nullable().describe('Growth a year, as of the vaults; null if unknown'),
   assetSymbol: z.string().describe("Symbol of the vault's asset"),
@@ -51,13 +51,13 @@ export const shareNow = {
   sharePrice: SharePrice,
 }
 
-const VaultNow = z.object(shareNow).describe('Current state of the vault')
+const VaultNow = z.object(shareFields).describe('Current state of the vault')
 
 /** Deposit in API responses. */
 export const DepositResponse = z
   .object({
     depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-    ...where,
+    ...placeFields,
     status: HistoryStatus.describe('Status of the least advanced part'),
     statusDescription: z.string().describe('Status as text for users'),
     amounts: z
@@ -88,7 +88,7 @@ export const DepositEntry = DepositResponse.omit({ vaultName: true, source: true
 export const WithdrawalResponse = z
   .object({
     withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-    ...where,
+    ...placeFields,
     status: HistoryStatus.describe(
       'pending: a part waits for settlement. Else claimable: a part can be claimed. Else completed: a part was paid. Else cancelled',
     ),

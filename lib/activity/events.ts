@@ -44,7 +44,7 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
 }
 
 /** Builds the filter for other tokens' transfers that these vaults' books need; empty if they need none. */
-export function heardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
+export function buildHeardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
   const heard = vaults.flatMap((vault) => heardBy(vault) ?? [])
   if (heard.length === 0) return []
   const tokens = new Set(heard.map(({ token }) => token))
@@ -53,7 +53,7 @@ export function heardFilters(vaults: readonly VaultOnChain[], to: Hex | null = n
 }
 
 function heardBy(vault: VaultOnChain) {
-  return getProtocol(vault).books.heard?.(vault)
+  return getProtocol(vault).books.findForeignTransferSource?.(vault)
 }
 
 /**
@@ -106,7 +106,7 @@ export function standardize(
   events: readonly VaultEvent[],
   ofAccount?: Address,
 ): VaultEvent[] {
-  const standard = new Map(vaults.map((vault) => [vault.address, getProtocol(vault).books.standardize]))
+  const standard = new Map(vaults.map((vault) => [vault.address, getProtocol(vault).books.normalizeEvents]))
   const transactions = Map.groupBy(events, ({ vault, location }) => `${vault} ${location.transactionHash}`)
   const told = new Map<VaultEvent, VaultEvent | undefined>()
   for (const transaction of transactions.values()) {

@@ -65,7 +65,7 @@ function valueEvents(
   let ledger = before
   const prices = new Map<bigint, NewPrice>()
   const valued = transactionsOf(events).flatMap((transaction) => {
-    const ledgers = books.ledgers?.(vault, ledger, transaction)
+    const ledgers = books.foldLedgers?.(vault, ledger, transaction)
     const after = ledgers?.at(-1) ?? ledger
     ledger = after
     const price = books.priceAfter?.(vault, after, transaction) ?? null
@@ -141,7 +141,7 @@ export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): R
     const moved =
       isShareTransfer(event) && !explained.has(event)
         ? ownersChange(vault, books, event)
-        : books.handedOver(vault, event)
+        : books.findHandover(vault, event)
     if (moved) moves.set(event, moved)
   }
   return moves
@@ -156,7 +156,7 @@ type TransferEvent = EventOf<typeof erc20Abi>
 function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
   const key = ({ from, to, shares }: ExplainedTransfer) => `${from ?? ''} ${to ?? ''} ${shares}`
   const left = new Map<string, number>()
-  for (const reason of events.flatMap((event) => books.explained(vault, event) ?? [])) {
+  for (const reason of events.flatMap((event) => books.explainTransfer(vault, event) ?? [])) {
     left.set(key(reason), (left.get(key(reason)) ?? 0) + 1)
   }
   const explained = new Set<VaultEvent>()

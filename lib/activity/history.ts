@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
 import { buildLine, divideOpen, type LineEvent } from './line.ts'
-import { proRata, unspent } from './parts.ts'
+import { divideProRata, divideRest } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
@@ -28,9 +28,9 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
     pending: live.pendingAssets,
     claimable: live.claimableAssets,
   })
-  const pending = byEntry(requests, proRata(live.pendingAssets, pendingParts))
+  const pending = byEntry(requests, divideProRata(live.pendingAssets, pendingParts))
   const claimable = byEntry(requests, claimableParts)
-  const claimableShares = byEntry(requests, proRata(live.claimableShares, claimableParts))
+  const claimableShares = byEntry(requests, divideProRata(live.claimableShares, claimableParts))
 
   // Received shares stand between the deposits, in order of arrival.
   const deposits = entries.filter((entry) => entry.kind === 'deposit')
@@ -39,7 +39,7 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   const gained = sources.map((entry) =>
     entry.kind === 'receive' ? entry.shares : (entry.shares ?? inLine.get(entry)?.given ?? 0n),
   )
-  const shares = byEntry(sources, unspent(gained, live.shares))
+  const shares = byEntry(sources, divideRest(gained, live.shares))
 
   const statusOf = (entry: DepositEntry): HistoryStatus => {
     if (inLine.get(entry)?.cancelled === entry.assets) return 'cancelled'

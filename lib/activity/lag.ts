@@ -10,7 +10,7 @@ type Moments = {
 }
 
 /** Returns the seconds the records lag: behind the head, or behind the clock minus finality if larger (all nodes stalled). */
-export function lagOf({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
+export function computeLagSeconds({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
   const byClock = Math.floor(now / 1000) - finality.seconds - Number(recorded)
   return Math.max(0, Number((head?.timestamp ?? recorded) - recorded), byClock)
 }

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import { min } from '../bigint.ts'
-import { proRata, unspent } from './parts.ts'
+import { divideProRata, divideRest } from './parts.ts'
 
 /** Event in the line of an account's requests. Amounts are in the requested unit, `given` in the unit that a claim pays. */
 export type LineEvent<Entry> =
@@ -31,7 +31,7 @@ export function buildLine<Entry extends { readonly requestId: bigint }>(
     if ('request' in event) {
       const { request: entry, amount: standing } = event
       line.push({ entry, standing, cancelled: 0n, claimed: 0n, given: 0n, claimTransactionHash: null })
-    } else if ('cancelled' in event) takeBack(line, event)
+    } else if ('cancelled' in event) cancelFromEnd(line, event)
   }
 
   let [asked, oldest] = [0, 0]
@@ -47,7 +47,7 @@ export function buildLine<Entry extends { readonly requestId: bigint }>(
       rest -= part
       if (of.claimed === of.standing) oldest += 1
     }
-    const given = proRata(
+    const given = divideProRata(
       event.given,
       taken.map(({ part }) => part),
     )
@@ -59,7 +59,7 @@ export function buildLine<Entry extends { readonly requestId: bigint }>(
   return line
 }
 
-function takeBack(
+function cancelFromEnd(
   line: readonly LineRequest<{ readonly requestId: bigint }>[],
   { requestId, cancelled }: { readonly requestId: bigint; readonly cancelled: bigint },
 ): void {
@@ -82,7 +82,7 @@ export function divideOpen(
   { pending, claimable }: { readonly pending: bigint; readonly claimable: bigint },
 ): { readonly pendingParts: readonly bigint[]; readonly claimableParts: readonly bigint[] } {
   const standing = line.map((request) => request.standing)
-  const pendingParts = unspent(standing, pending)
+  const pendingParts = divideRest(standing, pending)
   const settled = standing.map((amount, index) => amount - (pendingParts[index] ?? 0n))
-  return { pendingParts, claimableParts: unspent(settled, claimable) }
+  return { pendingParts, claimableParts: divideRest(settled, claimable) }
 }

@@ -32,7 +32,7 @@ export const Snapshot = StoredBlock.extend({
 export type Snapshot = z.output<typeof Snapshot>
 
 /** Returns a name of requests that is unique in their vault. */
-export function nameOf({ kind, requestId, account }: RequestKey): string {
+export function buildRequestName({ kind, requestId, account }: RequestKey): string {
   return `${kind} ${requestId} ${account}`
 }
 
@@ -51,7 +51,10 @@ export function findOpenRequests(
     const { account, requestId, timestamp } = entry
     const isOpen = entry.kind === 'deposit' || entry.kind === 'redeem'
     if (isOpen || settlement) {
-      last.set(nameOf({ kind, requestId, account }), { request: { kind, requestId, account, timestamp }, isOpen })
+      last.set(buildRequestName({ kind, requestId, account }), {
+        request: { kind, requestId, account, timestamp },
+        isOpen,
+      })
     }
   }
   const { opened = [], closed = [] } = Object.groupBy(last.values(), ({ isOpen }) => (isOpen ? 'opened' : 'closed'))

@@ -1,7 +1,7 @@
 import { min, sum } from '../bigint.ts'
 
 /** Divides a whole in proportion to weights. The parts add up to the whole. */
-export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
+export function divideProRata(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let before = 0n
   return weights.map((weight) => {
@@ -12,7 +12,7 @@ export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
 }
 
 /** Returns the rest of each amount if `left` remains of all and the first amounts are spent first. */
-export function unspent(amounts: readonly bigint[], left: bigint): bigint[] {
+export function divideRest(amounts: readonly bigint[], left: bigint): bigint[] {
   let rest = left
   const parts = amounts.toReversed().map((amount) => {
     const part = min(amount, rest)

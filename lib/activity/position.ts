@@ -1,7 +1,7 @@
 import { max, sum } from '../bigint.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
-import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
+import { type LiveAccount, sumCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
 
 /** Account's position in a vault; amounts in the smallest units of asset and share. */
@@ -19,11 +19,11 @@ export type Position = {
 }
 
 /** Kinds of entries that move nothing in or out, so they make no position. */
-const BRING_NOTHING: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
+const KINDS_WITHOUT_POSITION: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
 
 /** Builds an account's position from its entries in one vault, in order; null if none moved anything in or out. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
-  const first = entries.find(({ kind }) => !BRING_NOTHING.has(kind))
+  const first = entries.find(({ kind }) => !KINDS_WITHOUT_POSITION.has(kind))
   if (!first) return null
   const cancelled = cancelledAssets(entries)
   const deposits = buildDeposits(entries, live)
@@ -65,7 +65,7 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
   const { pendingAssets, claimableShares, shares, sharePrice } = live
   const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
   const redemptions = [pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets]
-  const cancelled = [live.cancelledDeposits, live.cancelledRedemptions].map(totalCancelled)
+  const cancelled = [live.cancelledDeposits, live.cancelledRedemptions].map(sumCancelled)
   const balances = [pendingAssets, claimableShares, shares, ...redemptions, ...cancelled]
   return [moved + totalValue(live), totalValue(live), sharePrice, ...balances].every(
     (amount) => amount >= 0n && amount <= MAX_UINT256,
@@ -75,7 +75,7 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
 /** Returns the value of the account's whole holding in the vault, in the asset's smallest unit. */
 function totalValue({ worth, ...live }: LiveAccount): bigint {
   const pendingShares = live.cooldown ? 0n : live.pendingRedeemShares
-  const shares = live.shares + live.claimableShares + pendingShares + totalCancelled(live.cancelledRedemptions)
+  const shares = live.shares + live.claimableShares + pendingShares + sumCancelled(live.cancelledRedemptions)
   const redeemed = live.claimableRedeemAssets + (live.cooldown?.pendingAssets ?? 0n)
-  return live.pendingAssets + totalCancelled(live.cancelledDeposits) + worth(shares) + redeemed
+  return live.pendingAssets + sumCancelled(live.cancelledDeposits) + worth(shares) + redeemed
 }

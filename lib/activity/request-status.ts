@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
-import { possible } from '../chain/call.ts'
+import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
-import type { AccountReading, FinishedRequests } from '../protocols/protocol.ts'
+import type { AccountSnapshot, FinishedRequests } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
@@ -18,7 +18,7 @@ type Services = Parameters<typeof readAccountEntries>[0] & {
   readonly getReader: (chainId: number) => ChainReader
 }
 
-type Question = {
+type StatusRequest = {
   readonly client: { readonly vaults: readonly Vault[] }
   readonly path: { readonly vaultAddress: Address }
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
@@ -27,7 +27,7 @@ type Question = {
 /** Kind of requests: reads them from an account, and returns their amounts, last id and the vault's epoch. */
 type Kind<R> = {
   readonly kind: RequestKind
-  readonly of: (account: AccountReading) => FinishedRequests<R>
+  readonly of: (account: AccountSnapshot) => FinishedRequests<R>
   readonly amounts: (requests: R) => {
     readonly pending: bigint
     readonly claimable: bigint
@@ -44,7 +44,7 @@ type Kind<R> = {
  */
 export async function readRequestStatus<R extends object>(
   services: Services,
-  { client, path, query: { userAddress, chainId } }: Question,
+  { client, path, query: { userAddress, chainId } }: StatusRequest,
   { kind, of, amounts }: Kind<R>,
 ) {
   const vault = findVault(client.vaults, path.vaultAddress, chainId)
@@ -61,7 +61,7 @@ export async function readRequestStatus<R extends object>(
     entries ??= readAccountEntries(services, { vault, account: userAddress, to: block.number })
     return entries
   }
-  const requests = possible(await of(value)(reader, block.number, listEntries))
+  const requests = requireUint256(await of(value)(reader, block.number, listEntries))
   const { pending, claimable, cancelled, requestId, epochId } = amounts(requests)
   const isNumbered = requestId !== null && epochId !== null
   const missedSettlements =

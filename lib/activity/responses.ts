@@ -7,7 +7,7 @@ import { Page, PageCursor, PageLimit } from '../page.ts'
 import type { Growth } from '../vaults/apy.ts'
 import { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { AccountVault } from './account-vaults.ts'
-import { buildShareNow, shareNow, where } from './entry-responses.ts'
+import { buildShareNow, placeFields, shareFields } from './entry-responses.ts'
 import { HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
 
@@ -44,8 +44,8 @@ export const CancelledRedeemShares = Amount.describe(
 /** Position in API responses. */
 export const PositionResponse = z
   .object({
-    ...where,
-    ...shareNow,
+    ...placeFields,
+    ...shareFields,
     totalDepositedAssets: Amount.describe(
       "Deposits not cancelled, plus shares received at their value then; in the asset's smallest unit",
     ),

@@ -1,6 +1,14 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { byLocation, Log, type LogFilter, logsRequest, parseResult, type Range, readTimestamps } from '../chain/logs.ts'
+import {
+  compareLocation,
+  Log,
+  type LogFilter,
+  logsRequest,
+  parseResult,
+  type Range,
+  readTimestamps,
+} from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
@@ -12,8 +20,8 @@ import { DAY_MS } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   BATCH_DISTANCE_BLOCKS,
+  buildHeardFilters,
   eventAddresses,
-  heardFilters,
   parseVaultEvents,
   priceEventTopics,
   TRANSFER_TOPIC,
@@ -39,7 +47,7 @@ export type Tails = ReadonlyMap<Vault, Result<Tail>>
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
 /** Error for a vault that is left out though its chain can be read. The response has the reason. */
-export class LeftOut extends AppError {
+export class LeftOutError extends AppError {
   readonly reason: string
 
   constructor(reason: string) {
@@ -78,7 +86,7 @@ export async function readTails(on: ChainAccount, followed: readonly Followed[],
     readWhole(on, current, to).then((tails) => tails ?? readOfAccount(on, current, to)),
     readOfAccount(on, behind, to),
   ])
-  const failure = { error: new LeftOut('The history of a vault is still being read') }
+  const failure = { error: new LeftOutError('The history of a vault is still being read') }
   return await valueTails(on, followed, new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()]))
 }
 
@@ -115,10 +123,10 @@ export async function readTailEntries(
   const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
   // Other accounts' events set the price, and whole tails have them. For vaults without price events, the values were read.
-  const isEnough = isWhole || !getProtocol(vault).books.ledgers
+  const isEnough = isWhole || !getProtocol(vault).books.foldLedgers
   const posted = isEnough ? postEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
-  if (!isPossible({ ...posted, entries })) throw contradiction()
+  if (!isPossible({ ...posted, entries })) throw createContradictionError()
   return entries
 }
 
@@ -141,7 +149,7 @@ async function postOfAccount(on: ChainAccount, followed: Followed, own: readonly
 }
 
 /** Creates the error for a vault with impossible events or balances. */
-export function contradiction(): AppError {
+export function createContradictionError(): AppError {
   return badAnswer("a vault's events or balances contradict each other")
 }
 
@@ -155,10 +163,10 @@ async function readWhole(
 ): Promise<readonly Read[] | undefined> {
   const vaults = followed.map(({ vault }) => vault)
   const filter = { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }
-  const read = await toResult(readEvents(on, followed, [filter, ...heardFilters(vaults)], to))
+  const read = await toResult(readEvents(on, followed, [filter, ...buildHeardFilters(vaults)], to))
   if ('value' in read) return divide(followed, read.value, true)
   const { error } = read
-  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
   return isOutage ? vaults.map((vault) => [vault, read]) : undefined
 }
 
@@ -176,15 +184,17 @@ async function readOfAccount(
     address,
     topics: [VAULT_EVENT_TOPICS, ...rest],
   }))
-  const read = await toResult(readEvents(on, followed, [...filters, ...heardFilters(vaults, topic)], to, on.account))
+  const read = await toResult(
+    readEvents(on, followed, [...filters, ...buildHeardFilters(vaults, topic)], to, on.account),
+  )
   if ('value' in read) return divide(followed, read.value, false)
   const { error } = read
   // An attacker can create too many events of an account in one vault; the other vaults must not wait long for it.
   const isLate = error.code === 'upstream_timeout'
-  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
   const maxHalvings = isOutage ? 0 : isLate ? 1 : MAX_HALVINGS
   if (followed.length === 1 || halvings >= maxHalvings) {
-    const failure = isLate ? new LeftOut('The last events of a vault could not be read in time') : error
+    const failure = isLate ? new LeftOutError('The last events of a vault could not be read in time') : error
     return followed.map(({ vault }) => [vault, { error: failure }])
   }
   const half = Math.ceil(followed.length / 2)
@@ -240,7 +250,7 @@ async function readAllLogs(
   [from, to]: Range,
   first?: RpcOutcome,
 ): Promise<readonly Log[]> {
-  const tooMany = new LeftOut('A vault has too many recent events to read at once; they appear once recorded')
+  const tooMany = new LeftOutError('A vault has too many recent events to read at once; they appear once recorded')
   if (first && 'result' in first) {
     if (Array.isArray(first.result) && first.result.length > MAX_EVENTS) throw tooMany
     return parseResult(z.array(Log), first)
@@ -261,5 +271,5 @@ function accountTopic(account: Address): Hex {
 function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
   const key = ({ vault, location }: VaultEvent) => `${vault} ${location.blockNumber} ${location.logIndex}`
   const byKey = new Map(events.map((event) => [key(event), event]))
-  return [...byKey.values()].toSorted((left, right) => byLocation(left.location, right.location))
+  return [...byKey.values()].toSorted((left, right) => compareLocation(left.location, right.location))
 }

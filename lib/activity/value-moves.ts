@@ -1,6 +1,6 @@
 import { isHex, numberToHex } from 'viem'
-import { type Call, decodeAnswers } from '../chain/call.ts'
-import { byLocation } from '../chain/logs.ts'
+import { type Call, decodeReturnValues } from '../chain/call.ts'
+import { compareLocation } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -50,10 +50,10 @@ export function valueMoves(
 
 /** Returns the last moves, in block order, at most `max`. */
 export function lastMoves(moves: readonly Move[], max: number): Move[] {
-  return moves.toSorted((one, other) => byLocation(one.event.location, other.event.location)).slice(-max)
+  return moves.toSorted((one, other) => compareLocation(one.event.location, other.event.location)).slice(-max)
 }
 
-const AGAIN: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
+const RETRYABLE: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
 /** Results of calls, undefined for failed ones. `isForgotten`: the node has no state of any of their blocks. */
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
@@ -72,12 +72,12 @@ export async function readCallsAt<T>(
     params: [{ to, data }, numberToHex(block)],
   }))
   const outcomes = await toResult(reader.request(requests, { isOfPast: true }))
-  if ('error' in outcomes && AGAIN.has(outcomes.error.code)) throw outcomes.error
+  if ('error' in outcomes && RETRYABLE.has(outcomes.error.code)) throw outcomes.error
   const outcomeOf = (index: number) => ('value' in outcomes ? outcomes.value[index] : undefined)
   const values = calls.map(({ call }, index) => {
     const outcome = outcomeOf(index)
     const returned = outcome && 'result' in outcome && isHex(outcome.result) ? outcome.result : undefined
-    return decodeAnswers([call], [returned])[0]
+    return decodeReturnValues([call], [returned])[0]
   })
   // A reverted call proves that the node has the state.
   const isForgotten = calls.every((_, index) => {

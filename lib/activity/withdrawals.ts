@@ -1,10 +1,10 @@
 import type { Hash } from 'viem'
-import { type FixedRequest, isFixed, matchPayments, sharesOf } from '../protocols/fixed-requests.ts'
+import { computeShares, type FixedRequest, isFixed, matchPayments } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
 import { buildLine, divideOpen, type LineEvent } from './line.ts'
-import { proRata } from './parts.ts'
+import { divideProRata } from './parts.ts'
 
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
@@ -36,7 +36,7 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
     pending: cooldown?.pendingAssets ?? live.pendingRedeemShares,
     claimable: cooldown ? live.claimableRedeemAssets : live.claimableRedeemShares,
   })
-  const worth = proRata(live.claimableRedeemAssets, claimableParts)
+  const worth = divideProRata(live.claimableRedeemAssets, claimableParts)
   const requests = new Map(
     line.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index): [LedgerEntry, Withdrawal] => {
       if (isFixed(entry)) {
@@ -58,7 +58,7 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   )
 
   return entries.flatMap((entry): Withdrawal | Withdrawal[] => {
-    if (entry.kind === 'withdraw' && !entry.isClaim) return paidAtOnce(entry)
+    if (entry.kind === 'withdraw' && !entry.isClaim) return buildInstantWithdrawal(entry)
     return entry.kind === 'redeem' ? (requests.get(entry) ?? []) : []
   })
 }
@@ -69,7 +69,7 @@ function fixedWithdrawal(
   open: { readonly pending: bigint; readonly claimable: bigint },
   transactionHash: Hash | null,
 ): Withdrawal {
-  const [pendingShares, claimableShares] = [sharesOf(entry, open.pending), sharesOf(entry, open.claimable)]
+  const [pendingShares, claimableShares] = [computeShares(entry, open.pending), computeShares(entry, open.claimable)]
   const isPaid = open.pending + open.claimable === 0n
   const parts = {
     pendingShares,
@@ -117,7 +117,7 @@ export function redemptionLine(entries: readonly LedgerEntry[], granted: readonl
   ])
 }
 
-function paidAtOnce(entry: PaymentEntry): Withdrawal {
+function buildInstantWithdrawal(entry: PaymentEntry): Withdrawal {
   const { assets, shares, transactionHash } = entry
   const none = { pendingShares: 0n, claimableShares: 0n, claimableAssets: 0n, cancelledShares: 0n }
   const paid = { paidShares: shares, paidAssets: assets, claimTransactionHash: transactionHash }

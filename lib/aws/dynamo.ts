@@ -30,7 +30,7 @@ export function sharedClient(): DynamoDBClient {
 
 /** Returns the process's DynamoDB. */
 export function dynamo(): Dynamo {
-  shared ??= connect(sharedClient())
+  shared ??= createDynamo(sharedClient())
   return shared
 }
 
@@ -61,21 +61,21 @@ export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient 
 }
 
 /** Returns DynamoDB over this client. */
-export function connect(client: DynamoDBClient): Dynamo {
+export function createDynamo(client: DynamoDBClient): Dynamo {
   return {
     async getItem({ table, key, isConsistent }) {
       const { Item: item } = await client.send(
-        new GetItemCommand({ TableName: table, Key: stored(key), ConsistentRead: isConsistent }),
+        new GetItemCommand({ TableName: table, Key: toAttributes(key), ConsistentRead: isConsistent }),
       )
-      return item && loaded(item)
+      return item && toItem(item)
     },
 
     async batchGetItem({ table, keys, isConsistent }) {
-      const RequestItems = { [table]: { Keys: keys.map(stored), ConsistentRead: isConsistent } }
+      const RequestItems = { [table]: { Keys: keys.map(toAttributes), ConsistentRead: isConsistent } }
       const { Responses, UnprocessedKeys } = await client.send(new BatchGetItemCommand({ RequestItems }))
       return {
-        items: (Responses?.[table] ?? []).map(loaded),
-        undone: (UnprocessedKeys?.[table]?.Keys ?? []).map(loaded),
+        items: (Responses?.[table] ?? []).map(toItem),
+        undone: (UnprocessedKeys?.[table]?.Keys ?? []).map(toItem),
       }
     },
 
@@ -92,7 +92,9 @@ export function connect(client: DynamoDBClient): Dynamo {
     },
 
     putItem: ({ table, item, when }) =>
-      conditionHeld(client.send(new PutItemCommand({ TableName: table, Item: stored(item), ...conditionInput(when) }))),
+      conditionHeld(
+        client.send(new PutItemCommand({ TableName: table, Item: toAttributes(item), ...conditionInput(when) })),
+      ),
 
     async updateItem({ table, key, changes, when, deadlineMs }) {
       const input = {
@@ -104,7 +106,7 @@ export function connect(client: DynamoDBClient): Dynamo {
       let item: Item | null = null
       await conditionHeld(
         client.send(new UpdateItemCommand(input), options).then(({ Attributes }) => {
-          item = Attributes ? loaded(Attributes) : key
+          item = Attributes ? toItem(Attributes) : key
         }),
       )
       return item
@@ -112,19 +114,21 @@ export function connect(client: DynamoDBClient): Dynamo {
 
     deleteItem: ({ table, key, when }) =>
       conditionHeld(
-        client.send(new DeleteItemCommand({ TableName: table, Key: stored(key), ...conditionInput(when) })),
+        client.send(new DeleteItemCommand({ TableName: table, Key: toAttributes(key), ...conditionInput(when) })),
       ),
 
     async batchWriteItem({ table, writes }) {
       const requests = writes.map((write) =>
-        'put' in write ? { PutRequest: { Item: stored(write.put) } } : { DeleteRequest: { Key: stored(write.delete) } },
+        'put' in write
+          ? { PutRequest: { Item: toAttributes(write.put) } }
+          : { DeleteRequest: { Key: toAttributes(write.delete) } },
       )
       try {
         const { UnprocessedItems } = await client.send(
           new BatchWriteItemCommand({ RequestItems: { [table]: requests } }),
         )
         return (UnprocessedItems?.[table] ?? []).map(({ PutRequest, DeleteRequest }) =>
-          PutRequest ? { put: loaded(PutRequest.Item) } : { delete: loaded(DeleteRequest?.Key) },
+          PutRequest ? { put: toItem(PutRequest.Item) } : { delete: toItem(DeleteRequest?.Key) },
         )
       } catch (error) {
         if (isThrottling(error)) return writes
@@ -137,12 +141,12 @@ export function connect(client: DynamoDBClient): Dynamo {
 type Attributes = Record<string, AttributeValue>
 
 /** Converts the attributes of an item or a key to DynamoDB's format. */
-export function stored(attributes: object): Attributes {
+export function toAttributes(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
 /** The cast is right: every item has its key. */
-function loaded(attributes: Attributes | undefined): Item {
+function toItem(attributes: Attributes | undefined): Item {
   return unmarshall(attributes ?? {}) as Item
 }
 
@@ -151,7 +155,7 @@ export function asPage({
   Items,
   LastEvaluatedKey: last,
 }: Pick<QueryCommandOutput, 'Items' | 'LastEvaluatedKey'>): Page {
-  return { items: (Items ?? []).map(loaded), next: last && unmarshall(last) }
+  return { items: (Items ?? []).map(toItem), next: last && unmarshall(last) }
 }
 
 /** Builds the input of a query or scan from its options. */
@@ -162,7 +166,7 @@ export function pageInput(
   return {
     ConsistentRead: isConsistent,
     ...(limit !== undefined && { Limit: limit }),
-    ...(after && { ExclusiveStartKey: stored(after) }),
+    ...(after && { ExclusiveStartKey: toAttributes(after) }),
     ...(filter && { FilterExpression: expressions.condition(filter) }),
     ...(isKeysOnly && { ProjectionExpression: ['pk', 'sk'].map(expressions.nameOf).join(', ') }),
     ...attributesOf(expressions),
@@ -174,7 +178,7 @@ export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   const { names, values } = expressions.attributes()
   return {
     ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
-    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: stored(values) }),
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: toAttributes(values) }),
   }
 }
 
@@ -193,7 +197,7 @@ export function updateInput({
 }: Pick<Extract<Write, { update: unknown }>, 'update' | 'changes' | 'when'>) {
   const expressions = placeholders()
   return {
-    Key: stored(update),
+    Key: toAttributes(update),
     UpdateExpression: expressions.update(changes),
     ...(when && { ConditionExpression: expressions.condition(when) }),
     ...attributesOf(expressions),

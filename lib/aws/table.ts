@@ -148,7 +148,8 @@ export function createTable(dynamo: Dynamo, table: string) {
       ),
 
     /** Changes an item; false if the condition did not hold. */
-    update: async (key: ItemKey, change: Update): Promise<boolean> => (await changeItem(key, change)) !== null,
+    update: async (key: ItemKey, changeAndGet: Update): Promise<boolean> =>
+      (await changeItem(key, changeAndGet)) !== null,
 
     /** Changes an item and returns it after the change; undefined if the condition did not hold. */
     async change<S extends z.ZodType>(schema: S, key: ItemKey, change: Update): Promise<z.output<S> | undefined> {

@@ -11,7 +11,15 @@ import * as z from 'zod'
 import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { Condition } from './conditions.ts'
-import { attributesOf, conditionInput, connect, isThrottling, sharedClient, stored, updateInput } from './dynamo.ts'
+import {
+  attributesOf,
+  conditionInput,
+  createDynamo,
+  isThrottling,
+  sharedClient,
+  toAttributes,
+  updateInput,
+} from './dynamo.ts'
 import { placeholders } from './expressions.ts'
 import type { Item, TransactingDynamo, Write } from './requests.ts'
 import { createTable } from './table.ts'
@@ -24,7 +32,7 @@ const PUTS = 25
 /** Returns DynamoDB over this client, with transactions. */
 export function connectTransacting(client: DynamoDBClient): TransactingDynamo {
   return {
-    ...connect(client),
+    ...createDynamo(client),
 
     async transactWriteItems({ table, writes, token }) {
       const input = { TransactItems: writes.map((write) => asTransactItem(table, write)), ClientRequestToken: token }
@@ -94,12 +102,15 @@ export function openTransactingTable(name: string): TransactingTable {
 }
 
 function asTransactItem(TableName: string, write: Write) {
-  if ('put' in write) return { Put: { TableName, Item: stored(write.put), ...conditionInput(write.when) } }
+  if ('put' in write) return { Put: { TableName, Item: toAttributes(write.put), ...conditionInput(write.when) } }
   if ('update' in write) return { Update: { TableName, ...updateInput(write) } }
-  if ('delete' in write) return { Delete: { TableName, Key: stored(write.delete), ...conditionInput(write.when) } }
+  if ('delete' in write)
+    return { Delete: { TableName, Key: toAttributes(write.delete), ...conditionInput(write.when) } }
   const expressions = placeholders()
   const ConditionExpression = expressions.condition(write.when)
-  return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
+  return {
+    ConditionCheck: { TableName, Key: toAttributes(write.check), ConditionExpression, ...attributesOf(expressions) },
+  }
 }
 
 /** Cancellation reasons that a retry may clear (TransactionCanceledException in DynamoDB's API reference). */

@@ -153,7 +153,7 @@ export function shareQuotes({
   return (charge: () => Promise<void>): Across['fetchQuote'] => {
     const seen = new Map<string, Promise<Quote>>()
     return (request) => {
-      const question = questionOf(request)
+      const question = buildQuoteKey(request)
       const pay = () => {
         const quote = charge().then(() => fetchQuote(request))
         remember(question, quote)
@@ -175,7 +175,7 @@ export function shareQuotes({
   }
 }
 
-function questionOf(request: BridgeRequest): string {
+function buildQuoteKey(request: BridgeRequest): string {
   const { account, route, inputAmount } = request
   return [account, JSON.stringify(route), inputAmount, encodeMessage(request)].join()
 }

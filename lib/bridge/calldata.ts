@@ -121,11 +121,11 @@ export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, 
       encodeMessage(request),
     ],
   })
-  const value = coinIn(request)
+  const value = readCoinValue(request)
   return { to: source.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value }
 }
 
-function coinIn({ isInCoin = false, inputAmount }: BridgeRequest): bigint {
+function readCoinValue({ isInCoin = false, inputAmount }: BridgeRequest): bigint {
   return isInCoin ? inputAmount : 0n
 }
 
@@ -155,7 +155,7 @@ export function verifyBridgeDeposit(
   const [quotedAt, deadline, exclusivity, message] = rest
   const isRight =
     isAddressEqual(operation.to, source.pool) &&
-    operation.value === coinIn(request) &&
+    operation.value === readCoinValue(request) &&
     (operation.value === 0n || source.wrapsCoin) &&
     isAddressEqual(depositor, account) &&
     isAddressEqual(recipient, deposit ? destination.handler : account) &&

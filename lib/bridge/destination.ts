@@ -15,14 +15,14 @@ export const DestinationToken = field(AddressText, 'missing_or_invalid_dst_token
   )
 
 /** Fields of a body; a contract has both or neither. */
-type Asked = { readonly dstChainId?: number | undefined; readonly dstToken?: Address | undefined }
+type DestinationFields = { readonly dstChainId?: number | undefined; readonly dstToken?: Address | undefined }
 
 /**
  * Returns the destination that a request names for a vault's payment; undefined if it stays on the vault's chain. Throws
  * `unsupported_destination_token`.
  */
 export function findDestination(
-  { dstChainId, dstToken }: Asked,
+  { dstChainId, dstToken }: DestinationFields,
   { chainId, asset }: Pick<Vault, 'chainId' | 'asset'>,
 ): Destination | undefined {
   if (dstChainId === undefined || dstToken === undefined) return undefined

@@ -84,12 +84,12 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
 }
 
 /** Hashes a deposit as the destination's pool does: keccak256(abi.encode(relayData, destinationChainId)). */
-export function relayHash({ relayData, destinationChainId }: BridgeDeposit): Hash {
+export function hashRelay({ relayData, destinationChainId }: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(relayDataParameters, [relayData, BigInt(destinationChainId)]))
 }
 
 /** Returns the terms of a deposit. They equal `parseTerms` of the calldata that made it. */
-export function termsOf({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
+export function pickTerms({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
   const hash = keccak256(
     encodeAbiParameters(termsParameters, [
       { ...relayData, destinationChainId: BigInt(destinationChainId), quoteTimestamp },
@@ -169,8 +169,8 @@ export function parseFillResult(
       return result('action_failed', fallbackRecipient, returned ?? null, log.logIndex)
     }
     const taken = named
-      ? named.vault === getAddress(log.address) && named.operation.taken(log, own)
-      : parseTaken(log, own)
+      ? named.vault === getAddress(log.address) && named.operation.parseTakenDeposit(log, own)
+      : parseVaultDeposit(log, own)
     if (!taken || !isAddressEqual(taken.payer, handler)) continue
     const isOwn = named
       ? isAddressEqual(taken.account, named.account)
@@ -193,9 +193,9 @@ export function parseFillResult(
   return isAll ? result('action_failed', named.account, returned) : undefined
 }
 
-function parseTaken(log: Log, logs: readonly Log[]) {
+function parseVaultDeposit(log: Log, logs: readonly Log[]) {
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
-  return operations.flatMap((operation) => operation.taken(log, logs) ?? [])[0]
+  return operations.flatMap((operation) => operation.parseTakenDeposit(log, logs) ?? [])[0]
 }
 
 /**
@@ -241,7 +241,7 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
     const { l2TokenAddress, refundAddresses, refundAmounts, deferredRefunds } = event.args
     if (!isAddressEqual(l2TokenAddress, token)) return []
     const due = refundAmounts.filter((_, index) => refundAddresses[index] === depositor)
-    const paid = deferredRefunds ? takePaid(due, parseTransfers(logs, log, pool, deposit)) : due
+    const paid = deferredRefunds ? selectPaid(due, parseTransfers(logs, log, pool, deposit)) : due
     const amounts = { paid: sum(paid), owed: sum(due) - sum(paid) }
     return [
       { log, amount: amounts.paid, isOwed: false },
@@ -276,7 +276,7 @@ function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit:
 }
 
 /** Returns the due amounts that have a transfer of the same amount; each transfer counts once. */
-function takePaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
+function selectPaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
   const left = [...transfers]
   return due.filter((amount) => {
     const at = left.indexOf(amount)

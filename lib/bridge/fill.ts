@@ -8,22 +8,22 @@ import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { HOUR_SECONDS, toSeconds } from '../time.ts'
 import { poolAbi } from './abi.ts'
-import { type Fill, findFill, POOL_TOPICS, parseFillResult, relayHash, toAddress } from './events.ts'
+import { type Fill, findFill, hashRelay, POOL_TOPICS, parseFillResult, toAddress } from './events.ts'
 import {
   conclude,
   FILLED,
   getBridge,
   type Poll,
+  type PollResult,
   parseReceipt,
   readFillStatuses,
   readTime,
-  type Seen,
   SLOW_FILL_REQUESTED,
   withEvents,
 } from './poll.ts'
 import { readRefund } from './refund.ts'
 import { stepBack } from './search.ts'
-import { outcomeOf } from './timeline.ts'
+import { deriveOutcome } from './timeline.ts'
 import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transfer.ts'
 
 /** Maximum seconds by which a fill's block may precede the deposit's, allowing for clock skew between the chains. */
@@ -33,7 +33,7 @@ const CALLS_FOR_RECEIPT = 2
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
 
 /** Reads the state of a transfer whose deposit is in the pool. Throws `upstream_*`. */
-export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen> {
+export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   const { deposit, events, isFinal } = transfer
   if (!evmChain(deposit.destinationChainId)?.bridge) return conclude(transfer, 'destination_not_followed', isFinal)
@@ -43,7 +43,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
     // Without calls left to read the fill again, the record stands.
-    if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, outcomeOf(transfer) ?? 'unproven')
+    if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, deriveOutcome(transfer) ?? 'unproven')
     const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
     const requests = isAsked ? finalityRequests(destination.chain) : []
     const [receipt, ...outcomes] = await budget.ask(destination, [receiptRequest(known.txHash), ...requests])
@@ -54,7 +54,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   // The block's hash takes one more call, beyond those for the status and the fill.
   const withHash = budget.left() >= 2 + CALLS_FOR_RECEIPT
   budget.spend(withHash ? 2 : 1)
-  const read = await readFillStatuses(destination, [relayHash(deposit)], { withHash })
+  const read = await readFillStatuses(destination, [hashRelay(deposit)], { withHash })
   const [status] = read.values
   const unfilled = withEvents(transfer, FILL_KINDS, [])
   const searched = status === FILLED ? await searchFill(poll, destination, unfilled, read.block) : undefined
@@ -109,13 +109,13 @@ function concludeFill(
   transfer: Transfer,
   { fill: { blockNumber: number }, blockHash, at, events }: Filled,
   finality?: Finality,
-): Seen {
+): PollResult {
   const chainId = transfer.deposit.destinationChainId
   const { nodes } = getReader(chainId)
   evidence.set(chainId, { chainId, blockNumber: Number(number), blockHash, timestamp: at, nodes })
   const keep = { ...withEvents(transfer, FILL_KINDS, events), fillSearch: undefined }
   const isFinal = finality?.isFinal({ number, timestamp: toSeconds(at) }) === true
-  return conclude(keep, outcomeOf(keep) ?? 'unproven', isFinal)
+  return conclude(keep, deriveOutcome(keep) ?? 'unproven', isFinal)
 }
 
 type Searched = { readonly filled?: Filled | undefined; readonly search?: LogSearch | undefined }
@@ -193,7 +193,7 @@ function toTopic(value: bigint): Hex {
 /** Returns true if the deposit has no fill before its deadline, and no reorganisation can change that. */
 async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
   if (!poll.budget.reaches(3)) return false
-  const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
+  const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
   // The pool accepts no fill in a block after the deadline.

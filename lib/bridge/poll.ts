@@ -12,7 +12,7 @@ import {
   Receipt,
   toBlockFields,
 } from '../chain/logs.ts'
-import { type ChainReader, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { toDate } from '../time.ts'
@@ -33,7 +33,7 @@ export type Poll = {
 }
 
 /** Result of a poll: the transfer's new record and outcome. `isFinal` is false while a reorganisation can change them. */
-export type Seen = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
+export type PollResult = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MOST_REQUESTS = 6
 /** Maximum number of calls of one poll, to all chains together. */
@@ -80,13 +80,13 @@ export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOS
 }
 
 /** Notes a chain's head as evidence, from the outcome of the call for it. Throws `upstream_bad_answer`. */
-export function noteHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
+export function recordHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
   const head = parseResult(HashedHeader, latest)
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
 /** Builds the result of a poll. It is final only if the outcome is terminal. */
-export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): Seen {
+export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): PollResult {
   return { keep, outcome, isFinal: isFinal && OUTCOMES[outcome].terminal }
 }
 
@@ -118,7 +118,7 @@ export function readFillStatuses(destination: ChainReader, relayHashes: readonly
   const { pool: address } = getBridge(destination)
   const plans = relayHashes.map((relayHash) => {
     const calls = { status: call(address, poolAbi, 'fillStatuses', [relayHash]) }
-    return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.status)
+    return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.status)
   })
   return destination.read(plans, { withHash })
 }

@@ -27,7 +27,7 @@ export function quotesStore(table: Table) {
 
     /** Lists the quotes of the last two hours on a chain, newest first, at most `limit`; `now` in epoch milliseconds. */
     async list(sourceChainId: number, now: number, limit: number): Promise<Quote[]> {
-      const from = orderOf(Math.floor(now / 1000) - QUOTE_SECONDS)
+      const from = toSortText(Math.floor(now / 1000) - QUOTE_SECONDS)
       const range = { partition: quotePartition(sourceChainId), from }
       const quotes: Quote[] = []
       for await (const items of table.pages(QuoteItem, range, { isConsistent: false, isDescending: true })) {
@@ -45,9 +45,9 @@ function quotePartition(sourceChainId: number): string {
 }
 
 function quoteKey(sourceChainId: number, { depositor, hash, quotedAt }: Terms) {
-  return { pk: quotePartition(sourceChainId), sk: `${orderOf(quotedAt)}#${depositor}#${hash}` }
+  return { pk: quotePartition(sourceChainId), sk: `${toSortText(quotedAt)}#${depositor}#${hash}` }
 }
 
-function orderOf(seconds: number): string {
+function toSortText(seconds: number): string {
   return seconds.toString().padStart(12, '0')
 }

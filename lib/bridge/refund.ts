@@ -2,24 +2,24 @@ import { min } from '../bigint.ts'
 import { call } from '../chain/call.ts'
 import { finalityRequests, parseFinality } from '../chain/finality.ts'
 import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
-import { type ChainReader, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import { badAnswer } from '../errors.ts'
 import { DAY_SECONDS, toDate, toSeconds } from '../time.ts'
 import { poolAbi } from './abi.ts'
 import { type Debt, findRepayment } from './debts.ts'
-import { findLeads, getPayee, POOL_TOPICS, parseDeposits, parsePayments, relayHash } from './events.ts'
+import { findLeads, getPayee, hashRelay, POOL_TOPICS, parseDeposits, parsePayments } from './events.ts'
 import {
   conclude,
   FILLED,
   findFinalBlock,
   getBridge,
   MOST_CALLS,
-  noteHead,
   type Poll,
+  type PollResult,
   parseReceipt,
   readFillStatuses,
-  type Seen,
+  recordHead,
   withEvents,
 } from './poll.ts'
 import { type Step, stepBack } from './search.ts'
@@ -30,7 +30,7 @@ const RIVAL_SECONDS = DAY_SECONDS
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
 /** Amounts below a thousandth of ours are dust: we keep only their total. */
-const DUST_PART = 1000n
+const DUST_DIVISOR = 1000n
 /** Maximum number of rivals, payments and leads to keep. Above it, no payment is certain. */
 const MAX_KEPT = 100
 
@@ -39,20 +39,20 @@ const MAX_KEPT = 100
  * depositor's other deposits, back to a day before this one. Reads only final blocks, so no result is ever reverted. Starts at
  * the bridge's hint, if any; receipts prove every payment. Throws `upstream_*`.
  */
-export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> {
+export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   // A search without a result is final, so it starts only with a whole budget.
   if (!budget.reaches(MOST_CALLS)) return conclude(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
-  noteHead(poll, source, outcomes[1])
+  recordHead(poll, source, outcomes[1])
   const finality = parseFinality(source.chain, outcomes)
   const known = transfer.refundSearch
   // Reads the pending leads before new blocks.
   const hasLeads = known !== undefined && known.leads.length > 0
   const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, known?.final))
 
-  let search = transfer.refundSearch ?? (await begin(poll, source, transfer, final))
+  let search = transfer.refundSearch ?? (await beginSearch(poll, source, transfer, final))
   const { pool } = getBridge(source)
   const { deposit, events } = transfer
   const filters = [
@@ -102,7 +102,7 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
 }
 
 /** Begins the search: at the payment's block that the bridge's hint names, else at the newest final block. */
-async function begin(
+async function beginSearch(
   { budget, fetchHint }: Poll,
   source: ChainReader,
   { deposit }: Transfer,
@@ -129,12 +129,12 @@ function addDeposits(
   logs: readonly Log[],
 ): RefundSearch {
   const { deposit, events } = transfer
-  const own = relayHash(deposit)
+  const own = hashRelay(deposit)
   const since = toSeconds(events[0].at) - RIVAL_SECONDS
   const { inputToken } = deposit.relayData
   const others = parseDeposits(logs, getBridge(source).pool, source.chain.id).flatMap(({ deposit: other }) => {
     const { relayData, destinationChainId } = other
-    const hash = relayHash(other)
+    const hash = hashRelay(other)
     if (hash === own || relayData.inputToken !== inputToken || relayData.fillDeadline < since) return []
     return [
       { relayHash: hash, destinationChainId, deadline: BigInt(relayData.fillDeadline), amount: relayData.inputAmount },
@@ -147,7 +147,7 @@ function addDeposits(
 }
 
 function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }): boolean {
-  return amount * DUST_PART < deposit.relayData.inputAmount
+  return amount * DUST_DIVISOR < deposit.relayData.inputAmount
 }
 
 /** Adds the transactions that may hold a payment; dust needs no receipt. */
@@ -238,7 +238,7 @@ async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: T
   const address = getBridge(source).pool
   const owed = call(address, poolAbi, 'getRelayerRefund', [token, depositor])
   const { value } = await source.readOne(
-    readPlan({ address, slots: {}, calls: { owed } }, ({ answers }) => answers.owed),
+    buildReadPlan({ address, slots: {}, calls: { owed } }, ({ answers }) => answers.owed),
   )
   return value !== undefined && value >= deposit.relayData.inputAmount
 }

@@ -3,7 +3,7 @@ import { type EvmChain, evmChain } from '../chain/registry.ts'
 import { AppError, type ErrorCode } from '../errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { RouteEnd } from './calldata.ts'
-import { type BridgeToken, bridgeTokenAt, bridgeTokenBySymbol } from './tokens.ts'
+import { type BridgeToken, findBridgeToken, findBridgeTokenBySymbol } from './tokens.ts'
 
 /** Token on another chain than the vault's, and the errors for an unsupported chain or token. */
 export type OtherEnd = {
@@ -20,15 +20,15 @@ export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: Route
   const there = getContracts(other.chainId)
   if (!there) throw new AppError(other.errors.chain)
   const here = getContracts(vault.chainId)
-  const asset = bridgeTokenAt(vault.chainId, vault.asset)
+  const asset = findBridgeToken(vault.chainId, vault.asset)
   if (!here || !asset) throw new AppError('cross_chain_not_available')
-  const token = bridgeTokenBySymbol(other.chainId, asset.symbol)
+  const token = findBridgeTokenBySymbol(other.chainId, asset.symbol)
   if (token?.address !== other.token) throw new AppError(other.errors.token)
   return { vault: buildEnd(vault.chainId, here, asset), other: buildEnd(other.chainId, there, token) }
 }
 
 /** Returns the addresses of the bridge's contracts on a chain; empty if it has none there. */
-export function bridgeContracts(chainId: number): Address[] {
+export function listBridgeContracts(chainId: number): Address[] {
   const bridge = getContracts(chainId)
   return bridge ? [bridge.pool, bridge.multicallHandler] : []
 }

@@ -8,7 +8,7 @@ import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
 /** Blocks per call for events, and the smaller numbers to try if a node refuses without a limit. Our events are rare. */
-const SPANS = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
+const RANGE_SIZES = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
 type Options = {
   readonly filters: readonly LogFilter[]
@@ -42,7 +42,7 @@ export async function stepBack(
 ): Promise<Step> {
   let span = search?.span
   let isReasoned = true
-  for (let tried = span ?? SPANS[0]; ; ) {
+  for (let tried = span ?? RANGE_SIZES[0]; ; ) {
     const affordable = Math.max(1, Math.floor((budget.left(reserved) - 1) / filters.length))
     const most = BigInt(span === undefined ? 1 : Math.min(affordable, maxRanges))
     const isNew = search !== undefined && search.high < head.number && head.number - search.high <= most * tried
@@ -64,7 +64,7 @@ export async function stepBack(
     const outcomes = await budget.ask(reader, [...requests, ...headers])
     const refusal = outcomes.slice(0, requests.length).find((outcome) => 'error' in outcome)
     if (refusal) {
-      const smaller = smallerSpan(tried, refusal.error)
+      const smaller = nextSmallerRange(tried, refusal.error)
       if (smaller === undefined) throw refused()
       tried = smaller
       isReasoned = refusal.error.refusal !== undefined && refusal.error.refusal !== 'unserved'
@@ -89,10 +89,10 @@ export async function stepBack(
 }
 
 /** Returns the next smaller number of blocks to request after a refusal; undefined if none helps. */
-function smallerSpan(tried: bigint, { refusal, blocks }: RpcError): bigint | undefined {
+function nextSmallerRange(tried: bigint, { refusal, blocks }: RpcError): bigint | undefined {
   if (refusal === 'archive' || refusal === 'unsupported') return undefined
   if (blocks !== undefined && BigInt(blocks) < tried) return blocks > 0 ? BigInt(blocks) : undefined
-  return SPANS.find((span) => span < tried)
+  return RANGE_SIZES.find((span) => span < tried)
 }
 
 function refused() {

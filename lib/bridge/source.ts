@@ -1,7 +1,7 @@
 import { type Address, type Hash, isAddressEqual, numberToHex, toEventSelector } from 'viem'
 import * as z from 'zod'
 import { min } from '../bigint.ts'
-import { call, required } from '../chain/call.ts'
+import { call, requireValue } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
 import {
@@ -20,17 +20,17 @@ import { badAnswer } from '../errors.ts'
 import { DAY_SECONDS, HOUR_SECONDS, toSeconds } from '../time.ts'
 import { entryPointAbi, poolAbi } from './abi.ts'
 import {
+  hashRelay,
   type LoggedDeposit,
   POOL_TOPICS,
   parseDeposits,
   parseEvents,
   parseTerms,
-  relayHash,
-  termsOf,
+  pickTerms,
   toAddress,
   toWord,
 } from './events.ts'
-import { findFinalBlock, getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
+import { findFinalBlock, getBridge, type Poll, parseReceipt, readTime, recordHead } from './poll.ts'
 import type { Terms } from './quote.ts'
 import { stepBack } from './search.ts'
 import type { LogSearch, Outcome, Sent, Transfer } from './transfer.ts'
@@ -39,7 +39,7 @@ import type { LogSearch, Outcome, Sent, Transfer } from './transfer.ts'
 export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
 
 /** Deposits that a hash leads to now, or an outcome without any. Neither if the chain no longer has the deposits seen before. */
-export type Sighting = {
+export type SourceResult = {
   readonly deposits?: readonly Deposited[]
   readonly outcome?: Outcome
   readonly isFinal: boolean
@@ -48,7 +48,7 @@ export type Sighting = {
 }
 
 /** Requested hash on a chain. `account` and `index` select one of its deposits. */
-export type Question = {
+export type SourceRequest = {
   readonly sourceChainId: number
   readonly hash: Hash
   readonly account?: Address | undefined
@@ -68,7 +68,7 @@ const USER_OPERATION = toEventSelector(entryPointAbi[0])
 /** Seconds of blocks to search for a user operation. An older one is found by its transaction hash. */
 const OPERATION_SECONDS = HOUR_SECONDS
 /** Age in seconds above which no pool takes a quote; the pool's own limit is an hour. */
-const OLD_SECONDS = DAY_SECONDS
+const MAX_QUOTE_AGE_SECONDS = DAY_SECONDS
 /** Maximum seconds by which a deposit's block may precede its quote, allowing for clock skew. */
 const SKEW_SECONDS = HOUR_SECONDS
 
@@ -76,7 +76,11 @@ const SKEW_SECONDS = HOUR_SECONDS
  * Reads the deposits of a hash: of a transaction, or of a user operation in any transaction. If the hash is gone, searches the
  * depositor's deposits since the quote for the same deposit by another transaction. Throws `upstream_*`.
  */
-export async function readSource(poll: Poll, question: Question, recorded: Sent | undefined): Promise<Sighting> {
+export async function readSource(
+  poll: Poll,
+  question: SourceRequest,
+  recorded: Sent | undefined,
+): Promise<SourceResult> {
   const { sourceChainId, hash } = question
   const source = poll.getReader(sourceChainId)
   const carrier = recorded?.carrier ?? hash
@@ -88,7 +92,7 @@ export async function readSource(poll: Poll, question: Question, recorded: Sent 
     ...(isSeen ? [] : [transactionRequest(hash)]),
     ...requests,
   ])
-  noteHead(poll, source, outcomes.at(-1))
+  recordHead(poll, source, outcomes.at(-1))
   const receipt = parseReceipt(outcomes[0], carrier)
   const finality = recorded && parseFinality(source.chain, outcomes.slice(-2))
   const transaction = isSeen ? undefined : parseTransaction(outcomes[1], hash)
@@ -105,7 +109,11 @@ export async function readSource(poll: Poll, question: Question, recorded: Sent 
 }
 
 /** Returns the deposits of the account, or all without an account. */
-export function choose<T>(deposits: readonly T[], depositorOf: (one: T) => Address, account: Address | undefined): T[] {
+export function filterByDepositor<T>(
+  deposits: readonly T[],
+  depositorOf: (one: T) => Address,
+  account: Address | undefined,
+): T[] {
   return deposits.filter((deposit) => !account || isAddressEqual(depositorOf(deposit), account))
 }
 
@@ -118,14 +126,17 @@ type Mined = {
 
 async function readReceipt(
   poll: Poll,
-  question: Question,
+  question: SourceRequest,
   { receipt, finality, sent, sender }: Mined,
-): Promise<Sighting> {
+): Promise<SourceResult> {
   const source = poll.getReader(question.sourceChainId)
   const account = sent?.account ?? question.account
   const logs = sent?.carrier ? findOwnLogs(receipt, question.hash) : receipt.logs
   const all = receipt.status === 'success' ? parseDeposits(logs, getBridge(source).pool, source.chain.id) : []
-  const chosen = choose(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account).slice(0, MAX_DEPOSITS)
+  const chosen = filterByDepositor(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account).slice(
+    0,
+    MAX_DEPOSITS,
+  )
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
@@ -142,7 +153,9 @@ async function readReceipt(
   const at = await readTime(poll, source, receipt.logs, receipt.blockNumber)
   const isFinal = finality?.isFinal({ number: receipt.blockNumber, timestamp: toSeconds(at) }) === true
   const evidence = isFinal ? poll.evidence.get(source.chain.id) : undefined
-  const seen = all.slice(0, MAX_DEPOSITS).map(({ deposit }) => ({ ...termsOf(deposit), relayHash: relayHash(deposit) }))
+  const seen = all
+    .slice(0, MAX_DEPOSITS)
+    .map(({ deposit }) => ({ ...pickTerms(deposit), relayHash: hashRelay(deposit) }))
   return {
     deposits: chosen.map((one) => toDeposited(source, one, { at, isFinal, evidence })),
     isFinal,
@@ -187,10 +200,10 @@ function parseOperations({ logs }: Receipt, account: Address) {
 
 async function readFailed(
   poll: Poll,
-  { sourceChainId }: Question,
+  { sourceChainId }: SourceRequest,
   receipt: Receipt,
   sent: Sent | undefined,
-): Promise<Sighting> {
+): Promise<SourceResult> {
   const { status, blockNumber } = receipt
   const source = poll.getReader(sourceChainId)
   const outcomes = await poll.budget.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
@@ -201,9 +214,9 @@ async function readFailed(
 }
 
 /** Searches for a user operation with this hash, in the blocks of one call. */
-async function readUserOperation(poll: Poll, question: Question, head: BlockHeader): Promise<Sighting> {
+async function readUserOperation(poll: Poll, question: SourceRequest, head: BlockHeader): Promise<SourceResult> {
   const source = poll.getReader(question.sourceChainId)
-  const unknown: Sighting = { outcome: 'pending', isFinal: false, sent: undefined }
+  const unknown: SourceResult = { outcome: 'pending', isFinal: false, sent: undefined }
   const filters = [{ address: ENTRY_POINTS, topics: [USER_OPERATION, question.hash] }]
   const options = { filters, head, since: head.timestamp - OPERATION_SECONDS, reserved: 1, hasRead: true }
   const { logs } = await stepBack(source, poll.budget, undefined, options)
@@ -223,12 +236,12 @@ async function readUserOperation(poll: Poll, question: Question, head: BlockHead
  */
 async function readGone(
   poll: Poll,
-  { sourceChainId, hash, account, index }: Question,
+  { sourceChainId, hash, account, index }: SourceRequest,
   { sent, finality }: { readonly sent: Sent; readonly finality: Finality | undefined },
-): Promise<Sighting> {
+): Promise<SourceResult> {
   const source = poll.getReader(sourceChainId)
-  const unchanged: Sighting = { isFinal: false, sent }
-  const terms = choose(sent.deposits, ({ depositor }) => depositor, sent.account ?? account)[index]
+  const unchanged: SourceResult = { isFinal: false, sent }
+  const terms = filterByDepositor(sent.deposits, ({ depositor }) => depositor, sent.account ?? account)[index]
   if (!terms || !finality) return unchanged
   const { pool } = getBridge(source)
   const { head } = finality
@@ -237,9 +250,9 @@ async function readGone(
   const options = { filters, head, since, reserved: 1, hasRead: true }
   const { logs, search, progress } = await stepBack(source, poll.budget, terms.search, options)
   const same = parseDeposits(logs.flat(), pool, source.chain.id).filter(
-    ({ deposit }) => termsOf(deposit).hash === terms.hash,
+    ({ deposit }) => pickTerms(deposit).hash === terms.hash,
   )
-  const own = same.find(({ deposit }) => relayHash(deposit) === terms.relayHash)
+  const own = same.find(({ deposit }) => hashRelay(deposit) === terms.relayHash)
   // The node already has the event but not yet the receipt.
   if (own && own.log.transactionHash === (sent.carrier ?? hash)) return unchanged
   const isRead = progress === 'complete' || search?.low === 0n
@@ -252,7 +265,7 @@ async function readGone(
     const { blockNumber } = other.log
     const at = await readTime(poll, source, [other.log], blockNumber)
     const isFinal = finality.isFinal({ number: blockNumber, timestamp: toSeconds(at) })
-    const seen = { ...termsOf(other.deposit), relayHash: relayHash(other.deposit) }
+    const seen = { ...pickTerms(other.deposit), relayHash: hashRelay(other.deposit) }
     return {
       deposits: [toDeposited(source, other, { at, isFinal })],
       isFinal,
@@ -265,13 +278,13 @@ async function readGone(
     return { outcome: 'source_dropped', isFinal: true, sent: dropped }
   }
   // A node may not have the events of its newest blocks yet, so these are read again.
-  const kept = same.length === 0 ? upTo(search, finality.tagged) : undefined
+  const kept = same.length === 0 ? limitSearch(search, finality.tagged) : undefined
   const { search: _, ...others } = terms
   return { isFinal: false, sent: withDeposit(sent, terms, { ...others, ...(kept && { search: kept }) }) }
 }
 
 /** Limits the search to blocks up to this one; undefined if none is left. */
-function upTo(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
+function limitSearch(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
   if (!search || !last || search.low > last.number) return undefined
   return { ...search, high: min(search.high, last.number) }
 }
@@ -300,7 +313,7 @@ async function findReplacement(
   const hashes = candidates.map(({ log }) => log.transactionHash)
   const outcomes = await budget.ask(source, hashes.map(transactionRequest))
   return candidates.find((_, index) => {
-    const transaction = parseTransaction(outcomes[index], required(hashes[index]))
+    const transaction = parseTransaction(outcomes[index], requireValue(hashes[index]))
     return transaction && transaction.from === sender.address && Number(transaction.nonce) === sender.nonce
   })
 }
@@ -322,7 +335,7 @@ async function isImpossible(
     const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
     // Some nodes do not keep the state of a block some minutes old.
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
-    return (used !== undefined && used > BigInt(nonce)) || age > OLD_SECONDS
+    return (used !== undefined && used > BigInt(nonce)) || age > MAX_QUOTE_AGE_SECONDS
   }
   const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
   const [buffer] = await budget.ask(source, [{ method: 'eth_call', params: [{ to, data }, 'latest'] }])

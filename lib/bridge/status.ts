@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { required } from '../chain/call.ts'
+import { requireValue } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { DepositLocation } from '../protocols/ledger-entry.ts'
@@ -7,13 +7,13 @@ import { toResult } from '../result.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { FetchHint } from './across.ts'
 import type { DepositSource } from './deposit-source.ts'
-import { relayHash, termsOf } from './events.ts'
+import { hashRelay, pickTerms } from './events.ts'
 import { readBridged } from './fill.ts'
-import { conclude, createBudget, type Poll, type Seen } from './poll.ts'
+import { conclude, createBudget, type Poll, type PollResult } from './poll.ts'
 import type { QuotesStore } from './quote-store.ts'
-import { choose, type Deposited, type Question, readSource, type Sighting } from './source.ts'
+import { type Deposited, filterByDepositor, readSource, type SourceRequest, type SourceResult } from './source.ts'
 import type { TransfersStore } from './store.ts'
-import { buildEmptyStatus, describeTransfer, getTarget, noteEnding, outcomeOf } from './timeline.ts'
+import { addEnding, buildEmptyStatus, deriveOutcome, describeTransfer, getTarget } from './timeline.ts'
 import type { RecordedTransfer, Sent, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 /** Services to read transfers. */
@@ -26,7 +26,7 @@ export type TransferServices = {
 }
 
 /** Returns when the job reads a transfer next, undefined for never. */
-type LookAt = (keep: Transfer, recorded: Transfer | undefined) => Date | undefined
+type ScheduleNextRead = (keep: Transfer, recorded: Transfer | undefined) => Date | undefined
 
 /** Transfers of a hash, the requested one first, and the blocks that prove it. */
 type ReadByHash = {
@@ -41,7 +41,11 @@ export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKe
   return transfer.quote?.vault ?? getTarget(transfer)
 }
 
-type Begun = { readonly key: TransferKey; readonly recorded: Transfer | undefined; readonly transfer: Transfer }
+type StartedTransfer = {
+  readonly key: TransferKey
+  readonly recorded: Transfer | undefined
+  readonly transfer: Transfer
+}
 
 /**
  * Reads the transfers of a hash from the chains and records them. A poll sends each host at most 8 calls in 6 requests, and
@@ -50,15 +54,15 @@ type Begun = { readonly key: TransferKey; readonly recorded: Transfer | undefine
  */
 export async function readByHash(
   services: TransferServices,
-  question: Question,
-  lookAt: LookAt,
+  question: SourceRequest,
+  lookAt: ScheduleNextRead,
   { isRecorded = true } = {},
 ): Promise<ReadByHash> {
   const { transfers } = services
   const { sourceChainId, hash, index, account } = question
   const sent = await transfers.getSent(question)
   const poll = { ...services, budget: createBudget(), evidence: new Map<number, Evidence>(), isRecorded }
-  const known = await transfers.getMany(keysOf(sourceChainId, sent, account))
+  const known = await transfers.getMany(listTransferKeys(sourceChainId, sent, account))
   const sighting = await readSighting(poll, question, sent, known)
   if (isRecorded && sighting.sent && !isDeepStrictEqual(sighting.sent, sent)) {
     await transfers.recordSent(question, sighting.sent)
@@ -70,14 +74,14 @@ export async function readByHash(
     return {
       statuses: [status],
       targets: [undefined],
-      evidence: listEvidence(poll, droppedBy(sighting.sent, question)),
+      evidence: listEvidence(poll, findDropEvidence(sighting.sent, question)),
     }
   }
 
   const begun = await beginAll(services, sourceChainId, deposits, known)
   // The requested transfer is read first; the others share the rest of the budget.
-  const [asked, ...others] = [required(begun[index]), ...begun.toSpliced(index, 1)]
-  const read = async ({ key, recorded, transfer }: Begun): Promise<Seen> => {
+  const [asked, ...others] = [requireValue(begun[index]), ...begun.toSpliced(index, 1)]
+  const read = async ({ key, recorded, transfer }: StartedTransfer): Promise<PollResult> => {
     const seen = await readNow(poll, transfer)
     if (!isRecorded) return { ...seen, isFinal: false }
     return record(services, poll, { key, recorded, seen, lookAt })
@@ -85,7 +89,7 @@ export async function readByHash(
   const ends = [await read(asked)]
   for (const other of others) {
     const result = await toResult(read(other))
-    ends.push('value' in result ? result.value : asSeen(other.transfer))
+    ends.push('value' in result ? result.value : buildRecordedResult(other.transfer))
   }
   const isOperation = sighting.sent?.account !== undefined
   const statuses = ends.map(({ keep, outcome, isFinal }) => {
@@ -108,13 +112,13 @@ export async function readByHash(
 export async function readTransfer(
   services: TransferServices,
   { key, recorded }: RecordedTransfer,
-  lookAt: LookAt,
+  lookAt: ScheduleNextRead,
   budget = createBudget(),
-): Promise<Seen | undefined> {
+): Promise<PollResult | undefined> {
   const poll = { ...services, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
   const read = await toResult(readRecorded(poll, { key, recorded }))
   // A failed poll also sets the next one, so that one transfer never blocks the others.
-  const seen = 'value' in read ? read.value : asSeen(recorded)
+  const seen = 'value' in read ? read.value : buildRecordedResult(recorded)
   if (seen === 'replaced') {
     await services.transfers.forget(key)
     return undefined
@@ -127,11 +131,15 @@ export async function readTransfer(
 /** Reads the deposits of a hash: from records if none needs more calls, else from the chain. */
 async function readSighting(
   poll: Poll,
-  question: Question,
+  question: SourceRequest,
   sent: Sent | undefined,
   known: readonly RecordedTransfer[],
-): Promise<Sighting> {
-  const chosen = choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? question.account)
+): Promise<SourceResult> {
+  const chosen = filterByDepositor(
+    sent?.deposits ?? [],
+    ({ depositor }) => depositor,
+    sent?.account ?? question.account,
+  )
   if (chosen[question.index]?.dropped) return { outcome: 'source_dropped', isFinal: true, sent }
   const isKnown = known.length > 0 && known.length === chosen.length
   if (isKnown && known.every(({ recorded }) => isSourceRead(recorded))) return { isFinal: true, sent }
@@ -143,12 +151,16 @@ function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
 
-function droppedBy(sent: Sent | undefined, { account, index }: Question): readonly Evidence[] | undefined {
-  return choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
+function findDropEvidence(sent: Sent | undefined, { account, index }: SourceRequest): readonly Evidence[] | undefined {
+  return filterByDepositor(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
 }
 
-function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question['account']): TransferKey[] {
-  const chosen = choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)
+function listTransferKeys(
+  sourceChainId: number,
+  sent: Sent | undefined,
+  account: SourceRequest['account'],
+): TransferKey[] {
+  const chosen = filterByDepositor(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)
   return chosen.flatMap(({ depositor, relayHash: hash }) =>
     hash ? [{ sourceChainId, depositor, relayHash: hash }] : [],
   )
@@ -160,14 +172,14 @@ async function beginAll(
   sourceChainId: number,
   deposits: readonly Deposited[],
   known: readonly RecordedTransfer[],
-): Promise<Begun[]> {
+): Promise<StartedTransfer[]> {
   const records = new Map(known.map(({ key, recorded }) => [key.relayHash, recorded]))
   const all = deposits.map((deposited) => {
-    const terms = termsOf(deposited.deposit)
+    const terms = pickTerms(deposited.deposit)
     return {
       deposited,
       terms,
-      key: { sourceChainId, depositor: terms.depositor, relayHash: relayHash(deposited.deposit) },
+      key: { sourceChainId, depositor: terms.depositor, relayHash: hashRelay(deposited.deposit) },
     }
   })
   const unread = all.filter(({ key }) => !records.has(key.relayHash))
@@ -197,18 +209,18 @@ function withSource(recorded: Transfer, { events: [deposited], ...deposit }: Dep
   return recorded.isFinal ? recorded : { ...recorded, ...deposit, events: [deposited, ...later] }
 }
 
-async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Promise<Seen | 'replaced'> {
+async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Promise<PollResult | 'replaced'> {
   if (recorded.final || isSourceRead(recorded)) return readNow(poll, recorded)
   const { sourceChainId, depositor: account, relayHash: hash } = key
   const question = { sourceChainId, hash: recorded.events[0].txHash, account, index: 0 }
-  const terms = { ...termsOf(recorded.deposit), relayHash: hash, search: recorded.goneSearch }
+  const terms = { ...pickTerms(recorded.deposit), relayHash: hash, search: recorded.goneSearch }
   const {
     deposits = [],
     outcome,
     isFinal,
     sent,
   } = await readSource(poll, question, { account, deposits: [terms], isFinal: false })
-  const same = deposits.find(({ deposit }) => relayHash(deposit) === hash)
+  const same = deposits.find(({ deposit }) => hashRelay(deposit) === hash)
   const isFilled = recorded.events.some(({ kind }) => kind === 'filled')
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
   if (deposits.length > 0) return 'replaced'
@@ -217,34 +229,34 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   return readNow(poll, { ...recorded, goneSearch: sent?.deposits[0]?.search })
 }
 
-async function readNow(poll: Poll, transfer: Transfer): Promise<Seen> {
+async function readNow(poll: Poll, transfer: Transfer): Promise<PollResult> {
   if (transfer.final) return conclude(transfer, transfer.final, true)
   const { evidence, deposit } = transfer
   if (evidence) poll.evidence.set(Number(deposit.relayData.originChainId), evidence)
-  return poll.budget.reaches(1) ? readBridged(poll, transfer) : asSeen(transfer)
+  return poll.budget.reaches(1) ? readBridged(poll, transfer) : buildRecordedResult(transfer)
 }
 
-function asSeen(transfer: Transfer): Seen {
-  return conclude(transfer, transfer.final ?? outcomeOf(transfer) ?? 'bridging', transfer.final !== undefined)
+function buildRecordedResult(transfer: Transfer): PollResult {
+  return conclude(transfer, transfer.final ?? deriveOutcome(transfer) ?? 'bridging', transfer.final !== undefined)
 }
 
 type Recording = {
   readonly key: TransferKey
   readonly recorded: Transfer | undefined
-  readonly seen: Seen
-  readonly lookAt: LookAt
+  readonly seen: PollResult
+  readonly lookAt: ScheduleNextRead
 }
 
 async function record(
   { transfers, sources }: TransferServices,
   { evidence }: Poll,
   { key, recorded, seen, lookAt }: Recording,
-): Promise<Seen> {
+): Promise<PollResult> {
   const { outcome, isFinal } = seen
   if (recorded?.final) return seen
   const final = isFinal ? { final: outcome, finalEvidence: [...evidence.values()] } : {}
-  const noted = { ...seen.keep, ...final, latest: noteEnding(key, { ...seen.keep, ...final }, outcome) }
-  const keep = compact({ ...noted, lookAt: lookAt(compact(noted), recorded) })
+  const noted = { ...seen.keep, ...final, latest: addEnding(key, { ...seen.keep, ...final }, outcome) }
+  const keep = dropUndefined({ ...noted, lookAt: lookAt(dropUndefined(noted), recorded) })
   const taken = keep.events.find(({ kind }) => kind === 'vault_deposited')
   // The source is recorded first: after the final outcome the transfer is not read again.
   if (isFinal && taken) {
@@ -258,7 +270,7 @@ async function record(
   return { ...seen, keep }
 }
 
-function compact(transfer: { readonly [Field in keyof Transfer]: Transfer[Field] | undefined }): Transfer {
+function dropUndefined(transfer: { readonly [Field in keyof Transfer]: Transfer[Field] | undefined }): Transfer {
   // The cast: only optional fields can be undefined, and these are removed.
   return Object.fromEntries(Object.entries(transfer).filter(([, value]) => value !== undefined)) as Transfer
 }

@@ -76,7 +76,7 @@ export function transfersStore(table: Table) {
     /** Makes the job follow a recorded transfer from `lookAt` on; false if it already does. */
     follow(key: TransferKey, lookAt: Date): Promise<boolean> {
       return table.update(itemKey(key), {
-        changes: [set('followedOnChain', key.sourceChainId), ...dueAt(lookAt)],
+        changes: [set('followedOnChain', key.sourceChainId), ...buildDueChanges(lookAt)],
         when: all(exists('transfer'), missing('lookAt')),
       })
     },
@@ -84,7 +84,9 @@ export function transfersStore(table: Table) {
     /** Sets when a transfer is due next; undefined ends following. Returns false, unchanged, if it is no longer followed. */
     postpone(key: TransferKey, lookAt: Date | undefined): Promise<boolean> {
       return table.update(itemKey(key), {
-        changes: lookAt ? dueAt(lookAt) : [remove('followedOnChain'), remove('lookAt'), remove(['transfer', 'lookAt'])],
+        changes: lookAt
+          ? buildDueChanges(lookAt)
+          : [remove('followedOnChain'), remove('lookAt'), remove(['transfer', 'lookAt'])],
         when: exists('lookAt'),
       })
     },
@@ -105,6 +107,6 @@ function sentKey({ sourceChainId, hash }: HashKey) {
   return { pk: `SENT#${sourceChainId}#${hash}`, sk: 'SENT' }
 }
 
-function dueAt(lookAt: Date) {
+function buildDueChanges(lookAt: Date) {
   return [set('lookAt', lookAt.getTime()), set(['transfer', 'lookAt'], Timestamp.encode(lookAt))]
 }

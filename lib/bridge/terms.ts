@@ -52,7 +52,7 @@ export function agreeTerms(
   const quoteTimestamp = Math.min(quote.quoteTimestamp, source)
   const isTimely =
     quote.quoteTimestamp <= source + CLOCK_SKEW_SECONDS &&
-    quoteExpiry({ quoteTimestamp, fillDeadline }, clocks) >= source + SHORTEST_VALIDITY_SECONDS &&
+    computeQuoteExpiry({ quoteTimestamp, fillDeadline }, clocks) >= source + SHORTEST_VALIDITY_SECONDS &&
     fillDeadline >= destination + SHORTEST_VALIDITY_SECONDS &&
     fillDeadline <= source + fillDeadlineBuffer
   if (!isTimely) throw badAnswer('the bridge gave times that the pool would refuse')
@@ -62,7 +62,7 @@ export function agreeTerms(
 function verifyAmounts(request: BridgeRequest, quote: Quote, field: 'amount' | 'dstChainId'): void {
   const { inputAmount } = request
   const { outputAmount, limits } = quote
-  const { input, output } = comparable(request, quote)
+  const { input, output } = toCommonUnit(request, quote)
   if (inputAmount < limits.min) throw tooLow(request, quote, field)
   if (inputAmount > limits.max) throw tooHigh(request, quote, field)
   if (outputAmount <= 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
@@ -77,7 +77,7 @@ function tooLow(request: BridgeRequest, quote: Quote, field: string): AppError {
     least > quote.limits.max
       ? { field, issue: 'is too little for the bridge: its fee now exceeds a tenth of every amount it takes' }
       : { field, issue: `must be at least ${least}`, atLeast: `${least}` }
-  return new AppError('amount_too_low_for_bridge', { details: [forField(detail)] })
+  return new AppError('amount_too_low_for_bridge', { details: [nameField(detail)] })
 }
 
 function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError {
@@ -85,10 +85,10 @@ function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError 
   const detail = isEnough(most, request, quote)
     ? mustBeAtMost(field, most)
     : { field, issue: 'is more than the bridge takes now' }
-  return new AppError('amount_too_high_for_bridge', { details: [forField(detail)] })
+  return new AppError('amount_too_high_for_bridge', { details: [nameField(detail)] })
 }
 
-function forField(detail: ErrorDetail): ErrorDetail {
+function nameField(detail: ErrorDetail): ErrorDetail {
   if (detail.field === 'amount') return detail
   return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
 }
@@ -105,7 +105,7 @@ function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean
 }
 
 /** Returns the maximum input that delivers at most `room`; 0 if the bridge may find it too little. */
-export function mostWithin(room: bigint, request: BridgeRequest, quote: Quote): bigint {
+export function computeMaxInput(room: bigint, request: BridgeRequest, quote: Quote): bigint {
   const { source, destination } = request.route
   const most = (room * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals)
   return isEnough(most, request, quote) ? most : 0n
@@ -114,12 +114,12 @@ export function mostWithin(room: bigint, request: BridgeRequest, quote: Quote): 
 /** Returns the fee, rounded up. Without an output the fee is unknown, and the bridge's minimum stands in for it. */
 function feeOf(request: BridgeRequest, quote: Quote): bigint {
   if (quote.outputAmount === 0n) return quote.limits.min
-  const { input, output, unit } = comparable(request, quote)
+  const { input, output, unit } = toCommonUnit(request, quote)
   return (input - output + unit - 1n) / unit
 }
 
 /** Converts input and output to one unit; `unit` of it are the smallest unit of the source token. */
-function comparable({ route: { source, destination }, inputAmount }: BridgeRequest, { outputAmount }: Quote) {
+function toCommonUnit({ route: { source, destination }, inputAmount }: BridgeRequest, { outputAmount }: Quote) {
   const unit = 10n ** BigInt(destination.decimals)
   return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
@@ -133,7 +133,7 @@ function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerm
 }
 
 /** Returns when a quote expires, in seconds since 1970: the pool accepts it and relayers have time to fill until then. */
-export function quoteExpiry(
+export function computeQuoteExpiry(
   { quoteTimestamp, fillDeadline }: Pick<BridgeTerms, 'quoteTimestamp' | 'fillDeadline'>,
   { quoteTimeBuffer }: Clocks,
 ): number {

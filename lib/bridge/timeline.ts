@@ -5,7 +5,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import { toDate } from '../time.ts'
 import { buildRefundClaim } from './calldata.ts'
 import { parseMessage, toAddress } from './events.ts'
-import { type BridgeToken, bridgeTokenAt } from './tokens.ts'
+import { type BridgeToken, findBridgeToken } from './tokens.ts'
 import type { Ending, Outcome, Transfer, TransferEvent, TransferKey, TransferStatus } from './transfer.ts'
 
 type Row = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
@@ -90,7 +90,7 @@ export function getTarget({ deposit }: Pick<Transfer, 'deposit'>) {
 }
 
 /** Returns the outcome that the last event proves; undefined before the fill or the refund. */
-export function outcomeOf({ deposit, events }: Pick<Transfer, 'deposit' | 'events'>): Outcome | undefined {
+export function deriveOutcome({ deposit, events }: Pick<Transfer, 'deposit' | 'events'>): Outcome | undefined {
   const last = events.at(-1)
   const target = getTarget({ deposit })
   switch (last?.kind) {
@@ -146,7 +146,7 @@ export function describeTransfer(
     action: isDeposit ? 'deposit' : 'none',
     dstChain: destinationChainId ? nameChain(destinationChainId) : null,
     inputAmount: relayData.inputAmount,
-    outputAmount: find('action_failed') ? (arrived?.amount ?? null) : leastOf(filled?.amount, taken?.amount),
+    outputAmount: find('action_failed') ? (arrived?.amount ?? null) : minKnown(filled?.amount, taken?.amount),
     timestamps: { initiated: deposited.at, bridged: filled?.at ?? null, completed: completed?.at ?? null },
     transactions: { source: deposited.txHash, fill: filled?.txHash ?? null },
     depositor: toAddress(relayData.depositor),
@@ -174,7 +174,7 @@ export function describeTransfer(
 }
 
 /** Returns the smaller amount: a vault may take less than arrived, or more, from tokens left at the handler. */
-function leastOf(delivered: bigint | null | undefined, taken: bigint | null | undefined): bigint | null {
+function minKnown(delivered: bigint | null | undefined, taken: bigint | null | undefined): bigint | null {
   if (delivered === null || delivered === undefined) return null
   return taken === null || taken === undefined ? delivered : min(delivered, taken)
 }
@@ -216,7 +216,7 @@ function describeRefund(chainId: number, event: TransferEvent, amount: bigint): 
 }
 
 function withToken(chainId: number, token: `0x${string}`, amount: bigint) {
-  const known: BridgeToken | undefined = bridgeTokenAt(chainId, token)
+  const known: BridgeToken | undefined = findBridgeToken(chainId, token)
   return { token, symbol: known?.symbol ?? null, decimals: known?.decimals ?? null, amount }
 }
 
@@ -235,7 +235,7 @@ const MAX_ENDINGS = 5
  * Adds the ending that the events prove, if it is new and not final; else returns the endings unchanged. A transfer without a
  * fill ends only by final blocks.
  */
-export function noteEnding(
+export function addEnding(
   key: TransferKey,
   { latest, events, final, deposit }: Transfer,
   outcome: Outcome,
@@ -244,7 +244,7 @@ export function noteEnding(
   const last = endings.at(-1)
   const ending = { outcome, events }
   const isEnding = OUTCOMES[outcome].terminal && events.some(({ kind }) => kind === 'filled')
-  if (final || !isEnding || !endingType(OUTCOMES[outcome])) return latest
+  if (final || !isEnding || !nameEndingType(OUTCOMES[outcome])) return latest
   const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
   if (last && keyOf(last) === keyOf(ending)) return latest
   // A killed run may have published any of these, so we keep all. Above the maximum, endings are reported once final.
@@ -253,12 +253,12 @@ export function noteEnding(
 }
 
 /** Keeps only the last ending, marked as published. */
-export function notePublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
+export function markTransferPublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
   return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
 /** Returns true if a transfer is final, or has an ending that is not published yet. */
-export function isNews({ final, latest }: Transfer): boolean {
+export function isUnreported({ final, latest }: Transfer): boolean {
   return final !== undefined || latest?.isPublished === false
 }
 
@@ -274,11 +274,11 @@ export function buildEndingKey(
 ): string {
   const { timestamps, transactions, outputAmount } = describeTransfer({ deposit, events }, outcome)
   const fill = [timestamps.bridged?.getTime(), transactions.fill, outputAmount]
-  return [buildTransferKey(key), endingType(OUTCOMES[outcome]), ...fill].join('#')
+  return [buildTransferKey(key), nameEndingType(OUTCOMES[outcome]), ...fill].join('#')
 }
 
 /** Returns the webhook event type of an ending; undefined for other statuses. */
-export function endingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
+export function nameEndingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
   if (status === 'completed') return 'transfer.completed'
   if (status !== 'failed') return undefined
   return reason === 'refunded' ? 'transfer.refunded' : 'transfer.failed'

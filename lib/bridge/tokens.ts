@@ -23,17 +23,17 @@ const BRIDGED = new Map(
 )
 
 /** Finds the bridge's token at this address; undefined if there is none. */
-export function bridgeTokenAt(chainId: number, address: Address): BridgeToken | undefined {
+export function findBridgeToken(chainId: number, address: Address): BridgeToken | undefined {
   return BRIDGED.get(chainId)?.find((token) => token.address === address)
 }
 
 /** Finds the bridge's token of this asset on this chain; undefined if there is none. */
-export function bridgeTokenBySymbol(chainId: number, symbol: string): BridgeToken | undefined {
+export function findBridgeTokenBySymbol(chainId: number, symbol: string): BridgeToken | undefined {
   return BRIDGED.get(chainId)?.find((token) => token.symbol === symbol)
 }
 
 /** Returns the wrapped coin for the chain's coin, if the bridge takes it; else the same token. */
-export function bridgedAs(chainId: number, token: Address): Address {
+export function toBridgedToken(chainId: number, token: Address): Address {
   if (token !== COIN_ADDRESS) return token
   return BRIDGED.get(chainId)?.find(({ wrapsCoin }) => wrapsCoin)?.address ?? token
 }

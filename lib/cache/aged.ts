@@ -1,7 +1,7 @@
 import type { Aged, Namespace } from './cache.ts'
 
 /** Returns a value combined from several answers. It is as old as the oldest, and stale if one of them is stale or missing. */
-export function combine<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
+export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
   return {
     value,
     asOf: new Date(Math.min(now, ...parts.flatMap((part) => (part ? [part.asOf.getTime()] : [])))),

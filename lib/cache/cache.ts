@@ -4,7 +4,7 @@ import { AppError, badAnswer, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Payment } from '../meter/meter.ts'
 import { toResult } from '../result.ts'
-import { type Answer, type Answers, cacheMemory, nameOf } from './memory.ts'
+import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
 /** Namespace of cached answers: the first part of their keys, their schema, and the seconds they are fresh and kept. */
@@ -65,14 +65,14 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     return { value, asOf: answer.asOf, isStale: false }
   }
 
-  function aged<T>({ namespace }: CacheKey<T>, answer: Answer<T> | undefined): Aged<T> | undefined {
+  function aged<T>({ namespace }: CacheKey<T>, answer: CachedAnswer<T> | undefined): Aged<T> | undefined {
     if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
     return { value: answer.value, asOf: answer.asOf, isStale: answer.freshUntil <= now() }
   }
 
   async function read(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
     const entries = await table.getMany(keys.map(nameOf))
-    const answers = keys.map((key): [string, Answer<unknown> | undefined] => [
+    const answers = keys.map((key): [string, CachedAnswer<unknown> | undefined] => [
       nameOf(key),
       parseAnswer(key, entries.get(nameOf(key))?.answer),
     ])
@@ -171,7 +171,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 export type SharedCache = ReturnType<typeof sharedCache>
 
 /** Ignores an entry in another form (decision 0064). */
-function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): Answer<T> | undefined {
+function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): CachedAnswer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)
   return success ? { value: data, asOf: stored.asOf, freshUntil: stored.freshUntil } : undefined

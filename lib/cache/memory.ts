@@ -2,13 +2,13 @@ import { logger } from '../logger.ts'
 import type { CacheKey } from './cache.ts'
 
 /** An answer as stored; `freshUntil` in epoch milliseconds. */
-export type Answer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
+export type CachedAnswer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
 
 /** Available answers by the names of their keys. */
-export type Answers = ReadonlyMap<string, Answer<unknown>>
+export type Answers = ReadonlyMap<string, CachedAnswer<unknown>>
 
 /** A key's answer, or its pending read, and the end of the time in which it is not read again. */
-type Remembered = { readonly answer: Promise<Answer<unknown> | undefined>; readonly until: number }
+type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
 
 type Dependencies = {
   readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
@@ -21,7 +21,7 @@ type Dependencies = {
  * they are few. A missing answer is not remembered.
  */
 export function cacheMemory({ read, now }: Dependencies) {
-  const memory = new Map<string, Remembered>()
+  const memory = new Map<string, RememberedAnswer>()
 
   function remember(key: CacheKey<unknown>, seconds: number, reading: Promise<Answers>): void {
     const name = nameOf(key)
@@ -54,7 +54,7 @@ export function cacheMemory({ read, now }: Dependencies) {
         const { rememberedSeconds } = key.namespace
         if (rememberedSeconds !== undefined) remember(key, rememberedSeconds, reading)
       }
-      const recalled = keys.map(async (key): Promise<[string, Answer<unknown> | undefined]> => {
+      const recalled = keys.map(async (key): Promise<[string, CachedAnswer<unknown> | undefined]> => {
         const name = nameOf(key)
         const remembered = memory.get(name)
         return [name, remembered ? await remembered.answer : (await reading).get(name)]
@@ -62,7 +62,7 @@ export function cacheMemory({ read, now }: Dependencies) {
       return new Map((await Promise.all(recalled)).flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
     },
 
-    replace(key: CacheKey<unknown>, answer: Answer<unknown>): void {
+    replace(key: CacheKey<unknown>, answer: CachedAnswer<unknown>): void {
       const remembered = memory.get(nameOf(key))
       if (remembered) memory.set(nameOf(key), { ...remembered, answer: Promise.resolve(answer) })
     },

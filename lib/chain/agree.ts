@@ -7,10 +7,10 @@ import type { HttpEnvironment } from '../http.ts'
 import { logger } from '../logger.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
 import { sha256 } from '../sha256.ts'
-import { blocksApart } from './blocks.ts'
+import { maxNodeLag } from './blocks.ts'
 import { blockRequest, HashedHeader, parseResult } from './logs.ts'
 import { createRpc } from './nodes.ts'
-import { type ChainReader, chainReader } from './reader.ts'
+import { type ChainReader, createChainReader } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
@@ -25,7 +25,7 @@ type Work<T> = (getReader: GetReader) => Promise<T>
  * Combines the values at the older and the newer head into the one that both hosts agree on; undefined if they
  * disagree. `heads`: the heads in the same order, present if the work read at a head.
  */
-export type Combine<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined
+export type CombineValues<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined
 
 /**
  * Runs work on two hosts of each of these chains and returns the value that both agree on. Values must be equal unless
@@ -33,7 +33,7 @@ export type Combine<T> = (older: T, newer: T, heads: readonly (HashedHeader | un
  * has one host. Throws what the work throws at both, `nodes_disagree`, or `second_node_silent` if fewer than two hosts
  * serve.
  */
-export type Agree = <T>(chainIds: readonly number[], work: Work<T>, combine?: Combine<T>) => Promise<T>
+export type RunAgreed = <T>(chainIds: readonly number[], work: Work<T>, combine?: CombineValues<T>) => Promise<T>
 
 /** A chain with its hosts, in the order of preference. */
 export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
@@ -53,8 +53,8 @@ const TAGS: readonly unknown[] = ['latest', 'safe', 'finalized']
 const AT_HEAD = ['eth_getTransactionReceipt']
 
 /** Returns the agreement of the hosts at these URLs. Chains without URLs use the registry's public ones. */
-export function agreement(rpcUrls: RpcUrls, environment: HttpEnvironment): Agree {
-  return agreementOf((chainId) => {
+export function createAgreement(rpcUrls: RpcUrls, environment: HttpEnvironment): RunAgreed {
+  return createAgreementOf((chainId) => {
     const chain = findChain(chainId)
     const groups = groupByHost(rpcUrls[chainId] ?? chain.rpcUrls)
     return { chain, rpcs: groups.map((urls) => createRpc(urls, environment, { chainId })) }
@@ -62,10 +62,10 @@ export function agreement(rpcUrls: RpcUrls, environment: HttpEnvironment): Agree
 }
 
 /** Returns the agreement of these hosts; looks up the hosts of each chain once. `now` in milliseconds. */
-export function agreementOf(
+export function createAgreementOf(
   findHosts: (chainId: number) => Hosts,
   { now }: Pick<HttpEnvironment, 'now'> = { now: () => performance.now() },
-): Agree {
+): RunAgreed {
   const known = new Map<number, HostList>()
   const hostsOf = (chainId: number) => {
     const list = known.get(chainId) ?? hostList(findHosts(chainId))
@@ -82,7 +82,7 @@ export function agreementOf(
     for (const one of attempts) {
       for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isFar(one)) list.putLast(rpc)
     }
-    if (!pair) throw silence(attempts)
+    if (!pair) throw buildSilenceError(attempts)
     const agreed = settle(pair, combine)
     if (agreed) return unwrap(agreed)
 
@@ -94,14 +94,14 @@ export function agreementOf(
       const pinned = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
       const again = await gather(lists, { work, now, pinned })
       last = again
-      if (!isEarlier && again.some((one) => contradicts(one, heads))) throw disagreement(pair)
+      if (!isEarlier && again.some((one) => contradicts(one, heads))) throw buildDisagreementError(pair)
       const later = findPair(again, pinned.newest)
       if (!later) continue
       const settled = settle(later, combine)
       if (settled) return unwrap(settled)
-      throw disagreement(later)
+      throw buildDisagreementError(later)
     }
-    throw last.some(({ failure }) => failure) ? silence(last) : disagreement(pair)
+    throw last.some(({ failure }) => failure) ? buildSilenceError(last) : buildDisagreementError(pair)
   }
 }
 
@@ -151,7 +151,7 @@ type Attempt<T> = {
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
 /** Blocks that replace tags, times of the newest heads, and hosts that simulate if others cannot. */
-type Pinned = {
+type PinnedBlocks = {
   readonly heads: Heads
   readonly isEarlier: boolean
   readonly newest: ReadonlyMap<number, bigint>
@@ -161,7 +161,7 @@ type Pinned = {
 type Run<T> = {
   readonly work: Work<T>
   readonly now: () => number
-  readonly pinned?: Pinned
+  readonly pinned?: PinnedBlocks
   readonly isOver?: () => boolean
 }
 
@@ -231,7 +231,7 @@ async function attempt<T>(
         blocks ? pin(request, blocks) : request,
       )
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
-      const outcomes = await askBoth(asked, [rpc, simulator], options)
+      const outcomes = await sendToBoth(asked, [rpc, simulator], options)
       noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
       // A host that cannot simulate still serves all else.
       const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
@@ -258,7 +258,7 @@ async function attempt<T>(
   return { seats, result, failure, atFault, heads, canSimulate, took: now() - begun }
 }
 
-async function askBoth(
+async function sendToBoth(
   requests: readonly RpcRequest[],
   [rpc, simulator]: readonly [Rpc, Rpc],
   options: RpcOptions | undefined,
@@ -288,7 +288,7 @@ function readersOf(seats: readonly (Seat | undefined)[]): GetReader {
 }
 
 function readerOf({ chain, rpc, list }: Seat): ChainReader {
-  return chainReader(chain, rpc, { nodes: Math.min(2, list.count) })
+  return createChainReader(chain, rpc, { nodes: Math.min(2, list.count) })
 }
 
 /** Records the lowest header of each tag. */
@@ -326,8 +326,8 @@ function refusalOf(outcome: RpcOutcome | undefined) {
 }
 
 /** Returns the blocks that replace tags. All nodes behind a URL know the earlier ones. */
-function blocksOf(chain: EvmChain, { heads, isEarlier }: Pinned): ReadonlyMap<unknown, HashedHeader> {
-  const back = isEarlier ? blocksApart(chain) : 0n
+function blocksOf(chain: EvmChain, { heads, isEarlier }: PinnedBlocks): ReadonlyMap<unknown, HashedHeader> {
+  const back = isEarlier ? maxNodeLag(chain) : 0n
   const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
   return new Map([...ofChain].map(([tag, head]) => [tag, { ...head, number: max(0n, head.number - back) }]))
 }
@@ -407,7 +407,7 @@ function firstHead({ seats: [seat], heads }: Attempt<unknown>): HashedHeader | u
   return seat && heads.get(seat.chain.id)?.get('latest')
 }
 
-function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
+function settle<T>(pair: Pair<T>, combine: CombineValues<T>): Result<T> | undefined {
   const [older, newer] = pair
   if (!older.seats.every(({ chain }) => areOfOneChain(chain, pair))) return undefined
   if ('value' in older.result && 'value' in newer.result) {
@@ -473,7 +473,7 @@ function textOfError({ code, details }: AppError): string {
   return textOf([code, details])
 }
 
-function disagreement(pair: Pair<unknown>): AppError {
+function buildDisagreementError(pair: Pair<unknown>): AppError {
   const hashes = pair.map(({ result, heads }) =>
     digest([
       'error' in result ? [result.error.code, result.error.details] : result.value,
@@ -485,7 +485,7 @@ function disagreement(pair: Pair<unknown>): AppError {
   return new AppError('nodes_disagree')
 }
 
-function silence(attempts: readonly Attempt<unknown>[]): AppError {
+function buildSilenceError(attempts: readonly Attempt<unknown>[]): AppError {
   const failures = attempts.flatMap(({ failure }) => failure ?? [])
   const [cause] = failures
   if (cause && failures.length === attempts.length) return cause

@@ -3,28 +3,28 @@ import * as z from 'zod'
 import { min } from '../bigint.ts'
 import { Address, TransactionHash } from '../codecs.ts'
 import type { HttpEnvironment } from '../http.ts'
-import { type Agree, agreement, type Combine, type GetReader, textOf } from './agree.ts'
-import { blocksApart } from './blocks.ts'
-import { required } from './call.ts'
+import { type CombineValues, createAgreement, type GetReader, type RunAgreed, textOf } from './agree.ts'
+import { maxNodeLag } from './blocks.ts'
+import { requireValue } from './call.ts'
 import { HexText, Quantity } from './hex.ts'
-import { type BlockHeader, byLocation, HashedHeader, Log, Receipt } from './logs.ts'
+import { type BlockHeader, compareLocation, HashedHeader, Log, Receipt } from './logs.ts'
 import type { ChainReader, ReadOptions, ReadPlan } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** Returns readers of chains whose every read is confirmed by two hosts, for data that becomes final. They throw what `agree` throws. */
-export function agreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
-  const agree = agreement(rpcUrls, environment)
+export function createAgreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
+  const agree = createAgreement(rpcUrls, environment)
   return (chainId) => {
     const chain = findChain(chainId)
-    return agreedReader(agree, chain, groupByHost(rpcUrls[chainId] ?? chain.rpcUrls).length)
+    return createAgreedReader(agree, chain, groupByHost(rpcUrls[chainId] ?? chain.rpcUrls).length)
   }
 }
 
 /** Returns the reader of a chain with this number of hosts. It returns only results that two of them agree on. */
-export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): ChainReader {
-  const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: Combine<T>) =>
+export function createAgreedReader(agree: RunAgreed, chain: EvmChain, hosts: number): ChainReader {
+  const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: CombineValues<T>) =>
     agree([chain.id], (getReader) => read(getReader(chain.id)), combine)
   return {
     chain,
@@ -37,7 +37,7 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
   }
 }
 
-type Snapshot = {
+type ComparedRead = {
   readonly outcomes: RpcOutcome[]
   readonly block: BlockHeader
   readonly blocks: readonly BlockHeader[]
@@ -46,7 +46,10 @@ type Snapshot = {
 }
 
 /** Requires equal blocks too if `at` was given. */
-function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }: ReadOptions = {}): Combine<T> {
+function sameValues<T extends ComparedRead>(
+  chain: EvmChain,
+  { at, extraCalls = [] }: ReadOptions = {},
+): CombineValues<T> {
   const combine = sameOutcomes(chain, extraCalls)
   return (older, newer, heads) => {
     const [ofOlder, ofNewer] = [older, newer].map(({ value, values, blocks }) =>
@@ -64,10 +67,10 @@ function areOfOneMinute(one: BlockHeader, other: BlockHeader): boolean {
   return seconds >= 0n && seconds <= 60n
 }
 
-const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (older, newer) => {
+const sameLogs: CombineValues<{ readonly logs: Log[]; readonly through: bigint }> = (older, newer) => {
   const through = min(older.through, newer.through)
   const [logs = [], others = []] = [older, newer].map((read) =>
-    read.logs.filter(({ blockNumber }) => blockNumber <= through).toSorted(byLocation),
+    read.logs.filter(({ blockNumber }) => blockNumber <= through).toSorted(compareLocation),
   )
   if (lowerText(logs) === lowerText(others)) return { logs, through }
   // Not all nodes return block times with events. Without them, `readTimestamps` reads the headers.
@@ -75,7 +78,7 @@ const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (o
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
 
-function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): Combine<RpcOutcome[]> {
+function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): CombineValues<RpcOutcome[]> {
   return (older, newer, heads) => {
     const agreed = requests.flatMap((request, index) => {
       const [one, other] = [older[index], newer[index]]
@@ -133,7 +136,7 @@ function combineOutcomes(
 
 /** True if a node at this head may not know the receipt's block yet. */
 function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader | undefined): boolean {
-  return head !== undefined && blockNumber > head.number - blocksApart(chain)
+  return head !== undefined && blockNumber > head.number - maxNodeLag(chain)
 }
 
 function lowerText(value: unknown, without: readonly string[] = []): string {
@@ -145,7 +148,7 @@ function lowerText(value: unknown, without: readonly string[] = []): string {
 }
 
 /** Returns a reader for plans whose values contain functions. It compares hosts by the results of the calls. */
-export function readingResults(reader: ChainReader): ChainReader {
+export function compareByResults(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,
@@ -159,7 +162,7 @@ export function readingResults(reader: ChainReader): ChainReader {
     ...reader,
     async read(plans, options) {
       const { values, ...others } = await reader.read(plans.map(toResults), options)
-      return { ...others, values: plans.map((plan, index) => plan.parse(required(values[index]))) }
+      return { ...others, values: plans.map((plan, index) => plan.parse(requireValue(values[index]))) }
     },
     async readEach(plans, options) {
       const { values, ...others } = await reader.readEach(plans.map(toResults), options)

@@ -1,5 +1,5 @@
 import { type Address, concat, type Hex, keccak256, numberToHex, pad } from 'viem'
-import type { MadeUpStorage } from './simulation.ts'
+import type { StorageOverrides } from './simulation.ts'
 
 /** Slots of the mapping of balances: plain contracts (0 to 20), and OpenZeppelin's upgradeable ones with 50 words for each base. */
 const MAPPINGS = [...Array(21).keys(), 51, 101, 151, 201].map(BigInt)
@@ -23,7 +23,7 @@ function balanceSlots(account: Address): Hex[] {
 
 /** A probe for the slot of an account's balance: storage overrides, and the slot for the balance that a token then reports. */
 export type BalanceProbe = {
-  readonly storage: MadeUpStorage
+  readonly storage: StorageOverrides
   readonly slotOf: (balance: bigint | undefined) => Hex | undefined
 }
 

@@ -31,11 +31,11 @@ const NEAR_SECONDS = 60n
 const LEAST_PACE = 0.05
 
 /** Lag between nodes behind one URL: seconds, and minimum blocks. */
-const APART = { seconds: 2, blocks: 3 }
+const NODE_LAG = { seconds: 2, blocks: 3 }
 
 /** Returns the lag in blocks between nodes behind one URL. All of them know blocks older than that. */
-export function blocksApart({ blockSeconds }: EvmChain): bigint {
-  return BigInt(Math.max(APART.blocks, Math.ceil(APART.seconds / blockSeconds)))
+export function maxNodeLag({ blockSeconds }: EvmChain): bigint {
+  return BigInt(Math.max(NODE_LAG.blocks, Math.ceil(NODE_LAG.seconds / blockSeconds)))
 }
 
 /** Starts a search for the block of a time that is not after `head`. `pace`: expected seconds between blocks. */
@@ -48,7 +48,7 @@ export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
  * at least every second one halves them, whatever their times. A search over n blocks takes at most about 3 log2(n)
  * reads, and two or three if the pace is steady.
  */
-export function nextLook(
+export function nextSearchBlock(
   { low, high, pace, step, isSlow }: BlockSearch,
   time: bigint,
   near = NEAR_SECONDS,

@@ -23,7 +23,7 @@ export type Call<T> = {
 }
 
 /** Return values of named calls. A value is undefined if the contract has no such function, reverted, or returned another type. */
-export type Answers<Calls extends Record<string, Call<unknown>>> = {
+export type ReturnValues<Calls extends Record<string, Call<unknown>>> = {
   readonly [Name in keyof Calls]: Calls[Name] extends Call<infer T> ? T | undefined : never
 }
 
@@ -53,13 +53,13 @@ export function call<
 }
 
 /** Returns the value; throws `upstream_bad_answer` if there is none, because unknown is not zero. */
-export function required<T>(answer: T | undefined | null): T {
+export function requireValue<T>(answer: T | undefined | null): T {
   if (answer === undefined || answer === null) throw badAnswer('the contract does not return this value')
   return answer
 }
 
 /** Returns the same object. Throws `upstream_bad_answer` if a number in it is not a possible uint256: a contract made it up. */
-export function possible<T extends object>(amounts: T): T {
+export function requireUint256<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
     if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256))
       throw badAnswer('an amount is not a uint256')
@@ -68,7 +68,7 @@ export function possible<T extends object>(amounts: T): T {
 }
 
 /** Decodes the return data of calls. A value is undefined if there is no data, or data of another type. */
-export function decodeAnswers<T>(
+export function decodeReturnValues<T>(
   calls: readonly Call<T>[],
   returned: readonly (Hex | undefined)[] = [],
 ): (T | undefined)[] {

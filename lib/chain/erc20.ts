@@ -14,13 +14,13 @@ export const erc20Abi = parseAbi([
 ])
 
 /** Amount of a token that a spender may take, in its smallest unit. */
-export type Spending = { readonly token: Address; readonly spender: Address; readonly amount: bigint }
+export type TokenSpending = { readonly token: Address; readonly spender: Address; readonly amount: bigint }
 
 /** Approvals that a spending needs: none, one of exactly the amount, or one of 0 before it. */
-export type ApprovalsNeeded = 'none' | 'exact' | 'reset'
+export type ApprovalPlan = 'none' | 'exact' | 'reset'
 
 /** Encodes the approvals of exactly the amount. */
-export function encodeApprovals({ token, spender, amount }: Spending, needed: ApprovalsNeeded): Transaction[] {
+export function encodeApprovals({ token, spender, amount }: TokenSpending, needed: ApprovalPlan): Transaction[] {
   const approve = (allowance: bigint) => ({
     to: token,
     data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [spender, allowance] }),
@@ -33,13 +33,13 @@ export function encodeApprovals({ token, spender, amount }: Spending, needed: Ap
  * Returns the approvals to try at this allowance, in order. Some tokens refuse to change an allowance that is not 0.
  * The first that succeeds in a simulation is used.
  */
-export function approvalsNeeded(amount: bigint, allowance: bigint): readonly [ApprovalsNeeded, ...ApprovalsNeeded[]] {
+export function listApprovalPlans(amount: bigint, allowance: bigint): readonly [ApprovalPlan, ...ApprovalPlan[]] {
   if (allowance >= amount) return ['none']
   return allowance === 0n ? ['exact'] : ['exact', 'reset']
 }
 
 /** Throws unless these transactions, if any, approve exactly the spending and nothing else. */
-export function verifyApprovals({ token, spender, amount }: Spending, approval: readonly Transaction[]): void {
+export function verifyApprovals({ token, spender, amount }: TokenSpending, approval: readonly Transaction[]): void {
   const amounts = approval.map(({ to, data, value }) => {
     const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data })
     const right =

@@ -1,6 +1,6 @@
 import { max } from '../bigint.ts'
 import { toResult } from '../result.ts'
-import { blocksApart, narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
+import { maxNodeLag, narrowBlockSearch, nextSearchBlock, startBlockSearch } from './blocks.ts'
 import { BlockHeader, blockRequest, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
@@ -54,7 +54,7 @@ export async function readFinalBlock({
   const young = head.timestamp - BigInt(chain.finality.seconds) + 1n
   let search = startBlockSearch(tagged, chain.blockSeconds)
   for (let look = 0; look < MOST_LOOKS; look += 1) {
-    const number = nextLook(search, young, BigInt(chain.finality.seconds) / 16n)
+    const number = nextSearchBlock(search, young, BigInt(chain.finality.seconds) / 16n)
     if (number === undefined) break
     const [outcome] = await request([blockRequest(number)])
     const { timestamp } = parseResult(BlockHeader, outcome)
@@ -73,5 +73,5 @@ export async function readAtHead<T>(
   read: (at: bigint) => Promise<T>,
 ): Promise<T> {
   const atHead = await toResult(read(number))
-  return 'value' in atHead ? atHead.value : read(max(0n, number - blocksApart(chain)))
+  return 'value' in atHead ? atHead.value : read(max(0n, number - maxNodeLag(chain)))
 }

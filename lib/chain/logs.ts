@@ -49,14 +49,14 @@ export function toBlockFields({ number, timestamp }: BlockHeader): { blockNumber
 }
 
 /** Returns the lower of two blocks of one chain. */
-export function lower(left: BlockHeader, right: BlockHeader): BlockHeader {
+export function lowerBlock(left: BlockHeader, right: BlockHeader): BlockHeader {
   return left.number < right.number ? left : right
 }
 
 const BlockReceipts = z.array(Receipt.pick({ logs: true }))
 
 /** Compares two events by their order on the chain. */
-export function byLocation(left: LogLocation, right: LogLocation): number {
+export function compareLocation(left: LogLocation, right: LogLocation): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
 
@@ -152,7 +152,7 @@ async function readRound(
     }
     const smaller = sizeAfter(outcome.error, end - start + 1n)
     const isCut = outcome.error.refusal === 'results'
-    if (smaller === undefined && !isCut) throw refused(start, end)
+    if (smaller === undefined && !isCut) throw buildRefusedError(start, end)
     if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n, isCut }
     if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n, isCut }
     // Ranges after dense events would be read in vain.
@@ -167,10 +167,10 @@ async function readRound(
  */
 async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
   const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])
-  if (!outcome || 'error' in outcome) throw refused(block, block)
+  if (!outcome || 'error' in outcome) throw buildRefusedError(block, block)
   const logs = parseResult(BlockReceipts, outcome).flatMap((receipt) => receipt.logs)
-  if (logs.some(({ blockNumber }) => blockNumber !== block)) throw refused(block, block)
-  return logs.filter(matches(filter)).toSorted(byLocation)
+  if (logs.some(({ blockNumber }) => blockNumber !== block)) throw buildRefusedError(block, block)
+  return logs.filter(matches(filter)).toSorted(compareLocation)
 }
 
 function matches({ address, topics }: LogFilter): (log: Log) => boolean {
@@ -212,7 +212,7 @@ export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
   }
 }
 
-function refused(from: bigint, to: bigint): AppError {
+function buildRefusedError(from: bigint, to: bigint): AppError {
   return badAnswer(`the logs of blocks ${from} to ${to} were refused`)
 }
 

@@ -5,7 +5,7 @@ import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendO
 import { logger } from '../logger.ts'
 import { createLessons, type Lessons } from './lessons.ts'
 import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './refusal.ts'
-import { asksForEvents, blockOf, featureOf, rangeOf, widthOf } from './request.ts'
+import { blockOf, featureOf, isEventCall, rangeOf, widthOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
 /** A node's outcome of a call. It is `busy` if the node may serve the same call a moment later. */
@@ -119,15 +119,14 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     const places = requests.flatMap((request, index) => (isInRange(last, request) ? [index] : []))
     const [place = 0] = places
     if (requests.length > 1 && places.length !== 1) return sendHalves(requests, options)
-    const isRefused = (request: RpcRequest, index: number) =>
-      index === place || (index > place && asksForEvents(request))
+    const isRefused = (request: RpcRequest, index: number) => index === place || (index > place && isEventCall(request))
     const again = requests.filter((request, index) => !isRefused(request, index))
     const outcomes = await sendCut(again, options)
     return requests.map((request, index): NodeOutcome => {
       // The cast is right: each call that was sent again has an outcome.
       if (!isRefused(request, index)) return outcomes.shift() as NodeOutcome
       const blocks = index === place ? blocksBefore(last, request) : undefined
-      const refusal = asksForEvents(request) && areEvents ? 'results' : 'unserved'
+      const refusal = isEventCall(request) && areEvents ? 'results' : 'unserved'
       return { error: { code: TOO_LARGE, refusal, ...(blocks !== undefined && { blocks }) } }
     })
   }

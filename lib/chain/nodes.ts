@@ -6,7 +6,7 @@ import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 /** Name of every node in errors: a URL may contain a key. */
 const NAME = 'node'
 
-type Question = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
+type RequestState = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
 
 /**
  * Creates an Rpc over these URLs of one chain. All calls of one request share a limit of 3 s. A failed node is replaced
@@ -27,10 +27,10 @@ export function createRpc(
   }
 
   /** Returns the outcomes of the first node that serves, and calls the others for what it refuses. */
-  async function ask(
+  async function sendInOrder(
     requests: readonly RpcRequest[],
     order: readonly Node[],
-    question: Question,
+    question: RequestState,
   ): Promise<NodeOutcome[]> {
     const failed = new Set<Node>()
     const tryNode = (node: Node) => async (signal: AbortSignal) => {
@@ -62,7 +62,7 @@ export function createRpc(
     if (open.length === 0) return outcomes
     const asked = requests.filter((_, index) => open.includes(index))
     const answers = await (others.length > 0
-      ? ask(asked, others, question)
+      ? sendInOrder(asked, others, question)
       : firstAnswer(environment, [(signal) => node.send(asked, { ...question, signal })], question)
     ).catch((error: unknown): NodeOutcome[] => {
       if (error instanceof FailedTry) return []
@@ -98,7 +98,7 @@ export function createRpc(
           const asked = group.map(({ request }) => request)
           // The first node returns the refusal of a call that all are known to refuse.
           const start = Math.max(0, from)
-          const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], question)
+          const answers = await sendInOrder(asked, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
         }),
       )

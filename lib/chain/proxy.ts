@@ -1,6 +1,6 @@
 import { type Address, type Hex, isHex, keccak256, numberToHex, pad, parseAbi, toHex, zeroAddress } from 'viem'
 import { checksumAddress } from '../codecs.ts'
-import { call, decodeAnswers } from './call.ts'
+import { call, decodeReturnValues } from './call.ts'
 import { codeRequest, delegateIn, delegationTo, parseCode } from './code.ts'
 import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -34,7 +34,7 @@ export type Pointer = {
   readonly address: Address
 }
 
-type Pointing = { readonly address: Address; readonly pointers: readonly Pointer[] }
+type PointedContract = { readonly address: Address; readonly pointers: readonly Pointer[] }
 
 /** Result of a comparison; `unknown` if the chain returns no result, which is not `same`. */
 export type Verdict = 'same' | 'changed' | 'unknown'
@@ -105,7 +105,7 @@ function pointersIn(code: Hex): Pointer[] {
 }
 
 /** Returns the plan that reads whether a contract's storage names exactly these pointers. */
-export function ownPointersPlan({ address, pointers }: Pointing): ReadPlan<boolean> {
+export function ownPointersPlan({ address, pointers }: PointedContract): ReadPlan<boolean> {
   return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }
 
@@ -113,7 +113,10 @@ export function ownPointersPlan({ address, pointers }: Pointing): ReadPlan<boole
  * Compares the pointers that no plan of the contract reads: those of its beacons, and delegates of accounts. Returns a
  * verdict for each contract. Takes one HTTP request, or none without beacons and accounts. Throws `upstream_*`.
  */
-export async function compareOtherPointers(reader: ChainReader, contracts: readonly Pointing[]): Promise<Verdict[]> {
+export async function compareOtherPointers(
+  reader: ChainReader,
+  contracts: readonly PointedContract[],
+): Promise<Verdict[]> {
   const checks = contracts.map(checksOf)
   const extraCalls = checks.flatMap((ofOne) => ofOne.map(({ request }) => request))
   if (extraCalls.length === 0) return contracts.map(() => 'same')
@@ -137,7 +140,7 @@ export async function compareOtherPointers(reader: ChainReader, contracts: reado
 function checksOf({
   address: contract,
   pointers,
-}: Pointing): { readonly request: RpcRequest; readonly expected: Hex }[] {
+}: PointedContract): { readonly request: RpcRequest; readonly expected: Hex }[] {
   return pointers.flatMap(({ role, of, address }) => {
     if (role === 'EIP-7702 delegate') return { request: codeRequest(of ?? contract), expected: delegationTo(address) }
     const beacon = pointers.find((one) => one.role === 'ERC-1967 beacon' && one.of === of)
@@ -151,13 +154,13 @@ function hasResult(outcome: RpcOutcome | undefined, expected: Hex): boolean | un
   return outcome.result.toLowerCase().startsWith(expected.toLowerCase())
 }
 
-function beaconsOf({ pointers }: Pointing): Pointer[] {
+function beaconsOf({ pointers }: PointedContract): Pointer[] {
   return pointers.filter(({ role }) => role === 'ERC-1967 beacon')
 }
 
-type Named = { readonly role: SlotRole; readonly address: Address }
+type NamedContract = { readonly role: SlotRole; readonly address: Address }
 
-function areNamed(named: readonly Named[], pointers: readonly Pointer[], of: Address | undefined): boolean {
+function areNamed(named: readonly NamedContract[], pointers: readonly Pointer[], of: Address | undefined): boolean {
   return SLOT_ROLES.every(
     (role) =>
       named.find((one) => one.role === role)?.address ===
@@ -165,11 +168,11 @@ function areNamed(named: readonly Named[], pointers: readonly Pointer[], of: Add
   )
 }
 
-function storagePlan(address: Address): ReadPlan<Named[]> {
+function storagePlan(address: Address): ReadPlan<NamedContract[]> {
   return { address, slots: Object.values(SLOTS), calls: [], parse: ({ words }) => namedBy(words) }
 }
 
-function namedBy(words: readonly bigint[]): Named[] {
+function namedBy(words: readonly bigint[]): NamedContract[] {
   return SLOT_ROLES.flatMap((role, index) => {
     const address = BigInt.asUintN(160, words[index] ?? 0n)
     return address === 0n ? [] : [{ role, address: checksumAddress(numberToHex(address, { size: 20 })) }]
@@ -184,7 +187,7 @@ function implementationRequest(from: Address, beacon: Address): RpcRequest {
 
 function parseImplementation(outcome: RpcOutcome | undefined): Address | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
-  const [address] = decodeAnswers([call(zeroAddress, beaconAbi, 'implementation', [])], [outcome.result])
+  const [address] = decodeReturnValues([call(zeroAddress, beaconAbi, 'implementation', [])], [outcome.result])
   return address
 }
 

@@ -2,14 +2,14 @@ import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, par
 import { inBatches } from '../batches.ts'
 import { badAnswer } from '../errors.ts'
 import { LAST_SECOND } from '../time.ts'
-import { type Answers, type Call, call, decodeAnswers } from './call.ts'
+import { type Call, call, decodeReturnValues, type ReturnValues } from './call.ts'
 import type { Evidence } from './evidence.ts'
 import {
   type BlockHeader,
   blockRequest,
   HashedHeader,
   type LogFilter,
-  lower,
+  lowerBlock,
   parseResult,
   readLogsUntil,
   toBlockFields,
@@ -28,16 +28,16 @@ import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
 
 /** Reads of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
-export type Reads = {
+export type NamedReads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
   readonly calls: Readonly<Record<string, Call<unknown>>>
 }
 
 /** Results of the reads of one contract. */
-export type Reading<R extends Reads> = {
+export type NamedResults<R extends NamedReads> = {
   readonly words: { readonly [Name in keyof R['slots']]: bigint }
-  readonly answers: Answers<R['calls']>
+  readonly answers: ReturnValues<R['calls']>
 }
 
 /** A contract's slots and calls, and a parser of their storage words and return values in the same order. */
@@ -49,9 +49,9 @@ export type ReadPlan<T> = {
 }
 
 /** Builds the plan for these reads; `parse` returns its value. */
-export function readPlan<const R extends Reads, T>(
+export function buildReadPlan<const R extends NamedReads, T>(
   { address, slots, calls }: R,
-  parse: (reading: Reading<R>) => T,
+  parse: (reading: NamedResults<R>) => T,
 ): ReadPlan<T> {
   const named = (names: object, values: readonly unknown[]) =>
     Object.fromEntries(Object.keys(names).map((name, index) => [name, values[index]]))
@@ -60,7 +60,8 @@ export function readPlan<const R extends Reads, T>(
     slots: Object.values(slots),
     calls: Object.values(calls),
     // The cast is right: the entries have the names of the slots and calls.
-    parse: ({ words, answers }) => parse({ words: named(slots, words), answers: named(calls, answers) } as Reading<R>),
+    parse: ({ words, answers }) =>
+      parse({ words: named(slots, words), answers: named(calls, answers) } as NamedResults<R>),
   }
 }
 
@@ -83,7 +84,7 @@ export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): Read
   }
 }
 
-type Snapshot<T> = {
+type ReadResult<T> = {
   /** Earliest block of any value. */
   readonly block: BlockHeader
   /** Block of each value. All are the same if `at` was given or one call read everything. */
@@ -105,7 +106,7 @@ export type ReadOptions = {
 }
 
 /** Reader of contracts of one chain. Each read takes one HTTP request. */
-export type ChainReader = ReturnType<typeof chainReader>
+export type ChainReader = ReturnType<typeof createChainReader>
 
 const ARBITRUM = 42161
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
@@ -130,7 +131,7 @@ const PARTS = 4
 const HEADER_TRIES = 3
 
 /** Returns a reader of one chain. `nodes`: number of hosts that agree on its results. */
-export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
+export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
   /** Last plans at the latest block and their requests, kept because lists are read repeatedly. */
   let last: { readonly plans: readonly unknown[]; readonly requests: readonly RpcRequest[][] } | undefined
@@ -140,7 +141,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
    * one eth_call for every 100 contracts, and one more if any storage is read. A second request is sent only if these
    * two come from different blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
    */
-  async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
+  async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<ReadResult<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
     const parts = attempts.map(({ part }) => {
       if (!part) throw badAnswer('the node did not run a call to its end')
@@ -164,7 +165,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   async function readEach<T>(
     plans: readonly ReadPlan<T>[],
     options: ReadOptions = {},
-  ): Promise<Snapshot<T | undefined>> {
+  ): Promise<ReadResult<T | undefined>> {
     const { attempts, ...others } = await readCalls(plans, options)
     const parts = await Promise.all(attempts.map(({ part, plans }) => (part ? [part] : readInParts(plans, options.at))))
     const snapshot = joinParts<T | undefined>(parts.flat(), others)
@@ -175,7 +176,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   }
 
   async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at, withHash = false }: ReadOptions) {
-    const groups = cutIntoCalls(plans)
+    const groups = groupPlans(plans)
     const isLast = last?.plans.length === plans.length && plans.every((plan, index) => plan === last?.plans[index])
     const kept = at === undefined && isLast ? last : undefined
     const requests = kept?.requests ?? groups.map((group) => requestsFor(blockCalls, group, at))
@@ -187,10 +188,10 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   }
 
   function joinParts<T>(
-    parts: readonly Part<T>[],
+    parts: readonly CallResult<T>[],
     { outcomes, header }: { readonly outcomes: RpcOutcome[]; readonly header: RpcOutcome | undefined },
-  ): Snapshot<T> {
-    const block = parts.map((part) => part.block).reduce(lower)
+  ): ReadResult<T> {
+    const block = parts.map((part) => part.block).reduce(lowerBlock)
     return {
       block,
       blocks: parts.flatMap((part) => part.values.map(() => part.block)),
@@ -202,7 +203,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
 
   async function readEvidence(block: BlockHeader, header: RpcOutcome | undefined): Promise<Evidence> {
     const told = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
-    const blockHash = (told && hashTold(told, block)) ?? (await readHash(block))
+    const blockHash = (told && findHash(told, block)) ?? (await readHash(block))
     return { chainId: chain.id, ...toBlockFields(block), blockHash, nodes }
   }
 
@@ -214,7 +215,10 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return parseResult(HashedHeader, outcome).hash
   }
 
-  async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
+  async function readInParts<T>(
+    plans: readonly ReadPlan<T>[],
+    at: bigint | undefined,
+  ): Promise<CallResult<T | undefined>[]> {
     const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
     const [empty, ...parts] = (await send([[], ...smaller], at)).parts
     if (!empty) throw badAnswer('the node runs no call')
@@ -239,17 +243,17 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   ) {
     const outcomes = await rpc([...requests.flat(), ...extraCalls])
     const parts = await Promise.all(
-      groups.map((group, index) => finish(group, at, outcomes.splice(0, requests[index]?.length))),
+      groups.map((group, index) => parseGroup(group, at, outcomes.splice(0, requests[index]?.length))),
     )
     return { parts, outcomes }
   }
 
   /** Reads again at one block if the two calls came from different blocks. */
-  async function finish<T>(
+  async function parseGroup<T>(
     plans: readonly ReadPlan<T>[],
     at: bigint | undefined,
     [calls, storage]: readonly RpcOutcome[],
-  ): Promise<Part<T> | undefined> {
+  ): Promise<CallResult<T> | undefined> {
     if (calls && 'error' in calls) return undefined
     const { block, returned } = decodeGroups(
       blockCalls,
@@ -261,12 +265,12 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
       storage && 'result' in storage ? decodeGroups(blockCalls, stored.map(storageCallOf), storage) : undefined
     if (read && read.block.number !== block.number) {
       if (at !== undefined) throw badAnswer('two calls at one block return different blocks')
-      return (await send([plans], lower(read.block, block).number)).parts[0]
+      return (await send([plans], lowerBlock(read.block, block).number)).parts[0]
     }
     const words = plans.map((plan) => parseStorage(plan.slots, read?.returned[stored.indexOf(plan)]?.[0]))
     const known = words.every((ofPlan) => ofPlan !== undefined) ? words : await readWords(plans, block.number)
     const values = plans.map(({ calls, parse }, index) =>
-      parse({ words: known[index] ?? [], answers: decodeAnswers(calls, returned[index]) }),
+      parse({ words: known[index] ?? [], answers: decodeReturnValues(calls, returned[index]) }),
     )
     return { block, values }
   }
@@ -295,7 +299,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   }
 }
 
-type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
+type CallResult<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
 function requestsFor(
   blockCalls: readonly AggregateCall[],
@@ -325,7 +329,7 @@ function storageCallOf({ address, slots }: ReadPlan<unknown>): [AggregateCall] {
 }
 
 /** Cuts plans into groups of one call each. Without plans, one empty group reads the block. */
-function cutIntoCalls<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
+function groupPlans<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   let group: ReadPlan<T>[] = []
   const groups = [group]
   let digits = 0
@@ -347,7 +351,7 @@ function digitsOf(plan: ReadPlan<unknown>): number {
   return plan.calls.reduce((sum, call) => sum + encodedLength(call), storage)
 }
 
-function hashTold({ number, hash, parentHash }: HashedHeader, block: BlockHeader): Hash | undefined {
+function findHash({ number, hash, parentHash }: HashedHeader, block: BlockHeader): Hash | undefined {
   if (number === block.number) return hash
   return number === block.number + 1n ? parentHash : undefined
 }
@@ -358,7 +362,7 @@ function decodeGroups(
   outcome: RpcOutcome | undefined,
 ) {
   const all = decodeOutcome(outcome)
-  const [timestamp, evmNumber, ownNumber] = decodeAnswers(blockCalls, all.splice(0, blockCalls.length))
+  const [timestamp, evmNumber, ownNumber] = decodeReturnValues(blockCalls, all.splice(0, blockCalls.length))
   const number = ownNumber ?? evmNumber
   if (number === undefined || timestamp === undefined) throw badAnswer('the block has no number or no time')
   if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('the block has an impossible number or time')

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { AppError } from '../errors.ts'
 import type { HttpEnvironment } from '../http.ts'
 import { createRpc } from './nodes.ts'
-import { type ChainReader, chainReader } from './reader.ts'
+import { type ChainReader, createChainReader } from './reader.ts'
 import { type EvmChain, evmChain } from './registry.ts'
 
 /** RPC URLs by chain id. Chains without an entry use the registry's public URLs. URLs may contain keys: they are secrets. */
@@ -10,13 +10,13 @@ export const RpcUrls = z.record(z.string(), z.tuple([z.url()], z.url()))
 export type RpcUrls = z.output<typeof RpcUrls>
 
 /** Returns the readers of all chains; each is created on first use and kept. A chain that the registry lacks throws `internal`. */
-export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
+export function createChainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
   const readers = new Map<number, ChainReader>()
   return (chainId: number) => {
     const known = readers.get(chainId)
     if (known) return known
     const chain = findChain(chainId)
-    const reader = chainReader(chain, createRpc(rpcUrls[chainId] ?? chain.rpcUrls, environment, { chainId }))
+    const reader = createChainReader(chain, createRpc(rpcUrls[chainId] ?? chain.rpcUrls, environment, { chainId }))
     readers.set(chainId, reader)
     return reader
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { asksForEvents, blockOf, featureOf, hasOverrides, isOptional } from './request.ts'
+import { blockOf, featureOf, hasOverrides, isEventCall, isOptional } from './request.ts'
 import type { RpcRequest } from './rpc.ts'
 
 /** Characters of a message that are read: its meaning is at the beginning. */
@@ -73,7 +73,7 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return isAboutTheCall ? 'call' : 'unserved'
   const isTooLarge = status === TOO_LARGE
   if (!request) return BATCH.test(message) || (isTooLarge && message === '') ? 'batch' : 'unserved'
-  const isForEvents = asksForEvents(request)
+  const isForEvents = isEventCall(request)
   if ((code === PRUNED || ARCHIVE.test(message)) && blockOf(request) !== undefined) return 'archive'
   if (isForEvents && RESULTS.test(message)) return 'results'
   if (BEHIND.test(message)) return 'unserved'

@@ -9,7 +9,7 @@ const OVERRIDES = 'state overrides'
 const Range = z.object({ fromBlock: Quantity, toBlock: Quantity })
 
 /** True for a call for events. */
-export function asksForEvents({ method }: RpcRequest): boolean {
+export function isEventCall({ method }: RpcRequest): boolean {
   return method === 'eth_getLogs'
 }
 

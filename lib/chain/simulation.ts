@@ -54,7 +54,7 @@ const SimulatedBlocks = z.array(
 )
 
 /** Storage words that replace the chain's in a simulation, by contract and slot. */
-export type MadeUpStorage = Readonly<Record<Address, { readonly stateDiff: Readonly<Record<Hex, Hex>> }>>
+export type StorageOverrides = Readonly<Record<Address, { readonly stateDiff: Readonly<Record<Hex, Hex>> }>>
 
 /**
  * Returns the call that runs these transactions of one account in order, each on the state after the previous one. It
@@ -77,14 +77,14 @@ export function boundedSimulationRequest(from: Address, transactions: readonly T
  * latest). The last block has the time `until`, in seconds since 1970, if given. No call can use up the gas of later
  * ones.
  */
-export function madeUpSimulationRequest(
+export function overriddenSimulationRequest(
   from: Address,
   blocks: readonly (readonly Transaction[])[],
   {
     at,
     storage,
     until,
-  }: { readonly at?: bigint; readonly storage: MadeUpStorage; readonly until?: bigint | undefined },
+  }: { readonly at?: bigint; readonly storage: StorageOverrides; readonly until?: bigint | undefined },
 ): RpcRequest {
   const blockStateCalls = blocks.map((transactions, index) => ({
     ...(index === 0 && { stateOverrides: storage }),

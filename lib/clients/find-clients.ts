@@ -5,7 +5,7 @@ import type { ListedVaultsStore } from './listed-vaults-store.ts'
 export type FindClients = (vaults: readonly VaultKey[]) => Promise<(vault: VaultKey) => readonly string[]>
 
 /** Builds a finder that reads each requested vault's clients once and keeps them. */
-export function clientsFinder({ listClientsOf }: Pick<ListedVaultsStore, 'listClientsOf'>): FindClients {
+export function createClientsFinder({ listClientsOf }: Pick<ListedVaultsStore, 'listClientsOf'>): FindClients {
   const found = new Map<string, readonly string[]>()
   return async (vaults) => {
     const unknown = [...new Map(vaults.map((vault) => [vaultPartition(vault), vault]))]

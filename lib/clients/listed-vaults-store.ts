@@ -69,7 +69,7 @@ export function vaultLister(table: OperatorTable) {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {
         // Nothing is written if the client has lost the vault meanwhile.
-        await table.transact([{ check: key, when: exists('pk') }, ...listing(clientId, vault)])
+        await table.transact([{ check: key, when: exists('pk') }, ...buildListingWrites(clientId, vault)])
       }
       return unlisted.length
     },
@@ -77,7 +77,7 @@ export function vaultLister(table: OperatorTable) {
 }
 
 /** Builds the writes that add a vault to its chain's list and the client to the vault's. */
-export function listing(clientId: string, vault: VaultOnChain): Write[] {
+export function buildListingWrites(clientId: string, vault: VaultOnChain): Write[] {
   return [
     { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },
     { put: buildItem(VaultOnChain, chainVaultKey(vault), vault) },

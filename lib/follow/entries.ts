@@ -5,7 +5,7 @@ import { buildDeposits } from '../activity/history.ts'
 import { buildEntryId } from '../activity/ledger-entry.ts'
 import { isPlausible } from '../activity/position.ts'
 import { buildWithdrawals } from '../activity/withdrawals.ts'
-import { readingResults } from '../chain/agreed-reader.ts'
+import { compareByResults } from '../chain/agreed-reader.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -13,7 +13,7 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toResult } from '../result.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { toDate } from '../time.ts'
-import { getEntryId, isOfEntry, type Notice } from '../webhooks/event.ts'
+import { getEntryId, isEntryNotice, type Notice } from '../webhooks/event.ts'
 import type { AccountEntries } from './account-entries.ts'
 import type { Run, VaultRun } from './run.ts'
 
@@ -43,7 +43,7 @@ type Group = {
 }
 
 /** Account's deposits and withdrawals in a vault: ids of all, and their event data by id, if readable. */
-type Shown = {
+type AccountEvents = {
   readonly ids: ReadonlySet<string>
   readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
   readonly withdrawals?: ReadonlyMap<string, ReturnType<typeof withdrawalEntry>>
@@ -53,7 +53,7 @@ type Shown = {
  * Returns a function that adds to notices their entries at a block, as in the API, with one request for all accounts. Events must
  * be known up to that block. Unreadable entries are null; it never throws. With `isRead: false` it does not read the chain.
  */
-export function entriesAt(
+export function createEntryReader(
   run: Pick<Run, 'reader' | 'getYield' | 'now' | 'until' | 'entryQueries'>,
   block: bigint,
   { isRead = true }: { readonly isRead?: boolean } = {},
@@ -75,7 +75,7 @@ export function entriesAt(
     })
     const shown = await readShown({ ...run, until }, read, isRead ? block : undefined).catch((error: unknown) => {
       warn(run.reader, error)
-      return new Map<string, Shown>()
+      return new Map<string, AccountEvents>()
     })
     return groups.map((group) => {
       const { vault } = group.vaultRun
@@ -90,7 +90,7 @@ export function entriesAt(
 }
 
 function accountOf(notice: Notice): Address | undefined {
-  if (!isOfEntry(notice) || getEntryId(notice) === null) return undefined
+  if (!isEntryNotice(notice) || getEntryId(notice) === null) return undefined
   return notice.data.userAddress ?? undefined
 }
 
@@ -99,8 +99,8 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
 }
 
 /** Adds the entry to a notice. A reverting notice has an id only if its entry is known, or known to be gone. */
-function withEntry(notice: Notice, shown: Shown | undefined, lowest: number): Notice {
-  if (!isOfEntry(notice)) return notice
+function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: number): Notice {
+  if (!isEntryNotice(notice)) return notice
   const id = getEntryId(notice)
   const version = Math.max(notice.data.version, lowest)
   const deposit = { depositId: id, entry: (id && shown?.deposits?.get(id)) || null, version }
@@ -134,10 +134,10 @@ async function readShown(
   { reader, getYield, now, until }: Pick<Run, 'reader' | 'getYield' | 'now' | 'until'>,
   wanted: readonly Wanted[],
   at: bigint | undefined,
-): Promise<Map<string, Shown>> {
-  const shown = new Map<string, Shown>()
+): Promise<Map<string, AccountEvents>> {
+  const shown = new Map<string, AccountEvents>()
   if (wanted.length === 0) return shown
-  const compared = readingResults(reader)
+  const compared = compareByResults(reader)
   const plans = wanted.map(({ vault, account }) => getProtocol(vault).account(vault, account))
   const read = at === undefined ? undefined : await toResult(compared.readEach(plans, { at }))
   if (read && 'error' in read) warn(reader, read.error)

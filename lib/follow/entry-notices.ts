@@ -70,11 +70,11 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     case 'claim': {
       const { assets, shares } = entry
       const parts = listParts(depositLine, before, entry, ({ claimed, given }) => ({ assets: claimed, shares: given }))
-      return { type: 'deposit.completed', parts: limitParts(parts, { assets, shares }) }
+      return { type: 'deposit.completed', parts: mergeParts(parts, { assets, shares }) }
     }
     case 'cancel': {
       const parts = listParts(depositLine, before, entry, ({ cancelled }) => ({ assets: cancelled, shares: null }))
-      return { type: 'deposit.cancelled', parts: limitParts(parts, { assets: entry.assets ?? null, shares: null }) }
+      return { type: 'deposit.cancelled', parts: mergeParts(parts, { assets: entry.assets ?? null, shares: null }) }
     }
     case 'redeem': {
       const { assets = null, shares } = entry
@@ -82,7 +82,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     }
     case 'cancelRedeem': {
       const parts = listParts(redemptionLine, before, entry, ({ cancelled }) => ({ assets: null, shares: cancelled }))
-      return { type: 'withdrawal.cancelled', parts: limitParts(parts, { assets: null, shares: entry.shares }) }
+      return { type: 'withdrawal.cancelled', parts: mergeParts(parts, { assets: null, shares: entry.shares }) }
     }
     case 'withdraw': {
       const { assets, shares } = entry
@@ -91,7 +91,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
       const parts = listParts(redemptionLine, before, entry, ({ claimed, given }) => {
         return { assets: given, shares: claimed }
       })
-      return { type, parts: limitParts(parts, { assets, shares }) }
+      return { type, parts: mergeParts(parts, { assets, shares }) }
     }
     case 'paid': {
       const requests = before && matchPayments([...before, entry]).get(entry)
@@ -100,7 +100,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
       const parts = requests?.map((request) => {
         return { id: buildEntryId(request), assets: request.assets, shares: request.shares }
       })
-      return { type: 'withdrawal.completed', parts: limitParts(parts, { assets: entry.assets ?? null, shares: null }) }
+      return { type: 'withdrawal.completed', parts: mergeParts(parts, { assets: entry.assets ?? null, shares: null }) }
     }
     default:
       return undefined
@@ -185,7 +185,7 @@ function listParts<Entry extends RequestEntry>(
 }
 
 /** Returns the first parts, and one for the rest. If no part is known, returns one with the `whole` and a null id. */
-function limitParts(parts: readonly Part[] | undefined, whole: Omit<Part, 'id'>): readonly Part[] {
+function mergeParts(parts: readonly Part[] | undefined, whole: Omit<Part, 'id'>): readonly Part[] {
   if (!parts?.length) return [{ id: null, ...whole }]
   if (parts.length <= MAX_PARTS) return parts
   const rest = parts.slice(MAX_PARTS)

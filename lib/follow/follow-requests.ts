@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { nameOf, type OpenRequest, type RequestKey, type Snapshot } from '../activity/open-requests.ts'
+import { buildRequestName, type OpenRequest, type RequestKey, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import { toBlockFields } from '../chain/logs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
@@ -27,8 +27,10 @@ export function followRequests(
   const changed = new Map<string, OpenRequest>()
   const ended = new Map<string, OpenRequest>()
   const get = async (requests: readonly RequestKey[]) => {
-    const waiting = new Map((await openRequests.get(vault, requests)).map((request) => [nameOf(request), request]))
-    return requests.map(nameOf).flatMap((name) => {
+    const waiting = new Map(
+      (await openRequests.get(vault, requests)).map((request) => [buildRequestName(request), request]),
+    )
+    return requests.map(buildRequestName).flatMap((name) => {
       const request = waiting.get(name)
       return request ? [changed.get(name) ?? request] : []
     })
@@ -47,11 +49,11 @@ export function followRequests(
         transactionHash: null,
         ...toBlockFields(snapshot),
       })
-      const said = new Map(snapshot.requests.map((one) => [nameOf(one), one]))
+      const said = new Map(snapshot.requests.map((one) => [buildRequestName(one), one]))
       const notices: (readonly Notice[])[] = []
       const waited: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
       await sideBySide((await get(snapshot.requests)).entries(), async ([index, request]) => {
-        const amounts = said.get(nameOf(request))
+        const amounts = said.get(buildRequestName(request))
         const entries = await entriesOf(request.account)
         steps.left -= (entries?.length ?? 0) ** 2
         if (!amounts || steps.left < 0) return
@@ -60,8 +62,8 @@ export function followRequests(
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
         // An account with too many entries gets one notice, without amounts.
         if (!entries || isEnded(request, entries, { amounts, number: snapshot.number }))
-          ended.set(nameOf(request), request)
-        if (settled) changed.set(nameOf(request), settled.request)
+          ended.set(buildRequestName(request), request)
+        if (settled) changed.set(buildRequestName(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
         notices[index] = found
         const seconds = Number(snapshot.timestamp - toSeconds(request.timestamp))
@@ -73,12 +75,12 @@ export function followRequests(
 
     /** Builds the notices for the part of a claim that no snapshot reported as claimable. */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
-      const taken = new Map(findTakenBy(entry, before).map((of) => [nameOf(of.request), of]))
+      const taken = new Map(findTakenBy(entry, before).map((of) => [buildRequestName(of.request), of]))
       if (taken.size === 0) return []
       const { chainId, transactionHash, blockNumber, timestamp } = entry
       const at = toSettledAt({ chainId, vault: entry.vault, transactionHash, blockNumber, timestamp })
       return (await get([...taken.values()].map(({ request }) => request))).flatMap((request) => {
-        const of = taken.get(nameOf(request))
+        const of = taken.get(buildRequestName(request))
         return of ? buildClaimableNotices(request, findUnreported(of, request), at) : []
       })
     },

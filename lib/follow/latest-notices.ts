@@ -2,14 +2,14 @@ import type { Hash } from 'viem'
 import type { LatestNotice } from '../activity/latest-notice.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { getEntryId, isOfEntry, type Notice } from '../webhooks/event.ts'
+import { getEntryId, isEntryNotice, type Notice } from '../webhooks/event.ts'
 
 /**
  * Builds the stored form of a notice about a deposit or a withdrawal in one of these blocks, with its version. Returns undefined
  * for other notices.
  */
 export function rememberNotice(notice: Notice, hashes: Hashes, version: number): LatestNotice | undefined {
-  if (!isOfEntry(notice) || 'eventId' in notice.data) return undefined
+  if (!isEntryNotice(notice) || 'eventId' in notice.data) return undefined
   const { key, type, timestamp } = notice
   const { blockNumber, transactionHash, userAddress: account } = notice.data
   const kind = RequestKind.options.find((one) => type.startsWith(`${one}.`))

@@ -6,10 +6,10 @@ import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { type AccountEntries, accountEntries } from './account-entries.ts'
-import { entriesAt } from './entries.ts'
+import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice, type Hashes, rememberNotice } from './latest-notices.ts'
-import { publishOf } from './publish-notices.ts'
-import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
+import { publishVaultNotices } from './publish-notices.ts'
+import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-turns.ts'
 import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
@@ -64,8 +64,11 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     run,
     waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
   )
-  const withEntries = entriesAt(run, head.number)
-  const published = await publishOf(run, await withEntries(waiting.filter(({ notices }) => notices.length > 0)))
+  const withEntries = createEntryReader(run, head.number)
+  const published = await publishVaultNotices(
+    run,
+    await withEntries(waiting.filter(({ notices }) => notices.length > 0)),
+  )
   const reverted = published
     .map(({ vaultRun }) => vaultRun)
     .filter(({ progress: { latest = [] } }) => latest.some(({ key }) => gone.has(key)))
@@ -124,7 +127,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
   const readings = ahead.map(({ reading }) => reading)
   const isLeft = ({ vault }: VaultRun) => leftOut.has(vault.address)
   while (mayReadOn(run) && leftOut.size < MAX_LEFT_OUT) {
-    const turn = planTurn(
+    const turn = planReads(
       { vaultRuns: readings, final: head, apart: new Set() },
       readings.filter((reading) => isOpen(reading, head) && !isLeft(reading)),
       undefined,
@@ -136,7 +139,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
       events = events.filter(({ vault }) => vault !== noisiest)
       continue
     }
-    const takeSlice = async ({ pack, from, to }: Part) => {
+    const takeSlice = async ({ pack, from, to }: BatchRange) => {
       const vaults = pack.map(({ vault }) => vault)
       const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to), final: head })
       const through = Number(slice.through)
@@ -148,7 +151,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
       }
       return through
     }
-    await Promise.all(turn.map((part) => advance(run, part, takeSlice)))
+    await Promise.all(turn.map((part) => readNextSlice(run, part, takeSlice)))
   }
   if (leftOut.size > 0) {
     const { chain } = run.reader

@@ -41,7 +41,7 @@ function isRefusal(error: unknown): boolean {
  * Publishes the notices of these vaults and returns the published groups. Marks the other vaults as unpublished, except those
  * that another run has taken. To keep the order, publishes no more notices of an unpublished vault in this run.
  */
-export async function publishOf<Of extends Group & { readonly vaultRun: VaultRun }>(
+export async function publishVaultNotices<Of extends Group & { readonly vaultRun: VaultRun }>(
   run: Run,
   all: readonly Of[],
 ): Promise<readonly Of[]> {

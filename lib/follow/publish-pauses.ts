@@ -3,7 +3,7 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { readOverviews } from '../vaults/overview.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { publishOf } from './publish-notices.ts'
+import { publishVaultNotices } from './publish-notices.ts'
 import { type Run, save } from './run.ts'
 import { buildPauseNotice, buildPauseRevertedNotice } from './vault-notices.ts'
 
@@ -27,14 +27,14 @@ export async function publishPauses(
     run,
     due.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
   )
-  for (const { vaultRun, published: paused } of await publishOf(run, due))
+  for (const { vaultRun, published: paused } of await publishVaultNotices(run, due))
     vaultRun.progress = { ...vaultRun.progress, paused }
 }
 
 type Paused = VaultProgress['paused']
 
 /** Vault's pause state at a block, with the last final block at that time. */
-type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
+type PauseSnapshot = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
 /**
  * Follows a vault's pause. Save `begun` before publishing the notices, so that another run reports the same change, and
@@ -43,7 +43,7 @@ type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly 
 function followPause(
   vault: VaultKey,
   paused: Paused,
-  { isPaused, block, final }: Look,
+  { isPaused, block, final }: PauseSnapshot,
 ): { readonly begun: Paused; readonly published: Paused; readonly notices: readonly Notice[] } {
   const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
   if (!paused) return keep({ isFinal: isPaused })

@@ -2,10 +2,10 @@ import type { VaultProgress } from '../activity/store.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { DAY } from '../time.ts'
 import { accountEntries } from './account-entries.ts'
-import { entriesAt } from './entries.ts'
+import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice } from './latest-notices.ts'
-import { publishOf } from './publish-notices.ts'
-import { type postNew, type Run, refuse, type VaultRun } from './run.ts'
+import { publishVaultNotices } from './publish-notices.ts'
+import { leaveForNextRun, type postNew, type Run, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
 import { type Found, findNotices, hashesOf } from './slice-notices.ts'
 import { readDueSnapshots } from './snapshot-requests.ts'
@@ -13,9 +13,9 @@ import { readDueSnapshots } from './snapshot-requests.ts'
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 
 /** Number of a vault's notices to publish together. */
-const NOTICES_AT_ONCE = 500
+const NOTICES_PER_BATCH = 500
 /** Age, in seconds, at which unpublished events are recorded anyway, so that records never stop. */
-const UNTOLD_SECONDS = DAY
+const MAX_UNREPORTED_SECONDS = DAY
 
 /** Fields of a vault's progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
@@ -36,7 +36,7 @@ export async function publishSlices(
     moved.map(({ vaultRun }) => vaultRun),
     through,
   )
-  const withEntries = entriesAt(run, through, { isRead: through === run.final.number })
+  const withEntries = createEntryReader(run, through, { isRead: through === run.final.number })
   const waiting: Parameters<typeof withEntries>[0][number][] = []
   await sideBySide(moved, async ({ vaultRun, events, entries }) => {
     const { vault, progress } = vaultRun
@@ -49,17 +49,17 @@ export async function publishSlices(
     let part = await finding.next()
     for (; !part.done; part = await finding.next()) {
       notices.push(...part.value)
-      if (notices.length < NOTICES_AT_ONCE) continue
-      await publishOf(run, await withEntries([{ vaultRun, notices, accounts }]))
+      if (notices.length < NOTICES_PER_BATCH) continue
+      await publishVaultNotices(run, await withEntries([{ vaultRun, notices, accounts }]))
       notices = []
     }
     found.set(vaultRun, part.value)
     if (notices.length > 0) waiting.push({ vaultRun, notices, accounts })
   })
-  await publishOf(run, await withEntries(waiting))
-  const isRecent = now() - Number(timestamp) * 1000 < UNTOLD_SECONDS * 1000
+  await publishVaultNotices(run, await withEntries(waiting))
+  const isRecent = now() - Number(timestamp) * 1000 < MAX_UNREPORTED_SECONDS * 1000
   const unpublished = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.unpublished.has(vaultRun))
-  if (isRecent && unpublished.length > 0) refuse(run, unpublished, 'clients cannot be told')
+  if (isRecent && unpublished.length > 0) leaveForNextRun(run, unpublished, 'clients cannot be told')
   const settled = new Map<VaultRun, Settled>()
   for (const { vaultRun } of moved) {
     const { progress, changed = [], ended = [] } = found.get(vaultRun) ?? {}

@@ -3,7 +3,7 @@ import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
-import { type BlockPrice, byBlock, priceBefore, startOf } from '../vaults/prices.ts'
+import { type BlockPrice, priceBefore, sortByBlock, startOf } from '../vaults/prices.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /** Maximum number of prices, and of values of moves, that a slice reads: the newest ones. */
@@ -24,7 +24,7 @@ export async function readPrices(
 ): Promise<(Traded & { readonly read: readonly BlockPrice[] })[]> {
   const { reader, final } = run
   const isKept = ({ timestamp }: { readonly timestamp: bigint }) => timestamp >= run.pricesSince
-  const trades = byBlock(traded.flatMap((one) => listTrades(one, final.timestamp)))
+  const trades = sortByBlock(traded.flatMap((one) => listTrades(one, final.timestamp)))
     .filter(isKept)
     .slice(-MAX_PRICES)
   const moved = traded.flatMap(({ vaultRun: { vault }, events }) => listMoves(vault, events))

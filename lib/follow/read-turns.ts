@@ -3,12 +3,12 @@ import { inBatches } from '../batches.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import { AppError } from '../errors.ts'
 import { toResult } from '../result.ts'
-import { type Run, refuse, type VaultRun } from './run.ts'
+import { leaveForNextRun, type Run, type VaultRun } from './run.ts'
 
 /** Maximum number of vaults in one call for events. Geth takes 1,000 addresses, and a share token may have a separate one. */
-const PACK = 500
+const BATCH_SIZE = 500
 /** Maximum number of batches of caught-up vaults to read in parallel. */
-const PACKS_AT_ONCE = 4
+const MAX_BATCHES = 4
 /** Factors by which a vault's range shrinks after a failed read and grows after a successful one. */
 const SHRINK = 1_000
 const GROW = 10
@@ -17,10 +17,10 @@ const MAX_FAILURES = 100
 const SLOW_PARTS = 10
 const MAX_SLOW = 100_000
 /** Number of parts of a failed batch, read in parallel to find the vault at fault. */
-const DIVIDED = 8
+const FAILED_PARTS = 8
 
 /** Vaults whose events are read together, and their range of blocks, both ends included. */
-export type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
+export type BatchRange = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
 
 /** Returns true if a run has time left and few failures. */
 export function mayReadOn({ now, until, failures }: Run): boolean {
@@ -36,11 +36,11 @@ export function isOpen({ progress, isRefused }: VaultRun, { number }: BlockHeade
  * Plans the next reads, all in parallel: the vaults that have caught up; the vaults that lag most, up to the next vault, which
  * then joins them; and one noisy vault, separately.
  */
-export function planTurn(
+export function planReads(
   { vaultRuns, final, apart }: Pick<Run, 'vaultRuns' | 'final' | 'apart'>,
   open: readonly VaultRun[],
   alone: VaultRun | undefined,
-): Part[] {
+): BatchRange[] {
   const last = Number(final.number)
   const throughOf = ({ progress }: VaultRun) => progress.through
   const front = Math.max(0, ...vaultRuns.map((vaultRun) => Math.min(throughOf(vaultRun), last)))
@@ -49,10 +49,10 @@ export function planTurn(
   const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - BATCH_DISTANCE_BLOCKS)
   const reach = Math.min(front, ...behind.map(throughOf)) + BATCH_DISTANCE_BLOCKS
   const next = Math.min(last, ...behind.map(throughOf).filter((through) => through >= reach))
-  const packs = inBatches(current, PACK).slice(0, PACKS_AT_ONCE)
+  const packs = inBatches(current, BATCH_SIZE).slice(0, MAX_BATCHES)
   return [
     ...packs.map((pack) => ({ pack, end: last })),
-    { pack: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, PACK), end: next },
+    { pack: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, BATCH_SIZE), end: next },
     { pack: alone ? [alone] : [], end: last },
   ]
     .filter(({ pack }) => pack.length > 0)
@@ -67,7 +67,11 @@ export function planTurn(
  * it divides the vaults, then shortens the range of the vault at fault. Leaves a vault that still fails for the next run. Does
  * nothing once the run is out of time or has too many failures.
  */
-export async function advance(run: Run, part: Part, take: (part: Part) => Promise<number>): Promise<void> {
+export async function readNextSlice(
+  run: Run,
+  part: BatchRange,
+  take: (part: BatchRange) => Promise<number>,
+): Promise<void> {
   const { pack, from, to } = part
   if (!mayReadOn(run)) return
   const slice = await toResult(take(part))
@@ -85,15 +89,15 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
   // A silent second host may have refused a call that was too large.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
   if (code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
-    refuse(run, pack, String(error.cause))
+    leaveForNextRun(run, pack, String(error.cause))
   } else if (code === 'upstream_timeout' && to > from) {
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
   } else if (pack.length > 1) {
     // One vault is at fault, so the range of the others was not too long.
     for (const vaultRun of pack) vaultRun.isSlow = false
-    const parts = inBatches(pack, Math.ceil(pack.length / DIVIDED))
-    await Promise.all(parts.map((some) => advance(run, { ...part, pack: some }, take)))
+    const parts = inBatches(pack, Math.ceil(pack.length / FAILED_PARTS))
+    await Promise.all(parts.map((some) => readNextSlice(run, { ...part, pack: some }, take)))
   } else {
     for (const vaultRun of pack) vaultRun.span = Math.ceil((to - from) / SHRINK)
   }

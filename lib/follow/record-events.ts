@@ -7,8 +7,8 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { addPrices } from '../vaults/prices.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { readPrices } from './read-prices.ts'
-import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
-import { listUnsaved, newEvents, postNew, type Run, refuse, save } from './run.ts'
+import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-turns.ts'
+import { leaveForNextRun, listUnsaved, newEvents, postNew, type Run, save } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
@@ -21,9 +21,9 @@ export async function recordEvents(run: Run): Promise<void> {
   while (mayReadOn(run)) {
     const open = vaultRuns.filter((vaultRun) => isOpen(vaultRun, final))
     const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
-    const turn = planTurn(run, open, alone)
+    const turn = planReads(run, open, alone)
     if (turn.length === 0) break
-    await Promise.all(turn.map((part) => advance(run, part, (one) => recordSlice(run, one))))
+    await Promise.all(turn.map((part) => readNextSlice(run, part, (one) => recordSlice(run, one))))
     if (alone) {
       apart.delete(alone)
       apart.add(alone)
@@ -40,7 +40,7 @@ export async function recordEvents(run: Run): Promise<void> {
  * Reads the next slice of a part, records it, and returns its last block. A vault with more than half of a full slice is read
  * separately from then on.
  */
-async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
+async function recordSlice(run: Run, { pack, from, to }: BatchRange): Promise<number> {
   const { records, prices, openRequests, done, apart } = run
   const vaults = pack.map(({ vault }) => vault)
   const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
@@ -55,7 +55,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const moved = posted.filter(isPossible)
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault with contradictory events is left out; the others continue.
-  if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
+  if (impossible.length > 0) leaveForNextRun(run, impossible, 'events that contradict each other')
   const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...one.read]
   await prices.record(
     moved.map((one) => {

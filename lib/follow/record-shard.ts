@@ -27,7 +27,7 @@ type OfRun = { readonly chainId: number; readonly vaults: readonly VaultOnChain[
 export const LAST_WRITES_MS = 8_000
 
 /** Milliseconds between two reads of the chain if a client wants non-final events: four reads a minute. */
-const LOOK_EVERY_MS = 13_000
+const READ_EVERY_MS = 13_000
 /** Minimum milliseconds of a run that reads the chain more than once. */
 const MIN_LOOKS_MS = 35_000
 
@@ -41,7 +41,7 @@ export async function recordShard(dependencies: Dependencies, of: OfRun, until: 
   const begun = now()
   let { report, wantsLatest } = await recordOnce(dependencies, of, until)
   if (until - begun < MIN_LOOKS_MS) return report
-  for (let next = begun + LOOK_EVERY_MS; wantsLatest && next < until; next += LOOK_EVERY_MS) {
+  for (let next = begun + READ_EVERY_MS; wantsLatest && next < until; next += READ_EVERY_MS) {
     await sleep(Math.max(0, next - now()))
     try {
       const { entries, prices, states } = report
@@ -70,7 +70,7 @@ async function recordOnce(
   }
   let wantsLatest = false
   const getWantsLatest = async () => {
-    const read = await findRead(dependencies, vaults)
+    const read = await findVaultsWithLatest(dependencies, vaults)
     wantsLatest = read.size > 0
     return (vault: Address) => read.has(vault)
   }
@@ -92,7 +92,7 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
 }
 
 /** Finds the vaults of clients that want non-final events: these are read up to the head. */
-async function findRead(
+async function findVaultsWithLatest(
   { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
 ): Promise<ReadonlySet<Address>> {

@@ -1,4 +1,4 @@
-import { lagOf } from '../activity/lag.ts'
+import { computeLagSeconds } from '../activity/lag.ts'
 import { initialProgress } from '../activity/store.ts'
 import { readAtHead, readFinalBlock } from '../chain/finality.ts'
 import { logger } from '../logger.ts'
@@ -84,7 +84,11 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     vaults: vaults.length,
     through: front?.through ?? null,
     behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
-    lagSeconds: lagOf(run.reader.chain, { recorded: front?.timestamp ?? head.timestamp, head, now: run.now() }),
+    lagSeconds: computeLagSeconds(run.reader.chain, {
+      recorded: front?.timestamp ?? head.timestamp,
+      head,
+      now: run.now(),
+    }),
     entries,
     prices,
     states,

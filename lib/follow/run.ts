@@ -125,7 +125,7 @@ export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<vo
     else vaultRun.isTaken = true
   }
   const taken = own.filter(({ isTaken }) => isTaken)
-  if (taken.length > 0) refuse(run, taken, 'another run has recorded them')
+  if (taken.length > 0) leaveForNextRun(run, taken, 'another run has recorded them')
 }
 
 /** Lists the vaults whose unsaved progress is due to be written. */
@@ -143,7 +143,7 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
 }
 
 /** Leaves vaults for the next run and logs the reason. */
-export function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
+export function leaveForNextRun({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
   for (const vaultRun of vaultRuns) vaultRun.isRefused = true
   logger.warn('events of vaults cannot be read or recorded now', {
     chainId: reader.chain.id,

@@ -4,7 +4,7 @@ import type { OpenRequest, RequestKey } from '../activity/open-requests.ts'
 import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
 import { max, min, sum } from '../bigint.ts'
 import { MAX_UINT256 } from '../codecs.ts'
-import { isFixed, sharesOf } from '../protocols/fixed-requests.ts'
+import { computeShares, isFixed } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
@@ -17,7 +17,7 @@ import type { ClaimablePart } from './entry-notices.ts'
  */
 
 /** Returns true if a snapshot can report or end a request: its amounts are new, with some claimable or none pending. */
-export function isNews(
+export function isReportable(
   { settled }: Pick<OpenRequest, 'settled'>,
   { pending, claimable, cancelled }: OpenAmounts,
 ): boolean {
@@ -144,7 +144,7 @@ function divide(
     before += standing
     const id = buildEntryId(entry)
     if (end > start && isFixed(entry)) {
-      return [{ id, key: `${id} ${total}`, amount: sharesOf(entry, end - start), given: end - start }]
+      return [{ id, key: `${id} ${total}`, amount: computeShares(entry, end - start), given: end - start }]
     }
     const given = rate && rate.of > 0n ? ((end - start) * rate.given) / rate.of : undefined
     return end > start ? [{ id, key: `${id} ${total}`, amount: end - start, given }] : []

@@ -1,8 +1,8 @@
 import { buildLocationKey } from '../activity/ledger-entry.ts'
-import { findOpenRequests, nameOf, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
+import { buildRequestName, findOpenRequests, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import type { VaultProgress } from '../activity/store.ts'
-import { byLocation, toBlockFields } from '../chain/logs.ts'
+import { compareLocation, toBlockFields } from '../chain/logs.ts'
 import type { Settlement, VaultEvent } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -152,12 +152,12 @@ async function* listSettled(
 ): AsyncGenerator<readonly OpenRequest[]> {
   const { opened, closed } = findOpenRequests(entries, getProtocol(vault).books)
   const isOfKind = (request: OpenRequest) => request.kind === kind && request.requestId <= lastId
-  const own = new Map(opened.filter(isOfKind).map((request) => [nameOf(request), request]))
-  const gone = new Set(closed.filter(isOfKind).map(nameOf))
+  const own = new Map(opened.filter(isOfKind).map((request) => [buildRequestName(request), request]))
+  const gone = new Set(closed.filter(isOfKind).map(buildRequestName))
   let after: OpenRequest | undefined
   do {
     const page = await openRequests.list(vault, { kind, lastId, after, most: OPEN_AT_ONCE })
-    yield page.filter((request) => !own.has(nameOf(request)) && !gone.has(nameOf(request)))
+    yield page.filter((request) => !own.has(buildRequestName(request)) && !gone.has(buildRequestName(request)))
     after = page.length < OPEN_AT_ONCE ? undefined : page.at(-1)
   } while (after)
   yield [...own.values()]
@@ -197,5 +197,5 @@ function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): Settl
 }
 
 function isBefore({ blockNumber, logIndex }: LedgerEntry, { location }: VaultEvent): boolean {
-  return byLocation({ blockNumber: BigInt(blockNumber), logIndex }, location) < 0
+  return compareLocation({ blockNumber: BigInt(blockNumber), logIndex }, location) < 0
 }

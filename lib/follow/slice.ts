@@ -1,5 +1,5 @@
-import { eventAddresses, heardFilters, parseVaultEvents, VAULT_EVENT_TOPICS } from '../activity/events.ts'
-import { BlockHeader, blockRequest, byLocation, type Log, parseResult, readTimestamps } from '../chain/logs.ts'
+import { buildHeardFilters, eventAddresses, parseVaultEvents, VAULT_EVENT_TOPICS } from '../activity/events.ts'
+import { BlockHeader, blockRequest, compareLocation, type Log, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -31,12 +31,15 @@ export async function readSlice(
   let through = to
   const logs = new Map<string, Log>()
   // Each filter is read up to the block that the one before reached.
-  for (const filter of [{ address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }, ...heardFilters(vaults)]) {
+  for (const filter of [
+    { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] },
+    ...buildHeardFilters(vaults),
+  ]) {
     const read = await reader.logsUntil(filter, from, through, isEnough)
     through = read.through
     for (const log of read.logs) logs.set(`${log.blockNumber} ${log.logIndex}`, log)
   }
-  const ofSlice = [...logs.values()].filter(({ blockNumber }) => blockNumber <= through).toSorted(byLocation)
+  const ofSlice = [...logs.values()].filter(({ blockNumber }) => blockNumber <= through).toSorted(compareLocation)
   const [timestampOf, timestamp] = await Promise.all([
     readTimestamps(reader.request, ofSlice),
     through === final.number ? final.timestamp : readTimestamp(reader, through),

@@ -1,4 +1,4 @@
-import { nameOf, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
+import { buildRequestName, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
 import type { VaultProgress } from '../activity/store.ts'
 import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { MAX_UINT256 } from '../codecs.ts'
@@ -8,7 +8,7 @@ import type { OpenAmounts } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import { type Run, save, type VaultRun } from './run.ts'
-import { isNews } from './settle-requests.ts'
+import { isReportable } from './settle-requests.ts'
 
 const MAX_ASKED = 20
 /**
@@ -37,7 +37,7 @@ export async function takeSnapshots(run: Run): Promise<void> {
   if (inTurn.length === 0) return
   try {
     const most = Math.min(MAX_REQUESTS_OF_VAULT, Math.floor(MAX_REQUESTS / inTurn.length))
-    const asked = await askRequests(run, inTurn, most)
+    const asked = await readRequests(run, inTurn, most)
     const news = await Promise.all(asked.map((of) => findNews(run, of)))
     const hashes = await readHashes(
       reader,
@@ -97,18 +97,18 @@ export async function readDueSnapshots(
   )
 }
 
-type Asked = {
+type VaultRequests = {
   readonly vaultRun: VaultRun
   readonly requests: readonly OpenRequest[]
   readonly said: readonly { readonly amounts: OpenAmounts | undefined; readonly block: BlockHeader }[]
 }
 
 /** Reads vaults' waiting requests, at most `most` of each kind per vault, in one round trip. Throws `upstream_*`. */
-async function askRequests(
+async function readRequests(
   { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
   vaultRuns: readonly VaultRun[],
   most: number,
-): Promise<Asked[]> {
+): Promise<VaultRequests[]> {
   const listed = await Promise.all(
     vaultRuns.map(async ({ vault, progress: { askedUpTo } }) => {
       const listOpen = (kind: RequestKind) =>
@@ -132,11 +132,15 @@ async function askRequests(
 /** Builds snapshots of changed amounts, by block. Ignores already recorded blocks, from a node that lags. */
 async function findNews(
   { openRequests }: Pick<Run, 'openRequests'>,
-  { vaultRun: { vault, progress }, requests, said }: Asked,
+  { vaultRun: { vault, progress }, requests, said }: VaultRequests,
 ): Promise<Omit<Snapshot, 'hash'>[]> {
   const news = requests.flatMap(({ timestamp: _, reported: __, settled, ...request }, index) => {
     const { amounts, block } = said[index] ?? {}
-    return amounts && block && isPossible(amounts) && block.number > progress.through && isNews({ settled }, amounts)
+    return amounts &&
+      block &&
+      isPossible(amounts) &&
+      block.number > progress.through &&
+      isReportable({ settled }, amounts)
       ? [{ request: { ...request, ...amounts }, block }]
       : []
   })
@@ -145,8 +149,8 @@ async function findNews(
   if (kept.length >= MAX_SNAPSHOTS) return []
   // Snapshots are settled in the order of their blocks.
   const last = kept.at(-1)?.number ?? 0n
-  const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(nameOf)))
-  const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(nameOf(request)))
+  const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(buildRequestName)))
+  const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(buildRequestName(request)))
   const blocks = new Map(unknown.map(({ block }) => [block.number, block]))
   const inOrder = [...blocks.values()].toSorted((one, other) => Number(one.number - other.number))
   return inOrder.map((block) => {

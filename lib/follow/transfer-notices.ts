@@ -1,4 +1,4 @@
-import { buildEndingKey, buildTransferKey, describeTransfer, endingType, getTarget } from '../bridge/timeline.ts'
+import { buildEndingKey, buildTransferKey, describeTransfer, getTarget, nameEndingType } from '../bridge/timeline.ts'
 import type { RecordedTransfer } from '../bridge/transfer.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
@@ -16,7 +16,7 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
   const { initiated, bridged, completed } = status.timestamps
   const read = finalEvidence.map(({ timestamp }) => timestamp).toSorted((one, other) => other.getTime() - one.getTime())
   const timestamp = completed ?? bridged ?? read[0] ?? initiated
-  const type = endingType(status)
+  const type = nameEndingType(status)
   const where = { chainId: vault.chainId, vaultAddress: vault.address }
   const userAddress = getTarget(recorded)?.account ?? status.depositor
   const told: Notice[] =

@@ -6,7 +6,7 @@ import type { Notice } from '../webhooks/event.ts'
 /** Builds the notice of a vault that no longer matches its pin of `pinnedAt`; `seenAt` is the block of the comparison. */
 export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: BlockHeader): Notice {
   const key = `${keyAt(vault, seenAt)}#changed#${vault.address}#${pinnedAt.getTime()}`
-  return { type: 'vault.changed', key, final: true, ...whatIsSeen(vault, seenAt) }
+  return { type: 'vault.changed', key, final: true, ...buildData(vault, seenAt) }
 }
 
 type PauseType = 'vault.paused' | 'vault.resumed'
@@ -15,7 +15,7 @@ type PauseType = 'vault.paused' | 'vault.resumed'
 export function buildPauseNotice(vault: VaultKey, type: PauseType, since: BlockHeader, isFinal: boolean) {
   const what = type === 'vault.paused' ? 'paused' : 'resumed'
   const key = `${keyAt(vault, since)}#${what}#${vault.address}${isFinal ? '' : '#latest'}`
-  return { type, key, final: isFinal, ...whatIsSeen(vault, since) } satisfies Notice
+  return { type, key, final: isFinal, ...buildData(vault, since) } satisfies Notice
 }
 
 /** Builds the notice that reverts a pause, or its end, that did not become final. */
@@ -35,7 +35,7 @@ function keyAt({ chainId }: VaultKey, block: BlockHeader): string {
   return buildLocationKey({ chainId, logIndex: 0, ...toBlockFields(block) })
 }
 
-function whatIsSeen({ chainId, address }: VaultKey, block: BlockHeader) {
+function buildData({ chainId, address }: VaultKey, block: BlockHeader) {
   const { blockNumber, timestamp } = toBlockFields(block)
   return { timestamp, data: { chainId, vaultAddress: address, blockNumber } }
 }

@@ -4,7 +4,14 @@ import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { sideBySide } from '../side-by-side.ts'
-import { compareBeyondVaults, compareWithPin, movedBy, type Pin, type Seen, seenPlan } from '../vaults/pin.ts'
+import {
+  buildSnapshotPlan,
+  compareBeyondVaults,
+  compareWithPin,
+  computeRelativeMove,
+  type Pin,
+  type VaultSnapshot,
+} from '../vaults/pin.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { publishGroups } from './publish-notices.ts'
@@ -26,12 +33,12 @@ type Pins = {
 }
 
 /** Minimum relative difference at which a pinned price is moved: 0.1 %. */
-const STEP = 0.001
+const MIN_PRICE_CHANGE = 0.001
 
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
-  readonly seen: Seen | undefined
+  readonly seen: VaultSnapshot | undefined
   /** Result of comparing pinned beacons and delegations. */
   readonly beyond: Verdict | undefined
   readonly block: BlockHeader
@@ -54,9 +61,11 @@ export async function watchPins(
   const moved = unmarked
     .filter((one) => !changed.includes(one))
     .flatMap(({ vault, pin, seen }) =>
-      typeof seen?.price !== 'bigint' ? [] : [{ vault, pin, price: seen.price, by: movedBy(pin, seen.price) }],
+      typeof seen?.price !== 'bigint'
+        ? []
+        : [{ vault, pin, price: seen.price, by: computeRelativeMove(pin, seen.price) }],
     )
-    .filter(({ by }) => by > STEP)
+    .filter(({ by }) => by > MIN_PRICE_CHANGE)
     .toSorted((left, right) => right.by - left.by)
   await sideBySide(moved, ({ vault, pin, price }) => pinStore.movePrice(vault, pin, price))
   const unpublished = watched.flatMap(({ vault, pin }) =>
@@ -94,7 +103,7 @@ async function readWatched(
   })
   if (withPins.length === 0) return []
   const [{ values, blocks, block }, beyond] = await Promise.all([
-    reader.readEach(withPins.map(seenPlan)),
+    reader.readEach(withPins.map(buildSnapshotPlan)),
     compareBeyondVaults(reader, withPins),
   ])
   return withPins.map((one, index) => ({

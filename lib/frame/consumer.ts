@@ -6,7 +6,7 @@ import type { Received } from '../aws/queue.ts'
 import { parseJson } from '../json.ts'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
+import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { QueueContract } from './contract.ts'
 
 type Time = { readonly remainingMs: () => number }
@@ -26,7 +26,7 @@ type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,
   services: P,
-  work: (services: Built<P>) => Work<C>,
+  work: (services: BuiltServices<P>) => Work<C>,
 ) {
   const start = container(
     once(() => readEnv(contract, process.env)),

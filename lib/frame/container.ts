@@ -7,7 +7,7 @@ import { RESOURCES, type Resource } from './resources.ts'
 export type Providers<C extends Contract> = Readonly<Record<string, (env: EnvOf<C>) => unknown>>
 
 /** Services that these providers build. */
-export type Built<P> = {
+export type BuiltServices<P> = {
   readonly [Name in keyof P]: P[Name] extends (env: never) => infer Service ? Awaited<Service> : never
 }
 
@@ -31,7 +31,7 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
 export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
   providers: P,
-  work: (services: Built<P>) => Run,
+  work: (services: BuiltServices<P>) => Run,
   readVersion: (env: EnvOf<C>) => Promise<unknown>,
 ): () => Promise<Run> {
   let last: { readonly version: unknown; readonly run: Promise<Run> } | undefined
@@ -40,7 +40,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
       Object.entries(providers).map(async ([name, provide]) => [name, await provide(of)] as const),
     )
     // The cast is right: each service has the name of its provider.
-    return work(Object.fromEntries(services) as Built<P>)
+    return work(Object.fromEntries(services) as BuiltServices<P>)
   }
   return async () => {
     const of = await env()

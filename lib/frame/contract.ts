@@ -102,7 +102,7 @@ export type QueueContract = {
    * True if it sends messages to its own queue. Lambda drops the 16th such message in a row unless the loop is allowed.
    * The contract must state what ends the loop.
    */
-  readonly wakesItself?: true
+  readonly enqueuesItself?: true
   readonly impact: string
 }
 

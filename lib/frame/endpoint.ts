@@ -6,7 +6,7 @@ import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { signerIn } from '../signing/secret.ts'
 import { type Identify, identifyCaller } from './callers.ts'
-import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
+import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
 import { edgeVerification, readEdge } from './edge.ts'
 import {
@@ -23,11 +23,11 @@ import {
 } from './middlewares.ts'
 import type { Env } from './resources.ts'
 
-type Work<C extends EndpointContract, P> = (services: Built<P>) => Respond<C>
+type Work<C extends EndpointContract, P> = (services: BuiltServices<P>) => Respond<C>
 
 type Respond<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
 
-type Ready<C extends EndpointContract> = Context & { readonly building: Promise<Respond<C>> }
+type BuildingContext<C extends EndpointContract> = Context & { readonly building: Promise<Respond<C>> }
 
 type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag: 'System' }
 
@@ -79,7 +79,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const env = once(() => readEnv(contract, process.env))
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
-  const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
+  const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
     // This runs before the contract's headers replace those of the request.
     .use(replyEncoding(contract, Date.now))
     .use(

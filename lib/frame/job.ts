@@ -3,7 +3,7 @@ import middy from '@middy/core'
 import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
+import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { JobContract } from './contract.ts'
 
 type Run<C extends JobContract> = (
@@ -18,7 +18,7 @@ type Run<C extends JobContract> = (
 export function job<const C extends JobContract, P extends Providers<C>>(
   contract: C,
   services: P,
-  work: (services: Built<P>) => Run<C>,
+  work: (services: BuiltServices<P>) => Run<C>,
 ) {
   const start = container(
     once(() => readEnv(contract, process.env)),

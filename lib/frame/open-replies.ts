@@ -12,7 +12,7 @@ const CODINGS = {
 type Coding = keyof typeof CODINGS
 const NAMES = ['br', 'gzip'] as const satisfies readonly Coding[]
 
-type Asked = Readonly<Record<string, string | undefined>>
+type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 type Body = { readonly text: string; tag?: string; readonly compressed: Map<Coding, string> }
 
@@ -32,7 +32,7 @@ export function openReplies(encode: (value: unknown) => unknown) {
     statusCode: number,
     value: unknown,
     headers: Record<string, string>,
-    asked: Asked,
+    asked: RequestHeaders,
   ): APIGatewayProxyStructuredResultV2 => {
     if (typeof value !== 'object' || value === null) return jsonReply(statusCode, encode(value), headers)
     const body = bodyOf(value)

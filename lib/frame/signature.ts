@@ -7,7 +7,7 @@ const VALIDITY_SECONDS = 300
 /** Path that the gateway forwards unchanged: it decodes any other, and cuts it at a decoded `?`. */
 const UNCHANGED_PATH = /^[A-Za-z0-9/._~-]*$/
 
-type Asked = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'requestContext' | 'headers'>
+type SignedRequest = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'requestContext' | 'headers'>
 
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
@@ -29,13 +29,13 @@ export function verifyContentDigest({
 }
 
 /** Throws `invalid_path` if the gateway may have changed the requested path. */
-export function requireSignablePath({ rawPath }: Pick<Asked, 'rawPath'>): void {
+export function requireSignablePath({ rawPath }: Pick<SignedRequest, 'rawPath'>): void {
   if (!UNCHANGED_PATH.test(rawPath)) throw new AppError('invalid_path')
 }
 
 /** Returns the headers that sign a response (RFC 9421), in the form of docs/guides/verify-answers.md. */
 export function signatureHeaders(
-  { rawPath, rawQueryString, requestContext: { http }, headers }: Asked,
+  { rawPath, rawQueryString, requestContext: { http }, headers }: SignedRequest,
   { status, contentType, body }: Answer,
   { keyId, key }: Signer,
   /** Epoch milliseconds. */

@@ -11,15 +11,15 @@ import type { ChartResponse } from './chart-response.ts'
 import { type Chart, DatedChart } from './coin.ts'
 import type { IsListedCoin } from './listed-coins.ts'
 import {
+  type ChartRange,
   type CoinName,
   coinByAddress,
   coinById,
-  newestAnswer,
   type PriceSource,
   type PriceSources,
-  type Span,
+  pickNewest,
 } from './source.ts'
-import { supportedTokens } from './tokens.ts'
+import { listSupportedTokens } from './tokens.ts'
 
 type Dependencies = {
   readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
@@ -28,7 +28,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-type ChartQuestion = Span & { readonly payFor: PayFor }
+type ChartRequest = ChartRange & { readonly payFor: PayFor }
 
 /**
  * Fetched lengths in days, so that a coin has only these charts per currency. CoinGecko has hourly points up to 90 days, daily ones beyond.
@@ -38,7 +38,7 @@ const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 /** Returns a coin's chart by CoinGecko's id; fetches nothing for an unlisted id. Throws `token_not_found` or `upstream_*`. */
 export async function chartById(
   services: Dependencies & { readonly isListedCoin: IsListedCoin },
-  { id, ...question }: ChartQuestion & { readonly id: string },
+  { id, ...question }: ChartRequest & { readonly id: string },
 ) {
   if ((await services.isListedCoin(id)) === false) throw new AppError('token_not_found')
   return fetchChart(services, coinById(id), question)
@@ -47,14 +47,14 @@ export async function chartById(
 /** Returns a token's chart by its address, or the own coin's by any spelling. Throws `token_not_found` or `upstream_*`. */
 export async function chartByAddress(
   services: Dependencies,
-  { network: chain, address: text, ...question }: ChartQuestion & { readonly network: Chain; readonly address: string },
+  { network: chain, address: text, ...question }: ChartRequest & { readonly network: Chain; readonly address: string },
 ) {
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
   if (address === 'native' || address === WRAPPED_SOL)
     return fetchChart(services, coinById(chain.nativeCoin.coinGeckoId), question)
   const { tokens } = await services.cache.recall({ tokens: tokensKey(chain.key) })
-  const listed = supportedTokens(chain, tokens).find((token) => token.address === address)
+  const listed = listSupportedTokens(chain, tokens).find((token) => token.address === address)
   const coin = listed?.coinGeckoId ? coinById(listed.coinGeckoId) : coinByAddress(chain, address)
   return fetchChart(services, coin, question)
 }
@@ -66,7 +66,7 @@ export async function chartByAddress(
 async function fetchChart(
   { cache, priceSources, now }: Dependencies,
   coin: CoinName,
-  { payFor, currency, days: asked }: ChartQuestion,
+  { payFor, currency, days: asked }: ChartRequest,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
   const days = LENGTHS.find((length) => asked !== 'max' && asked <= length) ?? 'max'
   const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
@@ -78,7 +78,7 @@ async function fetchChart(
   })
   const [preferred, ...others] = priceSources.filter(({ currencies }) => currencies.includes(currency))
   if (!preferred) throw new AppError('upstream_unavailable', { cause: new Error(`no charts in ${currency}`) })
-  const { value, ...age } = await newestAnswer(
+  const { value, ...age } = await pickNewest(
     attempt(preferred, namespaceOf(days)),
     ...others.map((source) => attempt(source, substituteNamespace(source))),
   )

@@ -6,7 +6,7 @@ import { LAST_SECOND } from '../time.ts'
 import type { CoinQuote, DatedChart, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
-import type { CoinName, Span } from './source.ts'
+import type { ChartRange, CoinName } from './source.ts'
 
 const MARKET_PAGE_SIZE = 250
 /** Maximum history without a paid plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
@@ -118,7 +118,7 @@ export function createCoinGecko(ask: Upstream) {
     },
 
     /** Fetches a chart; it has 365 days if the account's plan limits the history. */
-    async fetchChart(coin: CoinName, { currency, days }: Span): Promise<DatedChart | null> {
+    async fetchChart(coin: CoinName, { currency, days }: ChartRange): Promise<DatedChart | null> {
       const path = pathOf(coin)
       if (path === undefined) return null
       const askFor = (days: number | 'max') =>

@@ -48,7 +48,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       const moment = at?.getTime() ?? now()
       const path = at ? `/prices/historical/${Math.floor(moment / 1000)}/` : '/prices/current/'
       const pieces = await Promise.all(
-        inPieces(path, coins).map(async (piece) =>
+        splitCoins(path, coins).map(async (piece) =>
           byCoin(piece, parseAnswer(Coins, await ask({ path: `${path}${piece.map(inPath).join(',')}` })).coins),
         ),
       )
@@ -86,7 +86,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
 }
 
 /** Splits the coins, without duplicates, into lists that fit into a path. */
-function inPieces(path: string, coins: readonly CoinName[]): CoinName[][] {
+function splitCoins(path: string, coins: readonly CoinName[]): CoinName[][] {
   const pieces: CoinName[][] = []
   let length = Number.POSITIVE_INFINITY
   for (const coin of new Set(coins)) {

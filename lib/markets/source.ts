@@ -22,7 +22,7 @@ export function coinByAddress({ defiLlamaPrefix }: Chain, address: string): Coin
 export type DatedPrice = { readonly price: number; readonly at: number }
 
 /** Length and currency of a chart. */
-export type Span = { readonly currency: Currency; readonly days: number | 'max' }
+export type ChartRange = { readonly currency: Currency; readonly days: number | 'max' }
 
 /** A service with prices. Every call throws AppError `upstream_*`. */
 export type PriceSource = {
@@ -30,7 +30,7 @@ export type PriceSource = {
   readonly name: 'coingecko' | 'defillama'
   readonly currencies: readonly Currency[]
   /** Fetches a coin's chart; null if the coin is unknown or has no price in that time. */
-  readonly fetchChart: (coin: CoinName, span: Span) => Promise<DatedChart | null>
+  readonly fetchChart: (coin: CoinName, span: ChartRange) => Promise<DatedChart | null>
   /**
    * Fetches prices in US dollars, now or at most a day from `at`. Coins without a reliable price are missing. Absent if our plan allows too
    * few calls.
@@ -78,7 +78,7 @@ export type Attempt<T> = {
  * Makes attempts in order until one is recent; returns the newest result with a value. Without any it returns the first result or throws
  * the first failure.
  */
-export async function newestAnswer<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
+export async function pickNewest<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
   let newest = await toResult(first.get())
   if ('value' in newest && first.isRecent(newest.value)) return newest.value
   for (const { get, isRecent } of others) {

@@ -4,7 +4,7 @@ import type { ListedToken } from './coin.ts'
 import { WELL_KNOWN_TOKENS } from './well-known-tokens.ts'
 
 /** Returns the supported tokens of a chain: the cached ones, or the well-known ones before there are any. */
-export function supportedTokens(
+export function listSupportedTokens(
   { key }: Pick<Chain, 'key'>,
   cached: Aged<ListedToken[]> | undefined,
 ): readonly ListedToken[] {

@@ -9,7 +9,7 @@ const LIMIT_MS = 7_000
  * Sends the questions, eight in parallel: the NFT questions that Alchemy's paid plan allows (10,000 compute units a second). After 7 s open
  * ones fail with `upstream_timeout`, and no others are sent.
  */
-export async function askEach<Question, T>(
+export async function fetchEach<Question, T>(
   questions: readonly Question[],
   ask: (question: Question) => Promise<T>,
 ): Promise<(Question & { readonly result: Result<T> })[]> {

@@ -102,14 +102,14 @@ export function fittingItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
     Object.entries(nfts).map(([chainKey, { asOf, isWhole, collections }]) => {
-      const fits = fitting(collections, MOST_BYTES / Math.max(1, chains))
+      const fits = fitNfts(collections, MOST_BYTES / Math.max(1, chains))
       return [chainKey, { asOf, ...fits, isWhole: isWhole && fits.isWhole }]
     }),
   )
 }
 
 /** Returns as many NFTs as fit into an item and a response, spam last. */
-export function fitting(collections: readonly NftCollection[], bytes = MOST_BYTES): OwnedNfts {
+export function fitNfts(collections: readonly NftCollection[], bytes = MOST_BYTES): OwnedNfts {
   let left = bytes
   let count = MOST_NFTS
   const take = (value: unknown) => {

@@ -4,7 +4,7 @@ import { Timestamp } from '../codecs.ts'
 import type { AppError } from '../errors.ts'
 
 /** Result for a user on one chain, with balances or NFTs. */
-export type OnChain = {
+export type ChainResult = {
   readonly chain: ChainKey
   readonly wallets: readonly string[]
   /** Time of the result; undefined if nothing is known. */
@@ -32,7 +32,7 @@ export const WalletsResponse = z.object({
 })
 
 /** Builds the common part of a response. Throws the first failure if nothing is known of any chain. */
-export function walletsResponse(chains: readonly OnChain[]): z.output<typeof WalletsResponse> {
+export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof WalletsResponse> {
   const failure = chains.find((chain) => chain.failure)?.failure
   if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure
   const errors = chains.flatMap(({ chain, error }) => (error === undefined ? [] : [[chain, error] as const]))
@@ -45,7 +45,7 @@ export function walletsResponse(chains: readonly OnChain[]): z.output<typeof Wal
 }
 
 /** Returns the entries of all chains by chain key. */
-export function byChain<Of extends OnChain, Entry>(
+export function byChain<Of extends ChainResult, Entry>(
   chains: readonly Of[],
   entriesOf: (of: Of) => readonly Entry[],
 ): Record<ChainKey, Entry[]> {

@@ -71,7 +71,7 @@ export type TokenIndex = {
 }
 
 /** Combines indexes; on a failure it queries the next one. Undefined if there is none. */
-export function inOrder(indexes: readonly TokenIndex[]): TokenIndex | undefined {
+export function createFallbackIndex(indexes: readonly TokenIndex[]): TokenIndex | undefined {
   if (indexes.length === 0) return undefined
   return {
     units: {

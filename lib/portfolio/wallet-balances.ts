@@ -127,7 +127,7 @@ export function withLastKnown(read: ChainBalances, last: ChainBalances | undefin
 }
 
 /** Joins two reports: the newer of each part, and parts of only one. */
-export function joined(one: KnownOnChain, other: KnownOnChain): KnownOnChain {
+export function joinReports(one: KnownOnChain, other: KnownOnChain): KnownOnChain {
   const [read, last] = newestFirst(one.read, other.read)
   const [indexed] = newestFirst(one.indexed, other.indexed)
   return { ...(read && { read: withLastKnown(read, last) }), ...(indexed && { indexed }) }

@@ -1,16 +1,16 @@
 import type { Address } from 'viem'
-import { possible } from '../chain/call.ts'
+import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
 import { encodeOperation, type Intent } from '../protocols/calldata.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
-import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
+import { findOperation, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { refusedByVault } from '../protocols/refusals.ts'
+import { buildVaultRefusal } from '../protocols/refusals.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { type DryRun, firstWorking } from './dry-run.ts'
+import { type DryRun, pickFirstWorking } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
 /** Cancellation of pending requests; `listEntries` returns the account's ledger in the vault up to a block. */
@@ -37,20 +37,20 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
     choose: async ({ terms: finish, block }) => {
       const terms = await finish(reader, block.number, () => listEntries(block.number))
       // Only the terms contain the id of a request.
-      const operation = operationNamed(operations, terms.name)
+      const operation = findOperation(operations, terms.name)
       return {
         terms,
         drafts: [draftOf({ operation, request: { ...request, requestId: terms.requestId ?? 0n } })],
-        pick: firstWorking,
+        pick: pickFirstWorking,
         spending: undefined,
         refuse: ({ calls }: DryRun, reverted: { readonly reason: string } | undefined) => {
           if (terms.refusal && calls?.[0]?.status !== 'success') return terms.refusal
-          return reverted && refusedByVault('request_can_no_longer_be_cancelled', reverted.reason)
+          return reverted && buildVaultRefusal('request_can_no_longer_be_cancelled', reverted.reason)
         },
       }
     },
     upperEstimate: 'cancel',
   })
   const { terms } = choice
-  return { ...prepared, cancelled: possible(terms.cancelled), isAsync: terms.isAsync }
+  return { ...prepared, cancelled: requireUint256(terms.cancelled), isAsync: terms.isAsync }
 }

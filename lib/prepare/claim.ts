@@ -1,9 +1,9 @@
 import { type Address, hexToBigInt, size } from 'viem'
 import type { Destination } from '../bridge/destination.ts'
-import { possible } from '../chain/call.ts'
+import { requireUint256 } from '../chain/call.ts'
 import { AppError } from '../errors.ts'
 import { encodeOperation, type Intent, type WithdrawalOperation } from '../protocols/calldata.ts'
-import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
+import { findOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { Claimable } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
@@ -42,7 +42,7 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
       candidates: [],
       choose: async ({ terms }) => {
         const intents = terms.calls.map(({ name, amount }) => ({
-          operation: operationNamed(OPERATIONS[vault.protocol].claims, name),
+          operation: findOperation(OPERATIONS[vault.protocol].claims, name),
           request: { vault, account, amount },
         }))
         return {
@@ -57,14 +57,14 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
     },
     onward?.read,
   )
-  const claimable = possible(claimedBy(prepared) ?? (await choice.terms.claimable(reader, prepared.block.number)))
+  const claimable = requireUint256(claimedBy(prepared) ?? (await choice.terms.claimable(reader, prepared.block.number)))
   if (claimable[paidIn] === 0n) {
     throw new AppError(kind === 'deposit' ? 'no_claimable_deposit' : 'no_claimable_withdrawal')
   }
   if (!onward) return { ...prepared, claimable }
   const { intents, calls, evidence } = prepared
   const { paid = claimable.assets, ...sent } = await onward.send({ intents, calls, field: 'dstChainId' })
-  return { ...sent, claimable: possible({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
+  return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
 /** Returns the claim that gives most, or the first of equals. */

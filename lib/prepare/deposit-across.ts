@@ -1,12 +1,12 @@
 import type { Address } from 'viem'
 import type { BridgeRequest } from '../bridge/calldata.ts'
 import { findEnds } from '../bridge/route.ts'
-import { agreeTerms, mostWithin } from '../bridge/terms.ts'
-import { bridgedAs } from '../bridge/tokens.ts'
+import { agreeTerms, computeMaxInput } from '../bridge/terms.ts'
+import { toBridgedToken } from '../bridge/tokens.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
-import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
+import { findDepositOperation, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { capReached } from '../protocols/refusals.ts'
+import { buildCapError } from '../protocols/refusals.ts'
 import { toResult, unwrap } from '../result.ts'
 import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -47,7 +47,7 @@ export async function prepareDepositAcross(
 ) {
   const { getReader, fetchQuote } = services
   const errors = { chain: 'unsupported_source_chain', token: 'unsupported_source_token' } as const
-  const token = bridgedAs(chainId, sourceToken)
+  const token = toBridgedToken(chainId, sourceToken)
   const ends = findEnds(vault, { chainId, token, errors })
   const route = { source: ends.other, destination: ends.vault }
   const isInCoin = token !== sourceToken
@@ -85,13 +85,13 @@ export async function prepareDepositAcross(
   requireOpen(source, destination)
 
   const until = block.timestamp + SYNC_MARGIN_SECONDS
-  const operation = depositNamed(vault, value.choose(0n, until))
+  const operation = findDepositOperation(vault, value.choose(0n, until))
   const request = requestBy(operation)
   const quote = operation === usual ? unwrap(await quoted) : await fetchQuote(request)
   const clocks = { ...source.clocks, destination: destination.time }
   const terms = agreeTerms(request, quote, clocks)
   const room = value.room()
-  if (room !== undefined && terms.outputAmount > room) throw capReached(mostWithin(room, request, quote))
+  if (room !== undefined && terms.outputAmount > room) throw buildCapError(computeMaxInput(room, request, quote))
   return {
     ...(await prepareSending(services, { request, terms, source, coin, before: [] })),
     isAsync: operation.isAsync,

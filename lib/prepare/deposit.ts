@@ -1,13 +1,13 @@
 import { type Address, isAddressEqual } from 'viem'
 import { sum } from '../bigint.ts'
-import { possible } from '../chain/call.ts'
+import { requireUint256 } from '../chain/call.ts'
 import { decodeLog } from '../chain/decode.ts'
-import { approvalsNeeded, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
+import { encodeApprovals, erc20Abi, listApprovalPlans } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import { type DepositOperation, encodeOperation, type OperationRequest } from '../protocols/calldata.ts'
-import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
+import { findDepositOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { DepositTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Pin, whilePinned } from '../vaults/pin.ts'
@@ -33,8 +33,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
       choose: async ({ terms }) => {
-        const operation = depositNamed(vault, terms.choose(amount))
-        const drafts = approvalsNeeded(amount, terms.allowance).map((needed) => draftOf(needed, [operation]))
+        const operation = findDepositOperation(vault, terms.choose(amount))
+        const drafts = listApprovalPlans(amount, terms.allowance).map((needed) => draftOf(needed, [operation]))
         return { terms, drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
       },
       upperEstimate: 'deposit',
@@ -50,7 +50,7 @@ export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint
   const told = arrived ?? sharesFor(assets)
   // No real amount gives more than a contract can hold.
   const shares = told !== null && told > MAX_UINT256 ? null : told
-  return possible({
+  return requireUint256({
     shares,
     assets,
     fee: shares === null ? null : feeOf(assets, worth(shares), worth(1n)),

@@ -76,7 +76,7 @@ function isSame(one: Intent, other: Intent): boolean {
 }
 
 /** Returns the first dry run in which everything works, else the last one. */
-export function firstWorking(dryRuns: readonly DryRun[]): DryRun {
+export function pickFirstWorking(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ calls }) => calls)
 }
 

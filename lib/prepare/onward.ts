@@ -3,7 +3,7 @@ import type { Route } from '../bridge/calldata.ts'
 import type { Destination } from '../bridge/destination.ts'
 import { findEnds } from '../bridge/route.ts'
 import { agreeTerms } from '../bridge/terms.ts'
-import { required } from '../chain/call.ts'
+import { requireValue } from '../chain/call.ts'
 import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { ReadPlan } from '../chain/reader.ts'
@@ -11,7 +11,7 @@ import type { RpcRequest } from '../chain/rpc.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
 import type { Intent } from '../protocols/calldata.ts'
-import { refusedByVault } from '../protocols/refusals.ts'
+import { buildVaultRefusal } from '../protocols/refusals.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   type BridgeServices,
@@ -53,7 +53,7 @@ export function prepareOnward(
   const ends = findEnds(vault, { ...destination, errors })
   const route: Route = { source: ends.vault, destination: ends.other }
   const { getReader } = services
-  let way: Way | undefined
+  let way: TransferState | undefined
   return {
     read: async <T>(plan: ReadPlan<T>, extraCalls: readonly RpcRequest[]) => {
       const { pool } = route.destination
@@ -64,11 +64,11 @@ export function prepareOnward(
       way = { account, route, source, arrival }
       return { ...read, evidence: () => Promise.all([read.evidence(), there.evidence()]) }
     },
-    send: (payment: Payment) => sendPayment(services, required(way), payment),
+    send: (payment: Payment) => sendPayment(services, requireValue(way), payment),
   }
 }
 
-type Way = {
+type TransferState = {
   readonly account: Address
   readonly route: Route
   readonly source: SourceState
@@ -81,7 +81,7 @@ type Way = {
  */
 async function sendPayment(
   services: BridgeServices,
-  { account, route, source, arrival }: Way,
+  { account, route, source, arrival }: TransferState,
   { intents, calls, amount, field }: Payment,
 ) {
   if (intents.some(({ operation }) => operation.isAsync)) {
@@ -89,7 +89,7 @@ async function sendPayment(
   }
   requireOpen(source, arrival)
   const reverted = calls?.find((call) => call.status === 'reverted')
-  if (reverted) throw refusedByVault('withdrawal_refused', reverted.reason)
+  if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
   const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
   const paid = sum(parts)
   // Send only what is sure to be paid: the requested amount, the dry run's payment, or the calls' minimum.

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Spending, verifyApprovals } from '../chain/erc20.ts'
+import { type TokenSpending, verifyApprovals } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
@@ -27,7 +27,7 @@ export type Choice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
   /** Spending that the approvals are for. */
-  readonly spending: Spending | undefined
+  readonly spending: TokenSpending | undefined
   /** Returns the error that withholds the transactions. */
   readonly refuse?: (
     picked: DryRun,

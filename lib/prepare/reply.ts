@@ -99,7 +99,7 @@ const BLOCK_GAS = 60_000_000n
  * the other cannot simulate.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
-  if (textOf(signedOf(older)) !== textOf(signedOf(newer))) return undefined
+  if (textOf(pickSignedParts(older)) !== textOf(pickSignedParts(newer))) return undefined
   const isUnavailable = ({ simulation }: Reply) => simulation.status === 'unavailable'
   const simulated = isUnavailable(older) ? newer : older
   const isSame = textOf(older.simulation) === textOf(newer.simulation)
@@ -115,7 +115,7 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
 }
 
 /** Returns the reply without its estimates and its block. */
-function signedOf(reply: Reply): object {
+function pickSignedParts(reply: Reply): object {
   const {
     estimatedGas: _,
     simulation: __,

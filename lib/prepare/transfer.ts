@@ -8,12 +8,12 @@ import {
   type RouteEnd,
   verifyBridgeDeposit,
 } from '../bridge/calldata.ts'
-import { type Clocks, quoteExpiry } from '../bridge/terms.ts'
-import { call, required } from '../chain/call.ts'
+import { type Clocks, computeQuoteExpiry } from '../bridge/terms.ts'
+import { call, requireValue } from '../chain/call.ts'
 import { codeRequest, delegateIn, parseCode } from '../chain/code.ts'
-import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { encodeApprovals, erc20Abi, listApprovalPlans, verifyApprovals } from '../chain/erc20.ts'
 import { MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
-import { type ChainReader, joinReadPlans, type ReadPlan, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader, joinReadPlans, type ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
 import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
@@ -48,7 +48,7 @@ export type DestinationState = {
 
 /** Returns an empty read plan. */
 export function emptyPlan(address: Address): ReadPlan<undefined> {
-  return readPlan({ address, slots: {}, calls: {} }, () => undefined)
+  return buildReadPlan({ address, slots: {}, calls: {} }, () => undefined)
 }
 
 /** Dry run without enough coin: nodes refuse it without naming the call that reverts. */
@@ -57,7 +57,7 @@ const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: '
 /** Returns the plan of an account's coin balance; `address` is the contract read with it. */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
   const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => required(answers.coin))
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => requireValue(answers.coin))
 }
 
 /** Reads the source chain's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
@@ -75,13 +75,13 @@ export async function readSource<T>(
     paused: call(pool, poolAbi, 'pausedDeposits', []),
     allowance: call(token, erc20Abi, 'allowance', [account, pool]),
   }
-  const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
-    paused: required(answers.paused),
-    allowance: required(answers.allowance),
+  const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
+    paused: requireValue(answers.paused),
+    allowance: requireValue(answers.allowance),
     clocks: {
-      source: Number(required(answers.time)),
-      quoteTimeBuffer: required(answers.quoteTimeBuffer),
-      fillDeadlineBuffer: required(answers.fillDeadlineBuffer),
+      source: Number(requireValue(answers.time)),
+      quoteTimeBuffer: requireValue(answers.quoteTimeBuffer),
+      fillDeadlineBuffer: requireValue(answers.fillDeadlineBuffer),
     },
   }))
   const read = await reader.readOne(joinReadPlans(plan, state), {
@@ -98,7 +98,9 @@ export async function readSource<T>(
 /** Reads the destination's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
-  const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
+  const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) =>
+    requireValue(answers.paused),
+  )
   const { block, value, outcomes, evidence } = await reader.readOne(joinReadPlans(plan, state), {
     extraCalls: [codeRequest(account)],
     withHash: true,
@@ -145,7 +147,7 @@ export async function prepareSending(
   const operations = [...payments, ...deposits]
 
   const spending = { token, spender, amount: inputAmount }
-  const drafts = approvalsNeeded(inputAmount, isInCoin ? inputAmount : allowance).map((needed) => {
+  const drafts = listApprovalPlans(inputAmount, isInCoin ? inputAmount : allowance).map((needed) => {
     return { approval: encodeApprovals(spending, needed), operations, intents: before }
   })
   const { approval, calls } =
@@ -172,6 +174,6 @@ export function describeQuote(
     outputAmount,
     feeTotal: inputAmount - (outputAmount * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals),
     expectedFillSeconds,
-    expiresAt: new Date(quoteExpiry(times, clocks) * 1000),
+    expiresAt: new Date(computeQuoteExpiry(times, clocks) * 1000),
   }
 }

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import { bridgeContracts } from '../bridge/route.ts'
-import { bridgedAs } from '../bridge/tokens.ts'
+import { listBridgeContracts } from '../bridge/route.ts'
+import { toBridgedToken } from '../bridge/tokens.ts'
 import { AppError } from '../errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 
@@ -17,8 +17,8 @@ export function requireUser(
   other?: OtherChain,
 ): void {
   const chainIds = other ? [chainId, other.chainId] : [chainId]
-  const tokens = other ? [other.token, bridgedAs(other.chainId, other.token)] : []
-  const contracts = [address, asset, shareToken, ...tokens, ...chainIds.flatMap(bridgeContracts)]
+  const tokens = other ? [other.token, toBridgedToken(other.chainId, other.token)] : []
+  const contracts = [address, asset, shareToken, ...tokens, ...chainIds.flatMap(listBridgeContracts)]
   if (!contracts.includes(account)) return
   const issue = "must be a user's own account, not a token or a contract of the vault or the bridge"
   throw new AppError('missing_or_invalid_user_address', { details: [{ field: 'userAddress', issue }] })

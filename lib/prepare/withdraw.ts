@@ -1,16 +1,16 @@
 import { type Address, hexToBigInt, size } from 'viem'
 import type { Destination } from '../bridge/destination.ts'
-import { possible, required } from '../chain/call.ts'
-import { encodeApprovals, type Spending } from '../chain/erc20.ts'
+import { requireUint256, requireValue } from '../chain/call.ts'
+import { encodeApprovals, type TokenSpending } from '../chain/erc20.ts'
 import type { AggregateCall } from '../chain/multicall.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
 import { encodeOperation, type Intent, type Operation } from '../protocols/calldata.ts'
-import { OPERATIONS, withdrawalNamed } from '../protocols/operations.ts'
+import { findWithdrawalOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { refusedByVault } from '../protocols/refusals.ts'
+import { buildVaultRefusal } from '../protocols/refusals.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { type Draft, type DryRun, firstWorking } from './dry-run.ts'
+import { type Draft, type DryRun, pickFirstWorking } from './dry-run.ts'
 import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
@@ -37,7 +37,7 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
     {
       plan: getProtocol(vault).withdrawalTerms(vault, account, amount),
       candidates: candidates.length > 0 ? draftsOf(vault, candidates) : [],
-      choose: async ({ terms, block }) => choose(vault, account, possible(await terms(reader, block.number))),
+      choose: async ({ terms, block }) => choose(vault, account, requireUint256(await terms(reader, block.number))),
       upperEstimate: 'withdrawal',
     },
     onward?.read,
@@ -49,26 +49,26 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
   const sum = amount !== 'max' && 'assets' in amount ? { amount: amount.assets } : {}
   const { paid, ...sent } = await onward.send({ ...payment, ...sum })
   const { assets, claimedAssets } = outcome.withdrawal
-  const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
-  return { ...sent, ...outcome, withdrawal: possible({ ...outcome.withdrawal, remainder }), evidence }
+  const remainder = (paid ?? requireValue(assets) + claimedAssets) - sent.quote.inputAmount
+  return { ...sent, ...outcome, withdrawal: requireUint256({ ...outcome.withdrawal, remainder }), evidence }
 }
 
 function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
-  terms.steps.forEach(possible)
+  terms.steps.forEach(requireUint256)
   const intents = terms.steps.map(({ name, ...step }) => ({
-    operation: withdrawalNamed(vault, name),
+    operation: findWithdrawalOperation(vault, name),
     request: { vault, account, ...step },
   }))
   const { proof } = terms
   return {
     terms,
     drafts: draftsOf(vault, intents, proof && [proof.call]),
-    pick: firstWorking,
+    pick: pickFirstWorking,
     spending: sharesPulled(vault, intents)[0],
     refuse: ({ calls, viewed }: DryRun, reverted: { readonly reason: string } | undefined) => {
       const refusal = calls && !reverted ? undefined : terms.refusal?.(reverted?.reason)
       if (refusal) return refusal
-      if (reverted) return refusedByVault('withdrawal_refused', reverted.reason)
+      if (reverted) return buildVaultRefusal('withdrawal_refused', reverted.reason)
       return proof && !isProven(proof, viewed) ? proof.refusal : undefined
     },
   }
@@ -83,7 +83,7 @@ function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly Agg
 }
 
 /** Returns the share approval that the operations may need, one at most. */
-function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): Spending[] {
+function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): TokenSpending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
     .map(({ request }) => ({ token: shareToken, spender: address, amount: request.amount }))
@@ -120,7 +120,7 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   return {
     withdrawal: {
       ...amounts,
-      shares: required(amounts.shares),
+      shares: requireValue(amounts.shares),
       fee: feeIn(value, amounts.assets),
       haircut,
       isEstimate: !isTold && !isNothing,

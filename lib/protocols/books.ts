@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { erc20Abi } from '../chain/erc20.ts'
 import type { LogLocation } from '../chain/logs.ts'
 import { Amount } from '../codecs.ts'
-import type { Happened } from './ledger-entry.ts'
+import type { EntryDetails } from './ledger-entry.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
@@ -34,7 +34,7 @@ type EventOrigin = {
 }
 
 /** Transfer of another token that belongs to a vault's books. */
-export type HeardTransfer = {
+export type ForeignTransfer = {
   readonly eventName: 'HeardTransfer'
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
 } & EventOrigin
@@ -44,18 +44,18 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   /** Events that can move the price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
   /** Token and sender of the transfers of another token; absent if there are none. */
-  heard?(vault: V): { readonly token: Address; readonly from: Address }
+  findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }
   /**
    * Puts the accounts of a transaction's events in the standard's order; absent if all vaults use it. With `ofAccount`,
    * `events` are only those that name this account.
    */
-  standardize?(events: readonly Event[], ofAccount?: Address): readonly Event[]
+  normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
   /** Returns the share transfer that an event explains: a mint that is no fee, or a move to or from a request. */
-  explained(vault: V, event: Event): ExplainedTransfer | undefined
+  explainTransfer(vault: V, event: Event): ExplainedTransfer | undefined
   /** Returns the value of these shares in the asset's smallest unit; null before there is a price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
   /** Returns the ledger after each event of a transaction; absent if no event contains the price. */
-  ledgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
+  foldLedgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
    * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if no event
    * does: the price is then read (`sharePrice` of the protocol).
@@ -64,7 +64,7 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   /** Returns each event's ledger entries, except share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
   /** Returns the shares that an event moves between owners without a transfer. */
-  handedOver(vault: V, event: Event): ShareTransfer | undefined
+  findHandover(vault: V, event: Event): ShareTransfer | undefined
   /** Returns the requests that an event settles; absent if no event shows it, so that each open request must be read. */
   settlement?(event: Event): Settlement | undefined
   settlementStep?(event: Event): SettlementStep | undefined
@@ -85,7 +85,7 @@ type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }
 
-type OwnEntry = { readonly account: Address } & Happened
+type OwnEntry = { readonly account: Address } & EntryDetails
 
 /** Move of shares between accounts. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }

@@ -49,7 +49,7 @@ export type DepositOperation = Omit<Operation, 'decode'> & {
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
   /** Returns the deposit that `log` reports, undefined for other logs; `logs` are all of its transaction. */
-  taken(log: Log, logs: readonly Log[]): TakenDeposit | undefined
+  parseTakenDeposit(log: Log, logs: readonly Log[]): TakenDeposit | undefined
 }
 
 /** Deposit that a vault took; amounts in smallest units, `shares` null for a request. */
@@ -98,11 +98,12 @@ export function encodeOperation({ operation, request }: Intent): Transaction {
 export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
   if (transactions.length !== intents.length) throw new Error('There are more or fewer transactions than operations.')
   for (const [index, intent] of intents.entries()) {
-    if (!isRight(intent, transactions[index])) throw new Error('The transaction differs from the operation requested.')
+    if (!matchesIntent(intent, transactions[index]))
+      throw new Error('The transaction differs from the operation requested.')
   }
 }
 
-function isRight({ operation, request }: Intent, transaction: Transaction | undefined): boolean {
+function matchesIntent({ operation, request }: Intent, transaction: Transaction | undefined): boolean {
   const { vault, account, amount, payer = account, minimum, requestId = 0n } = request
   if (!transaction) return false
   const terms = operation.decode(transaction.data)

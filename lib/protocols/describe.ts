@@ -1,7 +1,7 @@
 import { type Address, isHex, numberToHex } from 'viem'
 import { call } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { vaultAbi } from './abi.ts'
 import type { ProtocolDescription, UnknownVersion, VaultCandidate } from './protocol.ts'
@@ -27,12 +27,12 @@ export async function describeVault(
   address: Address,
 ): Promise<VaultDescription> {
   const chainId = reader.chain.id
-  const { value: own, block } = await reader.readOne(identity(address))
+  const { value: own, block } = await reader.readOne(readIdentity(address))
   const { asset, shareToken = address, isAsync } = own
   if (asset === undefined) {
     throw new Error(`${address} on chain ${chainId} is not an ERC-4626 vault: it does not report its asset.`)
   }
-  const [token, share] = (await reader.read([tokenOf(asset), tokenOf(shareToken)])).values
+  const [token, share] = (await reader.read([readToken(asset), readToken(shareToken)])).values
   if (token?.symbol === undefined || token.decimals === undefined) {
     throw new Error(`The vault's asset ${asset} does not report its symbol and decimals.`)
   }
@@ -65,25 +65,25 @@ export async function describeVault(
   throw new Error(`${address} on chain ${chainId} is ${refusals.join(', and ')}.`)
 }
 
-function identity(address: Address) {
+function readIdentity(address: Address) {
   const calls = {
     asset: call(address, vaultAbi, 'asset', []),
     shareToken: call(address, vaultAbi, 'share', []),
     isAsync: call(address, vaultAbi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { isAsync, ...answers } }) => ({
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { isAsync, ...answers } }) => ({
     ...answers,
     isAsync: isAsync ?? false,
   }))
 }
 
-function tokenOf(address: Address) {
+function readToken(address: Address) {
   const calls = {
     name: call(address, erc20Abi, 'name', []),
     symbol: call(address, erc20Abi, 'symbol', []),
     decimals: call(address, erc20Abi, 'decimals', []),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }
 
 /** Blocks that one request probes. */

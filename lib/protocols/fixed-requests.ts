@@ -29,18 +29,18 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
 }
 
 /** Returns the shares behind the last `assets` of these requests. */
-export function sharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
+export function sumSharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(
     requests.toReversed().map((request) => {
       const part = request.assets < rest ? request.assets : rest
       rest -= part
-      return sharesOf(request, part)
+      return computeShares(request, part)
     }),
   )
 }
 
 /** Returns the shares behind `part` of a request's assets. */
-export function sharesOf({ assets, shares }: FixedRequest, part: bigint): bigint {
+export function computeShares({ assets, shares }: FixedRequest, part: bigint): bigint {
   return assets === 0n ? 0n : (shares * part) / assets
 }

@@ -12,7 +12,7 @@ export type EntryLocation = {
 }
 
 /** Kind and amounts of an entry; see `LedgerEntry`. */
-export type Happened =
+export type EntryDetails =
   | {
       readonly kind: 'deposit'
       readonly requestId: bigint
@@ -48,7 +48,7 @@ export type Happened =
  * * `withdraw`: assets came out of a settled request (`isClaim`), or immediately for shares in the wallet.
  * * `receive`, `send`: shares moved without assets. `assets` is their value then, null before the first known price.
  */
-export type LedgerEntry = EntryLocation & Happened
+export type LedgerEntry = EntryLocation & EntryDetails
 
 /** Position of the event that identifies a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>

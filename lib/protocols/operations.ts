@@ -14,19 +14,19 @@ export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
 }
 
 /** Returns the operation with this name. Throws an Error without one. */
-export function operationNamed<O extends { readonly name: string }>(operations: readonly O[], name: string): O {
+export function findOperation<O extends { readonly name: string }>(operations: readonly O[], name: string): O {
   const operation = operations.find((candidate) => candidate.name === name)
   if (!operation) throw new Error(`No such vault has the operation ${name}.`)
   return operation
 }
 
 /** Returns a vault's deposit operation by name. Throws an Error without one. */
-export function depositNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): DepositOperation {
-  return operationNamed(OPERATIONS[protocol].deposits, name)
+export function findDepositOperation({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): DepositOperation {
+  return findOperation(OPERATIONS[protocol].deposits, name)
 }
 
 /** Returns a vault's withdrawal or claim operation by name. Throws an Error without one. */
-export function withdrawalNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): Operation {
+export function findWithdrawalOperation({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): Operation {
   const { withdrawals, claims } = OPERATIONS[protocol]
-  return operationNamed<Operation>([...withdrawals, ...claims], name)
+  return findOperation<Operation>([...withdrawals, ...claims], name)
 }

@@ -24,7 +24,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** Returns the vault's operators; absent if the protocol has none. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
   /** Reads one account. */
-  account(vault: V, account: Address): ReadPlan<AccountReading>
+  account(vault: V, account: Address): ReadPlan<AccountSnapshot>
   /**
    * Reads the terms of a deposit of about this amount; `payer` defaults to the account. Its parsing throws
    * `upstream_bad_answer` if an amount is missing.
@@ -59,7 +59,7 @@ export type OpenAmounts = {
 }
 
 /** Returns the claimable amount; 0 if the claim gives nothing, as for requests that round to 0. */
-export function worthClaiming(amount: bigint, given: bigint): bigint {
+export function claimableUnlessWorthless(amount: bigint, given: bigint): bigint {
   return given > 0n ? amount : 0n
 }
 
@@ -175,7 +175,7 @@ export type FinishedRequests<T> = (
 ) => Promise<T>
 
 /** Read of an account at one block; each part fails only for its own missing results. `shares` and `price` throw `upstream_bad_answer`. */
-export type AccountReading = {
+export type AccountSnapshot = {
   /** Returns the shares in the wallet. */
   readonly shares: () => bigint
   readonly deposits: FinishedRequests<AccountDeposits>
@@ -187,7 +187,7 @@ export type AccountReading = {
 export type CancelledRequest = { readonly requestId: bigint; readonly amount: bigint }
 
 /** Returns the amount left to claim of these requests. */
-export function totalCancelled(requests: readonly CancelledRequest[]): bigint {
+export function sumCancelled(requests: readonly CancelledRequest[]): bigint {
   return sum(requests.map(({ amount }) => amount))
 }
 
@@ -225,7 +225,7 @@ type AccountCooldown = {
 }
 
 /** State of an account in vaults without requests. */
-export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
+export const NO_REQUESTS: Pick<AccountSnapshot, 'deposits' | 'redemptions'> = {
   deposits: async () => ({
     pendingAssets: 0n,
     claimableAssets: 0n,

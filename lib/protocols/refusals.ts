@@ -17,7 +17,7 @@ export type ShareBalances = {
  * Builds the error for an amount that the account does not have. Its details list the shares by place, and `most`, the
  * amount that works now, if known (in the amount's unit).
  */
-export function exceedsBalance(
+export function buildBalanceError(
   amount: WithdrawalAmount,
   { inWallet, unclaimed, pending, claimable, cancelled = 0n }: ShareBalances,
   most = 0n,
@@ -30,7 +30,7 @@ export function exceedsBalance(
   ] as const
   const parts = elsewhere.flatMap(([shares, where]) => (shares === 0n ? [] : [`${shares ?? 'not known'} ${where}`]))
   const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
-  const field = fieldOf(amount)
+  const field = nameAmountField(amount)
   const asked = amount === 'max' ? 0n : 'assets' in amount ? amount.assets : amount.shares
   // Some vaults ignore fees and report `most` ≥ the requested amount.
   if (most <= 0n || most >= asked)
@@ -40,17 +40,17 @@ export function exceedsBalance(
 }
 
 /** Builds the error for a deposit above the vault's limit; its details name `most`, the amount that works, if any. */
-export function capReached(most: bigint): AppError {
+export function buildCapError(most: bigint): AppError {
   return new AppError('vault_cap_reached', most > 0n ? { details: [mustBeAtMost('amount', most)] } : {})
 }
 
 /** Returns the request field that gives a withdrawal's amount. */
-export function fieldOf(amount: WithdrawalAmount): 'max' | 'amount' | 'shares' {
+export function nameAmountField(amount: WithdrawalAmount): 'max' | 'amount' | 'shares' {
   if (amount === 'max') return 'max'
   return 'assets' in amount ? 'amount' : 'shares'
 }
 
 /** Builds the error for a reverted dry run; the revert reason is the last detail. */
-export function refusedByVault(code: ErrorCode, reason: string, details: readonly ErrorDetail[] = []): AppError {
+export function buildVaultRefusal(code: ErrorCode, reason: string, details: readonly ErrorDetail[] = []): AppError {
   return new AppError(code, { details: [...details, { field: 'vaultAddress', issue: `refuses: ${reason}` }] })
 }

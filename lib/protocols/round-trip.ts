@@ -1,15 +1,15 @@
 import type { Address, Hex } from 'viem'
 import { max, min } from '../bigint.ts'
 import { amountWord, balanceProbe } from '../chain/balance-slots.ts'
-import { type Call, call, decodeAnswers } from '../chain/call.ts'
+import { type Call, call, decodeReturnValues } from '../chain/call.ts'
 import { encodeApprovals, erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, joinReadPlans, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader, joinReadPlans } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import {
-  type MadeUpStorage,
-  madeUpSimulationRequest,
+  overriddenSimulationRequest,
   parseSimulatedBlocks,
   type SimulatedCall,
+  type StorageOverrides,
 } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { AppError } from '../errors.ts'
@@ -21,9 +21,9 @@ import { redeem } from './erc4626/calldata.ts'
 import { requestRedeem } from './erc7540/calldata.ts'
 import { REVERT_ERRORS } from './known-errors.ts'
 import { syncRedeem } from './lagoon/calldata.ts'
-import { depositNamed } from './operations.ts'
+import { findDepositOperation } from './operations.ts'
 import { getProtocol } from './protocols.ts'
-import { percentOf, type RoundTrip } from './terms.ts'
+import { formatPercent, type RoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
 /** Result of a simulated deposit and withdrawal with made-up balances. */
@@ -74,10 +74,12 @@ export async function simulateRoundTrip(
 ): Promise<SimulatedTrip> {
   const { asset, shareToken } = vault
   const { block, time, amount, worth, choice, slots } = await readStart(reader, vault, account)
-  const untried = (why: string, mixedUp: readonly string[] = []) => ({ block, amount, untried: why, mixedUp })
-  if (!slots) return untried(CANNOT_SIMULATE)
+  const reasonUntried = (why: string, mixedUp: readonly string[] = []) => ({ block, amount, untried: why, mixedUp })
+  if (!slots) return reasonUntried(CANNOT_SIMULATE)
   const simulate: Simulate = async (storage, blocks, until) => {
-    const [outcome] = await reader.request([madeUpSimulationRequest(account, blocks, { at: block, storage, until })])
+    const [outcome] = await reader.request([
+      overriddenSimulationRequest(account, blocks, { at: block, storage, until }),
+    ])
     return parseBlocks(outcome, blocks)
   }
   const paid = slots.asset ? storageOf(asset, slots.asset, amount) : {}
@@ -92,17 +94,17 @@ export async function simulateRoundTrip(
   // The exit is simulated even without a deposit: the account gets made-up shares.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
-  if (!held) return untried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
+  if (!held) return reasonUntried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
   if (got === 0n && !slots.share)
-    return untried(taken.why ?? 'the storage slot of share balances is not known', findings)
+    return reasonUntried(taken.why ?? 'the storage slot of share balances is not known', findings)
   const madeUp = got === 0n && slots.share ? storageOf(shareToken, slots.share, held) : {}
   const start = { vault, account, deposit, held, left, storage: { ...paid, ...madeUp } }
   const ways = await tryExits(simulate, start, time)
-  if (!ways) return untried(CANNOT_SIMULATE, findings)
+  if (!ways) return reasonUntried(CANNOT_SIMULATE, findings)
 
   const { way, valueBefore, valueAfter } = ways
   // A vault that takes nothing now, such as a paused one, may pay later.
-  if (taken.why !== undefined && !way) return untried(`${taken.why}, and ${ways.refusal}`, findings)
+  if (taken.why !== undefined && !way) return reasonUntried(`${taken.why}, and ${ways.refusal}`, findings)
   const entryFee = got > 0n ? feeOf(amount - left, valueBefore) : null
   const exitFee = way?.exit === 'instant' ? feeOf(valueAfter, way.paid) : null
   return {
@@ -128,7 +130,7 @@ const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 
 /** Returns the results of all blocks' transactions, in order; undefined if no node simulates them. */
 type Simulate = (
-  storage: MadeUpStorage,
+  storage: StorageOverrides,
   blocks: readonly (readonly Transaction[])[],
   until?: bigint,
 ) => Promise<SimulatedCall[] | undefined>
@@ -157,12 +159,12 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const plan = joinReadPlans(
     // The error of its parsing is a result here.
     { ...terms, parse: (read: Parameters<typeof terms.parse>[0]) => () => terms.parse(read) },
-    readPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
+    buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
   )
   const { assets, shares } = balancesOf(vault, account)
   const { storage, slotOf } = balanceProbe([asset, shareToken], account)
   const blocks = [[view(assets), view(shares)]]
-  const extraCalls = [madeUpSimulationRequest(account, blocks, { storage })]
+  const extraCalls = [overriddenSimulationRequest(account, blocks, { storage })]
   const { block, value, outcomes } = await reader.readOne(plan, { extraCalls })
   const [parse, worth] = value
   const probed = parseBlocks(outcomes[0], blocks)
@@ -172,7 +174,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
     const { room, choose } = parse()
     const limit = room()
     const amount = limit !== undefined && limit > 0n ? min(limit, most) : most
-    return { ...start, amount, choice: { operation: depositNamed(vault, choose(amount)) } }
+    return { ...start, amount, choice: { operation: findDepositOperation(vault, choose(amount)) } }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { ...start, amount: most, choice: { refusal: error.message } }
@@ -188,7 +190,7 @@ async function tryDeposit(
     readonly amount: bigint
     readonly choice: { readonly operation: DepositOperation } | { readonly refusal: string }
     readonly hasAssets: boolean
-    readonly storage: MadeUpStorage
+    readonly storage: StorageOverrides
   },
 ) {
   const { vault, account, amount, choice, hasAssets, storage } = attempt
@@ -226,7 +228,7 @@ async function tryExits(
     readonly held: bigint
     /** Assets left by the deposit. */
     readonly left: bigint
-    readonly storage: MadeUpStorage
+    readonly storage: StorageOverrides
   },
   /** Time of the latest block, in seconds. */
   time: bigint,
@@ -281,7 +283,7 @@ async function tryCooldown(
     readonly account: Address
     readonly deposit: readonly Transaction[]
     readonly held: bigint
-    readonly storage: MadeUpStorage
+    readonly storage: StorageOverrides
     readonly time: bigint
   },
 ): Promise<string | undefined> {
@@ -318,14 +320,14 @@ function findInDeposit(
     ...(left > 0n ? [`it takes ${amount - left} of a deposit of ${amount} units by ${name}`] : []),
     ...(isAsync && got > 0n ? [`it says that deposits are requests, but ${name} gives shares immediately`] : []),
     ...(!isAsync && got === 0n ? [`it takes a deposit by ${name}, but no shares arrive`] : []),
-    ...(!isAsync && got > 0n && differ(preview, got)
+    ...(!isAsync && got > 0n && isDifferent(preview, got)
       ? [`it previews ${preview} units of shares for a deposit, but ${got} arrive`]
       : []),
   ]
 }
 
 /** Trial of an exit, and the balances after it. */
-type Try = {
+type ExitTrial = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
   readonly result: SimulatedCall | undefined
@@ -333,13 +335,13 @@ type Try = {
   readonly shares: bigint | undefined
 }
 /** Exit that works, with the assets paid and shares taken. */
-type Way = Pick<Try, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
+type WorkingExit = Pick<ExitTrial, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
 /** Finds the first exit that pays, or takes shares to pay later, and why those before it failed. */
 function findExit(
-  tries: readonly Try[],
+  tries: readonly ExitTrial[],
   start: { readonly assets: bigint; readonly shares: bigint },
-): { readonly way?: Way; readonly refusals: Readonly<Record<string, string>> } {
+): { readonly way?: WorkingExit; readonly refusals: Readonly<Record<string, string>> } {
   const refusals: Record<string, string> = {}
   let { assets, shares } = start
   for (const { name, exit, result, ...after } of tries) {
@@ -359,7 +361,7 @@ function findExit(
 
 function findInWithdrawal(
   vault: VaultOnChain,
-  { name, exit, paid, taken }: Way,
+  { name, exit, paid, taken }: WorkingExit,
   { held, preview }: { readonly held: bigint; readonly preview: bigint | undefined },
 ): string[] {
   const isRequested = isAsync(vault, 'withdrawal')
@@ -371,7 +373,7 @@ function findInWithdrawal(
       : []),
     ...(!isRequested && exit !== 'instant' ? [`it does not say that withdrawals wait, but only ${name} works`] : []),
     ...(taken === held ? [] : [`it takes ${taken} of ${held} units of shares by ${name}`]),
-    ...(name === 'redeem' && differ(preview, paid)
+    ...(name === 'redeem' && isDifferent(preview, paid)
       ? [`it previews ${preview} units of assets for a withdrawal, but pays ${paid}`]
       : []),
   ]
@@ -388,7 +390,7 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
 }
 
 /** Returns whether two amounts differ by more than 0.01 % and rounding. */
-function differ(preview: bigint | undefined, actual: bigint): boolean {
+function isDifferent(preview: bigint | undefined, actual: bigint): boolean {
   if (preview === undefined) return false
   const difference = max(preview, actual) - min(preview, actual)
   return difference > 2n && difference * BASIS_POINTS > actual
@@ -403,10 +405,10 @@ function feeOf(before: bigint | undefined, after: bigint | undefined): bigint | 
 
 function percent(basisPoints: bigint | null): string | null {
   if (basisPoints === null) return null
-  return basisPoints < 0n ? `-${percentOf(-basisPoints)}` : percentOf(basisPoints)
+  return basisPoints < 0n ? `-${formatPercent(-basisPoints)}` : formatPercent(basisPoints)
 }
 
-function storageOf(token: Address, slot: Hex, amount: bigint): MadeUpStorage {
+function storageOf(token: Address, slot: Hex, amount: bigint): StorageOverrides {
   return { [token]: { stateDiff: { [slot]: amountWord(amount) } } }
 }
 
@@ -415,7 +417,7 @@ function view({ to, data }: Call<unknown>): Transaction {
 }
 
 function decoded<T>(call: Call<T>, result: SimulatedCall | undefined): T | undefined {
-  return decodeAnswers([call], [result?.status === 'success' ? result.returnData : undefined])[0]
+  return decodeReturnValues([call], [result?.status === 'success' ? result.returnData : undefined])[0]
 }
 
 function reasonOf(result: SimulatedCall | undefined): string {

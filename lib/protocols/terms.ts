@@ -109,6 +109,6 @@ export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): V
 }
 
 /** Formats a rate in basis points as percent with two decimals. */
-export function percentOf(rate: bigint): string {
+export function formatPercent(rate: bigint): string {
   return `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
 }

@@ -35,7 +35,7 @@ export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
 }
 
 /** Returns the terms of an unreadable vault: only entry and exit are known, by its protocol. */
-export function unreadTerms(vault: VaultOnChain): ReadTerms {
+export function buildUnreadTerms(vault: VaultOnChain): ReadTerms {
   const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
   return {
     entry: isAsync(vault, 'deposit') ? 'request' : 'instant',

@@ -8,12 +8,12 @@ import { AppError } from '../errors.ts'
 import { toDate } from '../time.ts'
 import {
   DISTRIBUTOR,
+  deriveRewardState,
   distributionsPlan,
   distributorAbi,
   encodeClaim,
   type RewardClaim,
-  type Standing,
-  toStanding,
+  type RewardState,
   verifyClaim,
 } from './distributor.ts'
 import type { ReportedReward } from './merkl.ts'
@@ -26,7 +26,7 @@ const UPPER_ESTIMATE = 150_000n
 
 type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readonly claimableAt: Date | null }
 
-type Candidate = { readonly reward: ReportedReward; readonly standing: Standing }
+type Candidate = { readonly reward: ReportedReward; readonly standing: RewardState }
 
 /**
  * Prepares one claim of the rewards that the chain pays an account now, only of `tokens` if given. Sends one request to the chain
@@ -57,7 +57,7 @@ export async function prepareRewardsClaim(
   const leftOut = [...notFound]
   const candidates: Candidate[] = []
   for (const reward of wanted) {
-    const standing = toStanding(account, reward, distributions)
+    const standing = deriveRewardState(account, reward, distributions)
     const { amount, pending, recipient, claimableAt } = standing
     const at = claimableAt === undefined ? null : toDate(claimableAt)
     if (amount === 0n && pending > 0n)
@@ -122,7 +122,7 @@ function refusal(leftOut: readonly LeftOut[]): AppError {
 function findFailure(
   account: Address,
   { token }: ReportedReward,
-  { amount }: Standing,
+  { amount }: RewardState,
   call: SimulatedCall | undefined,
 ): LeftOutReason | undefined {
   if (call?.status === 'reverted') return 'reverts'

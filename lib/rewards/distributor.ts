@@ -8,7 +8,7 @@ import {
   zeroAddress,
 } from 'viem'
 import { max } from '../bigint.ts'
-import { call, required } from '../chain/call.ts'
+import { call, requireValue } from '../chain/call.ts'
 import { decodeCall } from '../chain/decode.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -113,16 +113,16 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
         Address | undefined,
         ...unknown[],
       ]
-      const isDisputed = required(disputer) !== zeroAddress
+      const isDisputed = requireValue(disputer) !== zeroAddress
       const paid = tokens.map((token, index) => {
         // The cast: each token has two responses, in the order of the calls.
         const [claimed, recipient] = rest.slice(index * 2) as [readonly [bigint] | undefined, Address | undefined]
-        const chosen = [required(recipient), required(ofAll)].find((one) => one !== zeroAddress)
-        return [token, { claimed: required(claimed)[0], recipient: chosen ?? account }] as const
+        const chosen = [requireValue(recipient), requireValue(ofAll)].find((one) => one !== zeroAddress)
+        return [token, { claimed: requireValue(claimed)[0], recipient: chosen ?? account }] as const
       })
       return {
-        root: required(root),
-        next: isDisputed ? undefined : { root: required(tree)[0], at: BigInt(required(at)) },
+        root: requireValue(root),
+        next: isDisputed ? undefined : { root: requireValue(tree)[0], at: BigInt(requireValue(at)) },
         tokens: new Map(paid),
       }
     },
@@ -130,7 +130,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
 }
 
 /** State of a reward on the chain. Amounts are in the token's smallest unit. */
-export type Standing = {
+export type RewardState = {
   /** Amount that a claim pays now, proven by the chain's root. */
   readonly amount: bigint
   /** Earned but not claimable yet, by the source's report. */
@@ -143,12 +143,12 @@ export type Standing = {
 }
 
 /** Computes the state of a reported reward on the chain at one block. */
-export function toStanding(
+export function deriveRewardState(
   account: Address,
   reported: ReportedReward,
   { root, next, tokens }: Distributions,
-): Standing {
-  const { claimed, recipient } = required(tokens.get(reported.token))
+): RewardState {
+  const { claimed, recipient } = requireValue(tokens.get(reported.token))
   const left = max(reported.amount - claimed, 0n)
   const proven = foldProof(account, reported)
   if (proven === root) return { amount: left, pending: reported.pending, claimed, claimableAt: undefined, recipient }

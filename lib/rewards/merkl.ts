@@ -112,7 +112,7 @@ export function createMerkl(ask: Upstream) {
       path: `/v4/users/${account.toLowerCase()}/rewards`,
       query: { chainId: chainIds.join() },
     })
-    return parseAnswer(UserRewards, accepted(answer)).flatMap(({ chain, rewards }) =>
+    return parseAnswer(UserRewards, requireAccepted(answer)).flatMap(({ chain, rewards }) =>
       chainIds.includes(chain.id) ? rewards.map((row) => ({ chainId: chain.id, row })) : [],
     )
   }
@@ -152,21 +152,24 @@ export function createMerkl(ask: Upstream) {
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const query = { chainId: `${chainId}`, status: 'LIVE', items: `${PAGE_SIZE}`, page: `${page}` }
         const answer = await ask({ path: '/v4/opportunities', query })
-        const rows = parseAnswer(z.array(z.unknown()), accepted(answer))
+        const rows = parseAnswer(z.array(z.unknown()), requireAccepted(answer))
         found.push(...parseRows(Opportunity, rows))
         if (rows.length < PAGE_SIZE) break
       }
       // A campaign for borrowers pays depositors nothing.
       const paying = found.filter(({ action }) => action !== 'BORROW')
       return new Map(
-        [...Map.groupBy(paying, ({ identifier }) => identifier)].map(([vault, ofVault]) => [vault, joined(ofVault)]),
+        [...Map.groupBy(paying, ({ identifier }) => identifier)].map(([vault, ofVault]) => [
+          vault,
+          mergeOpportunities(ofVault),
+        ]),
       )
     },
   }
 }
 
 /** Returns the response; throws `upstream_unavailable` if it refuses our key. */
-function accepted<T extends { readonly status: number }>(answer: T): T {
+function requireAccepted<T extends { readonly status: number }>(answer: T): T {
   if (answer.status !== 401 && answer.status !== 403) return answer
   throw new AppError('upstream_unavailable', { cause: new Error(`Merkl: HTTP status ${answer.status}`) })
 }
@@ -193,7 +196,7 @@ function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.outp
 }
 
 /** Merges the opportunities of a vault by token. Splits an opportunity's rate by the daily value of each token. */
-function joined(opportunities: readonly Opportunity[]): Campaign[] {
+function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
   const campaigns = new Map<string, Campaign>()
   // An opportunity can be on two pages.
   const each = new Map(opportunities.map((one) => [one.id, one])).values()

@@ -3,10 +3,10 @@ import type * as z from 'zod'
 import { call } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
-import { type ChainReader, mapReadPlan, type ReadPlan, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
 import type { TokenValue } from '../markets/token-values.ts'
 import { toDate } from '../time.ts'
-import { type Distributions, distributionsPlan, toStanding } from './distributor.ts'
+import { type Distributions, deriveRewardState, distributionsPlan } from './distributor.ts'
 import type { ReportedReward } from './merkl.ts'
 import type { RewardResponse } from './responses.ts'
 
@@ -55,7 +55,7 @@ export async function readRewards(
       if (!read || !('distributions' in read)) return undefined
       return rewards.flatMap((reported): Reward[] => {
         const { token } = reported
-        const { claimableAt, ...standing } = toStanding(account, reported, read.distributions)
+        const { claimableAt, ...standing } = deriveRewardState(account, reported, read.distributions)
         const own = metadata.get(token)
         const { symbol = null, decimals = null } = own && 'symbol' in own ? own : {}
         if ((standing.amount === 0n && standing.pending === 0n) || isSpam(token, symbol ?? '')) return []
@@ -78,5 +78,5 @@ export async function readRewards(
 
 function metadataPlan(token: Address): ReadPlan<Metadata> {
   const calls = { symbol: call(token, erc20Abi, 'symbol', []), decimals: call(token, erc20Abi, 'decimals', []) }
-  return readPlan({ address: token, slots: {}, calls }, ({ answers }) => answers)
+  return buildReadPlan({ address: token, slots: {}, calls }, ({ answers }) => answers)
 }

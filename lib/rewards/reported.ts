@@ -19,7 +19,7 @@ export type Reported = {
 }
 
 type Dependencies = { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl }
-type Question = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
+type ReportRequest = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
 
 /**
  * Returns the source's report of an account on each of these chains. Fetches all chains together, at most once in five minutes for
@@ -27,7 +27,7 @@ type Question = { readonly account: Address; readonly chainIds: readonly number[
  */
 export async function getReported(
   { cache, merkl }: Dependencies,
-  { account, chainIds, payment }: Question,
+  { account, chainIds, payment }: ReportRequest,
 ): Promise<Reported[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
   const [{ value, isStale }, tokens] = await Promise.all([

@@ -16,13 +16,13 @@ import { sharedOverviews } from './shared-overviews.ts'
 import type { StateStore } from './state-store.ts'
 import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
-import type { Recorded } from './yields.ts'
+import type { RecordedYields } from './yields.ts'
 
 /** Current data of a vault; undefined or null if unknown now. */
 type LiveVault = {
   readonly vault: Vault
   /** Yields as of the returned state, and the waits of requests. */
-  readonly recorded: Recorded
+  readonly recorded: RecordedYields
   readonly hasCap: boolean | undefined
   readonly terms: ReadTerms | undefined
   readonly state: VaultState | undefined
@@ -42,7 +42,7 @@ type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
-  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Recorded>
+  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<RecordedYields>
   /** Never fails. */
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
   /** Never fails. */

@@ -12,7 +12,7 @@ import {
   readPointers,
   type Verdict,
 } from '../chain/proxy.ts'
-import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../chain/reader.ts'
+import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
 import { Address as AddressText, Amount, Timestamp } from '../codecs.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { vaultAbi } from '../protocols/abi.ts'
@@ -42,21 +42,21 @@ type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
 /** Current state of a vault. */
-export type Seen = Price & {
+export type VaultSnapshot = Price & {
   /** False if its storage names other addresses than the pin. */
   readonly namesPinned: boolean
 }
 
-type Pinned = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
+type PinnedVault = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
 /** Returns the plan of a vault's current state; its parsing never throws. */
-export function seenPlan({ vault, pin }: Pinned): ReadPlan<Seen> {
+export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSnapshot> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
 }
 
 /** Compares what `seenPlan` does not read: pinned beacons and delegations. Returns a verdict for each vault. Throws `upstream_*`. */
-export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned[]): Promise<Verdict[]> {
+export function compareBeyondVaults(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
   return compareOtherPointers(
     reader,
     vaults.map(({ vault, pin }) => ({ address: vault.address, pointers: pin.code })),
@@ -75,7 +75,9 @@ export async function whilePinned<T, Prepared>(
 ): Promise<Prepared> {
   if (!pin) return prepare(plan)
   if (pin.changedAt) throw new AppError('vault_has_changed')
-  const compared = mapReadPlan(seenPlan({ vault, pin }), (seen) => requireSame(compareWithPin(vault, pin, seen)))
+  const compared = mapReadPlan(buildSnapshotPlan({ vault, pin }), (seen) =>
+    requireSame(compareWithPin(vault, pin, seen)),
+  )
   // The first of two joined plans is parsed first.
   const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
   const [beyond, prepared] = await Promise.all([
@@ -92,7 +94,7 @@ function requireSame(verdict: Verdict | undefined): void {
 }
 
 /** Compares a vault with its pin, except pointers beyond the vault; undefined `seen` means unreadable. */
-export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen | undefined): Verdict {
+export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: VaultSnapshot | undefined): Verdict {
   if (!seen) return 'unknown'
   const { price, supply } = seen
   if (!seen.namesPinned || price === null) return 'changed'
@@ -120,7 +122,7 @@ function hasJumped(
 }
 
 /** Returns the relative move of the pinned price; 1 if none is pinned and the vault now reports one. */
-export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
+export function computeRelativeMove({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
   if (pinned === null) return price > 0n ? 1 : 0
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
@@ -148,5 +150,5 @@ function pricePlan({ address, shareToken, shareDecimals }: Pinnable): ReadPlan<P
     price: { ...price, decode: (data: Hex) => (data === '0x' ? null : decode(data)) },
     supply: call(shareToken, erc20Abi, 'totalSupply', []),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }

@@ -4,11 +4,11 @@ import { buildItem, type Table } from '../aws/table.ts'
 import { Amount } from '../codecs.ts'
 import {
   type BlockPrice,
-  byBlock,
   type NewPrice,
   type NewPrices,
   type PriceInterval,
   type PricePoint,
+  sortByBlock,
   startOf,
 } from './prices.ts'
 import type { VaultKey } from './vault.ts'
@@ -68,7 +68,7 @@ export type PriceStore = ReturnType<typeof priceStore>
 /** Builds the items of new prices: an hour's if it is the last known one, a day's if it is the first known one. */
 function buildItems({ vault, prices, known }: NewPrices): Item[] {
   const isNew = new Set<BlockPrice>(prices)
-  const inOrder: readonly NewPrice[] = byBlock([...known, ...prices])
+  const inOrder: readonly NewPrice[] = sortByBlock([...known, ...prices])
   return inOrder.flatMap((price, index) => {
     if (!isNew.has(price)) return []
     const isOf = (other: BlockPrice | undefined, interval: PriceInterval) =>

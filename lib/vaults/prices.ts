@@ -54,7 +54,7 @@ export function addPrices(
   added: readonly BlockPrice[],
   through: bigint,
 ): KnownPrices {
-  const inOrder = byBlock([...(firstPrice ? [firstPrice] : []), ...lastPrices, ...added].map(toBlockPrice))
+  const inOrder = sortByBlock([...(firstPrice ? [firstPrice] : []), ...lastPrices, ...added].map(toBlockPrice))
   const [first, newest] = [inOrder[0], inOrder.at(-1)]
   if (!first || !newest) return {}
   const recorded = priceBefore(inOrder, through + 1n)
@@ -63,7 +63,7 @@ export function addPrices(
 }
 
 /** Sorts prices by block. */
-export function byBlock<P extends Pick<BlockPrice, 'blockNumber'>>(prices: readonly P[]): P[] {
+export function sortByBlock<P extends Pick<BlockPrice, 'blockNumber'>>(prices: readonly P[]): P[] {
   return prices.toSorted((left, right) => Number(left.blockNumber - right.blockNumber))
 }
 

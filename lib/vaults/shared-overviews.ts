@@ -13,7 +13,7 @@ type Read = {
   readonly evidence: Evidence
 }
 
-type Reading = {
+type SharedRead = {
   readonly chainId: number
   /** Vaults as `textOf` writes them. */
   readonly vaults: ReadonlySet<string>
@@ -38,9 +38,9 @@ export function sharedOverviews({
   readonly getReader: (chainId: number) => ChainReader
   readonly now: () => number
 }) {
-  let readings: readonly Reading[] = []
+  let readings: readonly SharedRead[] = []
 
-  const begin = (reader: ChainReader, vaults: readonly VaultOnChain[], begun: number): Reading => {
+  const begin = (reader: ChainReader, vaults: readonly VaultOnChain[], begun: number): SharedRead => {
     const reading = {
       chainId: reader.chain.id,
       vaults: new Set(vaults.map(textOf)),
@@ -56,7 +56,7 @@ export function sharedOverviews({
   return (chainId: number, vaults: readonly VaultOnChain[]): Promise<Read> => {
     const reader = getReader(chainId)
     const asked = now()
-    const isShared = (reading: Reading) =>
+    const isShared = (reading: SharedRead) =>
       reading.chainId === chainId &&
       // The absolute value covers a clock that was set back.
       Math.abs(asked - reading.begun) < sharedMs(reader.chain) &&

@@ -1,5 +1,5 @@
 import { buildTerms, type ReadTerms, type VaultTerms } from '../protocols/terms.ts'
-import { isAsync, unreadTerms } from '../protocols/vault-on-chain.ts'
+import { buildUnreadTerms, isAsync } from '../protocols/vault-on-chain.ts'
 import { estimateSettlement, type WaitsByKind } from './settlement-waits.ts'
 import type { Vault } from './vault.ts'
 
@@ -7,7 +7,7 @@ import type { Vault } from './vault.ts'
 export function termsOf(vault: Vault, read: ReadTerms | undefined, waits: WaitsByKind | undefined): VaultTerms {
   const last = waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal'] ?? []
   const wait = estimateSettlement(last)
-  return buildTerms(read ?? unreadTerms(vault), {
+  return buildTerms(read ?? buildUnreadTerms(vault), {
     roundTrip: vault.roundTrip,
     settlement: wait && { medianSeconds: wait.p50, p90Seconds: wait.p90, samples: last.length },
   })

@@ -37,7 +37,7 @@ type Dependencies = {
 type Waits = { readonly waits?: WaitsByKind | undefined }
 
 /** Recorded data of a vault: its yields, and the waits of its requests. */
-export type Recorded = Yields & Waits
+export type RecordedYields = Yields & Waits
 
 type Earlier = EarlierPrices & Waits
 /** Lookup of a vault's earlier prices, as of a day. */
@@ -80,7 +80,7 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
     return lookup.promise
   }
 
-  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Recorded> => {
+  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<RecordedYields> => {
     const timestamp = toSeconds(at)
     const { waits, ...earlier } = await getEarlier(vault, startOf('day', timestamp - FIRST_READ_SECONDS))
     return { ...buildYields(earlier, price === undefined ? undefined : { price, timestamp }), waits }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sideBySide } from '../side-by-side.ts'
 import type { Notice, RewardNotice } from './event.ts'
 import { buildEventId } from './ids.ts'
-import { type AppendingLogStore, countFitting, type Head, type LoggedEvent, type Unlogged } from './log-store.ts'
-import { type Enqueue, messagesOf } from './queue.ts'
+import { type AppendingLogStore, countFitting, type Head, type LoggedEvent, type UnloggedEvent } from './log-store.ts'
+import { buildEventMessages, type Enqueue } from './queue.ts'
 import type { WebhooksStore } from './store.ts'
-import { isLive, wants } from './webhook.ts'
+import { isLive, isSubscribedTo } from './webhook.ts'
 
 type Dependencies = {
   readonly eventLog: Pick<AppendingLogStore, 'getHeads' | 'listLogged' | 'append' | 'list' | 'markQueued'>
@@ -47,17 +47,17 @@ export async function publish<Of extends Notice | RewardNotice>(
     const isAll = appended.length === last - head.queued
     unqueued.set(clientId, isAll ? appended : await listUnqueued(dependencies, clientId, { after: head.queued, last }))
   })
-  await queue(dependencies, unqueued)
+  await enqueueLogged(dependencies, unqueued)
   return count
 }
 
 /** Head of the log of a client without events. */
 const EMPTY: Head = { next: 1, queued: 0 }
 
-type Built = { readonly clientId: string; readonly event: Unlogged }
+type ClientEvent = { readonly clientId: string; readonly event: UnloggedEvent }
 
-function build(clientId: string, { key, ...notice }: Notice | RewardNotice): Built {
-  const event: Unlogged = { ...notice, id: buildEventId(clientId, key) }
+function build(clientId: string, { key, ...notice }: Notice | RewardNotice): ClientEvent {
+  const event: UnloggedEvent = { ...notice, id: buildEventId(clientId, key) }
   // The reverted event has another id for each client.
   if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }
   return { clientId, event }
@@ -66,8 +66,8 @@ function build(clientId: string, { key, ...notice }: Notice | RewardNotice): Bui
 /** Lists the wanted events by client, without logged ones that are not final: the job repeats those. */
 async function listWanted(
   { eventLog, webhooks }: Dependencies,
-  built: readonly Built[],
-): Promise<ReadonlyMap<string, readonly Built[]>> {
+  built: readonly ClientEvent[],
+): Promise<ReadonlyMap<string, readonly ClientEvent[]>> {
   const early = built.filter(({ event }) => !event.final)
   const [registered, logged] = await Promise.all([
     webhooks.listOf([...new Set(early.map(({ clientId }) => clientId))]),
@@ -95,7 +95,7 @@ async function appendAll(
   { eventLog, now, random }: Dependencies,
   clientId: string,
   head: Head,
-  events: readonly Built[],
+  events: readonly ClientEvent[],
 ): Promise<{ readonly appended: readonly LoggedEvent[]; readonly next: number }> {
   const appended: LoggedEvent[] = []
   let { next } = head
@@ -136,7 +136,7 @@ async function listUnqueued(
 }
 
 /** Queues logged events for the live webhooks that want them, then marks them as queued. */
-async function queue(
+async function enqueueLogged(
   { eventLog, webhooks, enqueue }: Dependencies,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,
 ): Promise<void> {
@@ -147,9 +147,9 @@ async function queue(
   await enqueue(
     clients.flatMap(([clientId, events]) =>
       (registered.get(clientId) ?? []).filter(isLive).flatMap((webhook) =>
-        messagesOf(
+        buildEventMessages(
           { clientId, webhookId: webhook.id },
-          events.filter(({ event }) => wants(webhook, event)),
+          events.filter(({ event }) => isSubscribedTo(webhook, event)),
         ),
       ),
     ),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts'
 import type { EventLocation } from './log-store.ts'
-import { SendFailure, type Sent } from './sent.ts'
+import { SendFailure, type SendResult } from './sent.ts'
 import type { DisabledReason } from './webhook.ts'
 
 const Millis = z.number().int()
@@ -11,8 +11,8 @@ const Millis = z.number().int()
 const Waiting = z.object({ page: z.number().int(), attempts: z.number().int(), dueAt: Millis })
 
 /** An event that the service no longer sends. */
-const GivenUp = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
-export type GivenUp = z.output<typeof GivenUp>
+const AbandonedEvent = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
+export type GivenUp = z.output<typeof AbandonedEvent>
 
 /** State of the deliveries to a webhook; times in epoch milliseconds. */
 export const Attempts = z.object({
@@ -28,16 +28,16 @@ export const Attempts = z.object({
   /** Failed events with a message in the queue, by sequence. */
   waiting: z.record(z.string(), Waiting),
   /** Latest events given up, and the number of earlier ones. */
-  givenUp: z.array(GivenUp),
+  givenUp: z.array(AbandonedEvent),
   givenUpBefore: z.number().int(),
 })
 export type Attempts = z.output<typeof Attempts>
 
 /** An event that was sent, with the outcome. */
-export type Attempt = EventLocation & { readonly sent: Sent }
+export type Attempt = EventLocation & { readonly sent: SendResult }
 
 /** Consequences of attempts. */
-export type Judgement = {
+export type AttemptsOutcome = {
   readonly attempts: Attempts
   /** Milliseconds until the next attempt of each event with its own message, by sequence. */
   readonly pauses: ReadonlyMap<number, number>
@@ -78,13 +78,13 @@ const MAX_WAITING = 100
 const MAX_GIVEN_UP = 100
 const GIVEN_UP_MS = 30 * DAY_MS
 
-function begin(createdAt: Date): Attempts {
+function createAttempts(createdAt: Date): Attempts {
   return { createdAt, downs: 0, untaken: 0, waiting: {}, givenUp: [], givenUpBefore: 0 }
 }
 
 /** Returns a webhook's attempts; new ones if the stored ones belong to an earlier registration of its URL. */
-export function attemptsOf({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
-  return stored?.createdAt.getTime() === createdAt.getTime() ? stored : begin(createdAt)
+export function selectAttempts({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
+  return stored?.createdAt.getTime() === createdAt.getTime() ? stored : createAttempts(createdAt)
 }
 
 /** Lists the given up events that the log still has, newest first. */
@@ -93,19 +93,19 @@ export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number)
 }
 
 /** Lists the waiting events and the given up ones that the log still has. */
-export function listUntaken({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
+export function listUndelivered({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
   return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
 
 /** Builds a webhook's attempts for sending these events again from `now` on. */
-export function beginAgain(
+export function resetAttempts(
   { createdAt, lastFailure }: Attempts,
   untaken: readonly EventLocation[],
   now: number,
 ): Attempts {
   const waiting = Object.fromEntries(untaken.map(({ sequence, page }) => [sequence, { page, attempts: 0, dueAt: now }]))
-  return { ...begin(createdAt), waiting, ...(lastFailure && { lastFailure }) }
+  return { ...createAttempts(createdAt), waiting, ...(lastFailure && { lastFailure }) }
 }
 
 /** Returns the epoch milliseconds since when every delivery fails; undefined if one succeeds. */
@@ -114,30 +114,30 @@ export function failingSince({ untaken, downs, failingSince }: Attempts): number
 }
 
 /** Returns the epoch milliseconds of the next attempt of a waiting event; undefined if none waits. */
-export function nextDueAt({ waiting }: Attempts, now: number): number | undefined {
+export function computeNextDueAt({ waiting }: Attempts, now: number): number | undefined {
   const due = Object.values(waiting).map(({ dueAt }) => Math.max(now, dueAt))
   return due.length > 0 ? Math.min(...due) : undefined
 }
 
 /** Returns the pause after this attempt in milliseconds, rounded up to whole seconds; `random` is in [0, 1). */
-export function pauseAfter(attempt: number, random: () => number): number {
+export function computePauseMs(attempt: number, random: () => number): number {
   const pause = PAUSES_MS[Math.min(attempt, PAUSES_MS.length) - 1] ?? 0
   const jitter = MIN_JITTER + (MAX_JITTER - MIN_JITTER) * random()
   return Math.ceil((pause * (1 - jitter)) / 1000) * 1000
 }
 
 /** Epoch milliseconds of the attempts, a random source in [0, 1), and whether a probe made them. */
-type Circumstances = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
+type AttemptContext = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
  * Decides the consequences of parallel attempts, at least one. A refused event waits with its own message. A webhook whose server is down
  * or requests a pause is behind: its events stay in the log.
  */
-export function judge(before: Attempts, made: readonly Attempt[], at: Circumstances): Judgement {
+export function settleAttempts(before: Attempts, made: readonly Attempt[], at: AttemptContext): AttemptsOutcome {
   const { now } = at
   const failed = made.filter(({ sent }) => !sent.delivered)
-  const { behind, ...server } = judgeServer(before, made, at)
-  const { waiting, pauses, tired } = judgeEvents(before, made, behind?.from, at)
+  const { behind, ...server } = settleServer(before, made, at)
+  const { waiting, pauses, tired } = settleEvents(before, made, behind?.from, at)
   const givenUp = [...tired, ...listGivenUp(before, now)]
 
   const isTaken = failed.length < made.length
@@ -163,7 +163,7 @@ export function judge(before: Attempts, made: readonly Attempt[], at: Circumstan
   }
 }
 
-function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: Circumstances) {
+function settleServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: AttemptContext) {
   const down = made.filter(({ sent }) => !sent.delivered && !isRefusal(sent))
   if (down.length === 0) return { downs: 0 }
   const isUp = down.length < made.length
@@ -177,11 +177,11 @@ function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind
 }
 
 /** Returns the events that wait, their pauses and those given up. Events from `from` on stay in the log. */
-function judgeEvents(
+function settleEvents(
   before: Attempts,
   made: readonly Attempt[],
   from: number | undefined,
-  { now, random }: Circumstances,
+  { now, random }: AttemptContext,
 ) {
   const isLeft = (sequence: number) => from !== undefined && sequence >= from
   const waiting: Attempts['waiting'] = {}
@@ -197,7 +197,7 @@ function judgeEvents(
     const attempts = attemptsMade(before, sequence) + 1
     const hasRoom = sequence in before.waiting || Object.keys(waiting).length < MAX_WAITING
     if (attempts < MAX_ATTEMPTS && hasRoom) {
-      const pause = pauseAfter(attempts, random)
+      const pause = computePauseMs(attempts, random)
       pauses.set(sequence, pause)
       waiting[sequence] = { page, attempts, dueAt: now + pause }
     } else tired.unshift({ sequence, page, at: now })
@@ -209,24 +209,24 @@ function attemptsMade({ waiting }: Attempts, sequence: number): number {
   return waiting[sequence]?.attempts ?? 0
 }
 
-function failureOf(sent: Sent, at: number): Attempts['lastFailure'] {
+function failureOf(sent: SendResult, at: number): Attempts['lastFailure'] {
   if (sent.delivered) return undefined
   const { reason, status } = sent
   return { at, reason, ...(status !== undefined && { status }) }
 }
 
 /** True if the server is up and rejects this event. */
-function isRefusal(sent: Sent): boolean {
+function isRefusal(sent: SendResult): boolean {
   const { status = 0 } = sent
   return status >= 400 && status < 500 && status !== GONE && !OF_SERVER.has(status) && !isThrottled(sent)
 }
 
-function probePause(sent: Sent): number {
+function probePause(sent: SendResult): number {
   if (sent.delivered || !isThrottled(sent)) return PROBE_MS
   return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }
 
 /** True if a server requests a pause. */
-function isThrottled(sent: Sent): boolean {
+function isThrottled(sent: SendResult): boolean {
   return !sent.delivered && ((sent.retryAfterMs ?? 0) > 0 || THROTTLED.has(sent.status ?? 0))
 }

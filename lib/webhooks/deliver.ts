@@ -1,23 +1,23 @@
 import type { Received } from '../aws/queue.ts'
 import type { KeysByAge } from '../keys-by-age.ts'
 import { logger } from '../logger.ts'
-import { type Attempt, attemptsOf, type Judgement, judge, pauseAfter } from './attempts.ts'
+import { type Attempt, type AttemptsOutcome, computePauseMs, selectAttempts, settleAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { WebhookEvent } from './event.ts'
 import type { EventLogStore, LoggedEvent } from './log-store.ts'
 import {
+  buildEventMessages,
   type DeliveryMessage,
   type Enqueue,
   type EventMessage,
-  messagesOf,
   type Postpone,
   type ProbeMessage,
 } from './queue.ts'
 import { listSecrets } from './secret.ts'
 import type { Send } from './send.ts'
-import { signatureHeaders } from './signature.ts'
+import { buildSignatureHeaders } from './signature.ts'
 import type { WebhooksStore } from './store.ts'
-import { type Behind, type DisabledReason, isLive, type Webhook, type WebhookKey, wants } from './webhook.ts'
+import { type Behind, type DisabledReason, isLive, isSubscribedTo, type Webhook, type WebhookKey } from './webhook.ts'
 
 type Services = {
   readonly webhooks: Pick<WebhooksStore, 'get' | 'listOf' | 'replace' | 'change'>
@@ -41,7 +41,7 @@ const BATCH = 10
 /** Number of events that a probe reads from the log in one request. */
 const READ = 100
 /** Duration of a probe; another message then continues it, so that other webhooks are served between. */
-const TURN_MS = 10_000
+const MAX_PROBE_MS = 10_000
 /** Duration of a claim. It is longer than a function runs, so an older claim belongs to a killed one. */
 const CLAIM_MS = 40_000
 const TRIES = 10
@@ -66,7 +66,7 @@ export async function deliver(
     [...keys.values()].map(async (key) => {
       const webhook = registered.get(key.clientId)?.find(({ id }) => id === key.webhookId)
       if (!webhook) return
-      const of = ofWebhook(services, key, total)
+      const of = createWebhookHandlers(services, key, total)
       const group = received.filter(({ message }) => message.webhookId === key.webhookId)
       const events = group.filter((one): one is Received<EventMessage> => 'sequence' in one.message)
       const probes = group.filter((one): one is Received<ProbeMessage> => 'probeAt' in one.message)
@@ -83,7 +83,11 @@ export async function deliver(
 }
 
 /** Builds the handlers for the messages of one webhook; they count in `total`. */
-function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name in keyof DeliveryReport]: number }) {
+function createWebhookHandlers(
+  services: Services,
+  key: WebhookKey,
+  total: { -readonly [Name in keyof DeliveryReport]: number },
+) {
   const { webhooks, eventLog, attempts, webhookKeys, sendDelivery, enqueue, postpone, now, random } = services
   const { clientId } = key
 
@@ -92,18 +96,18 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     return await Promise.all(
       events.map(async ({ event, sequence, page }) => {
         const body = JSON.stringify(WebhookEvent.encode(event))
-        const headers = signatureHeaders({ id: event.id, now: now(), body }, secrets)
+        const headers = buildSignatureHeaders({ id: event.id, now: now(), body }, secrets)
         return { sequence, page, sent: await sendDelivery(webhook.url, { headers, body }) }
       }),
     )
   }
 
   /** Stores and returns the consequences of attempts; writes nothing if they change nothing. */
-  async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<Judgement> {
+  async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<AttemptsOutcome> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [stored] = await attempts.list([key])
-      const before = attemptsOf(webhook, stored?.attempts)
-      const judgement = judge(before, made, { now: now(), random, isBehind })
+      const before = selectAttempts(webhook, stored?.attempts)
+      const judgement = settleAttempts(before, made, { now: now(), random, isBehind })
       const isClean = JSON.stringify(judgement.attempts) === JSON.stringify(before)
       if (isClean || (await attempts.put(key, stored, judgement.attempts, now()))) {
         report(made, judgement)
@@ -113,7 +117,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     throw new Error('Other runs keep writing the attempts of a webhook.')
   }
 
-  function report(made: readonly Attempt[], { attempts: { downs, lastFailure }, givenUp }: Judgement): void {
+  function report(made: readonly Attempt[], { attempts: { downs, lastFailure }, givenUp }: AttemptsOutcome): void {
     const sequences = made.flatMap(({ sequence, sent }) => (sent.delivered ? [] : sequence))
     const failed = sequences.length
     const { at: _, ...why } = lastFailure ?? {}
@@ -129,7 +133,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   const change = (webhook: Webhook, to: (webhook: Webhook) => Webhook) => webhooks.change(key, to, webhook)
 
   /** Marks a live webhook as behind from a sequence on, or disables it. */
-  async function fallBehind(webhook: Webhook, { behind, disabled }: Judgement, from: number): Promise<void> {
+  async function fallBehind(webhook: Webhook, { behind, disabled }: AttemptsOutcome, from: number): Promise<void> {
     const probeAt = behind?.probeAt ?? now()
     // The probe is enqueued first: if this run is killed between, the event's message comes again.
     if (!disabled) await enqueueProbe(probeAt)
@@ -151,7 +155,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     return enqueue([{ ...key, probeAt }], { delaySeconds })
   }
 
-  async function hide({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
+  async function postponeMessage({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
     // On a failure the message comes earlier.
     const seconds = Math.min(MAX_HIDDEN_SECONDS, Math.max(0, Math.ceil(milliseconds / 1000)))
     await postpone(receipt, seconds).catch((error: unknown) => logger.warn('message not postponed', { ...key, error }))
@@ -172,7 +176,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
       const bySequence = new Map(received.map((one) => [one.message.sequence, one]))
       const events = logged.flatMap((event) => {
         const one = bySequence.get(event.sequence)
-        return one && wants(webhook, event) ? [{ ...one.message, event }] : []
+        return one && isSubscribedTo(webhook, event) ? [{ ...one.message, event }] : []
       })
       if (events.length === 0) return []
       const made = await send(webhook, events)
@@ -182,7 +186,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
         await fallBehind(webhook, judgement, behind?.from ?? Math.max(...made.map(({ sequence }) => sequence)) + 1)
       }
       const waiting = received.filter(({ message }) => pauses.has(message.sequence))
-      await Promise.all(waiting.map((one) => hide(one, pauses.get(one.message.sequence) ?? 0)))
+      await Promise.all(waiting.map((one) => postponeMessage(one, pauses.get(one.message.sequence) ?? 0)))
       return waiting
     },
 
@@ -196,13 +200,13 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
       if (!webhook?.behind || webhook.disabledAt || probeAt < webhook.behind.probeAt) return false
       const dueAt = Math.max(probeAt, webhook.behind.claimedUntil ?? 0)
       if (dueAt > now()) {
-        await hide(received, dueAt - now())
+        await postponeMessage(received, dueAt - now())
         return true
       }
       const claim = { ...webhook.behind, probeAt, claimedUntil: now() + CLAIM_MS }
       const claimed = await webhooks.replace(clientId, webhook, { ...webhook, behind: claim })
       if (!claimed?.behind) {
-        await hide(received, NEXT_SECONDS * 1000)
+        await postponeMessage(received, NEXT_SECONDS * 1000)
         return true
       }
       await catchUp(claimed, claimed.behind)
@@ -216,7 +220,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     received: readonly Received<EventMessage>[],
   ): Promise<readonly Received<EventMessage>[]> {
     const [stored] = await attempts.list([key])
-    const { waiting: known } = attemptsOf(webhook, stored?.attempts)
+    const { waiting: known } = selectAttempts(webhook, stored?.attempts)
     const { waiting = [], others = [] } = Object.groupBy(received, ({ message }) =>
       message.sequence in known ? 'waiting' : 'others',
     )
@@ -233,7 +237,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     }
     // A disabled webhook gets them again once it is enabled.
     if (webhook.disabledAt) return []
-    await Promise.all(waiting.map((one) => hide(one, pauseAfter(one.receives, random))))
+    await Promise.all(waiting.map((one) => postponeMessage(one, computePauseMs(one.receives, random))))
     return waiting
   }
 
@@ -242,20 +246,20 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
    * those logged meanwhile.
    */
   async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
-    const endsAt = now() + TURN_MS
+    const endsAt = now() + MAX_PROBE_MS
     let [webhook, place] = [claimed, claim]
     let size = 1
     for (;;) {
       const listed = await eventLog.list(clientId, { after: place.from - 1, limit: READ, now: now() })
-      const rest = listed.filter(({ event }) => wants(webhook, event))
+      const rest = listed.filter(({ event }) => isSubscribedTo(webhook, event))
       const end = (listed.at(-1)?.sequence ?? place.from - 1) + 1
       if (place.isLive) {
         if (listed.length === 0) return await endPlace(webhook)
-        await enqueue(messagesOf(key, rest))
+        await enqueue(buildEventMessages(key, rest))
         place = { ...place, from: end }
         continue
       }
-      let stop: Judgement | undefined
+      let stop: AttemptsOutcome | undefined
       while (rest.length > 0 && !stop && now() < endsAt) {
         const batch = rest.splice(0, size)
         const made = await send(webhook, batch)
@@ -282,17 +286,17 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   }
 
   /** Enqueues the events that a probe could not deliver, each as its own message. */
-  async function enqueueWaiting(made: readonly Attempt[], { pauses }: Judgement): Promise<void> {
+  async function enqueueWaiting(made: readonly Attempt[], { pauses }: AttemptsOutcome): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
     if (waiting.length > 0)
-      await enqueue(messagesOf(key, waiting), { delaySeconds: Math.min(MAX_DELAY_SECONDS, seconds) })
+      await enqueue(buildEventMessages(key, waiting), { delaySeconds: Math.min(MAX_DELAY_SECONDS, seconds) })
   }
 
   /** Ends the place of a webhook that has caught up. */
   async function endPlace(webhook: Webhook): Promise<void> {
     await change(webhook, (current) => {
-      if (!isClaimedLike(webhook, current)) return current
+      if (!hasSameClaim(webhook, current)) return current
       const { behind: _, ...live } = current
       return live
     })
@@ -302,7 +306,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
     let isOurs = false
     const moved = await change(webhook, (current) => {
-      isOurs = isClaimedLike(webhook, current)
+      isOurs = hasSameClaim(webhook, current)
       if (!isOurs || !current.behind) return current
       // Another function found an event that was never sent.
       const isLowered = current.behind.from !== webhook.behind?.from
@@ -314,6 +318,6 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
 }
 
 /** True if a webhook still has the claim of the earlier read. */
-function isClaimedLike(read: Webhook, current: Webhook): boolean {
+function hasSameClaim(read: Webhook, current: Webhook): boolean {
   return current.behind?.claimedUntil === read.behind?.claimedUntil
 }

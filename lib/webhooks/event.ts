@@ -220,7 +220,7 @@ type NoticeOf<Event> = Event extends WebhookEvent ? Omit<Event, 'id' | 'sequence
 export type EntryNotice = Extract<Notice, { readonly data: { readonly entry: unknown } }>
 
 /** True if a notice is about a deposit or a withdrawal. */
-export function isOfEntry(notice: Notice): notice is EntryNotice {
+export function isEntryNotice(notice: Notice): notice is EntryNotice {
   return 'entry' in notice.data
 }
 

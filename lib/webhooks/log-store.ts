@@ -15,7 +15,7 @@ const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
 /** Maximum JSON bytes of a list; a larger event has its own list. Lambda returns at most 6 MB. */
 const LIST_BYTES = 2 ** 20
 /** Pauses before a list with a hole is read again; older first pages than the last figure are not. */
-const [READ_PAUSES_MS, JUST_MS] = [[0, 50, 200], 30_000]
+const [READ_PAUSES_MS, MAX_RECENT_MS] = [[0, 50, 200], 30_000]
 /** Retention of an event in the log. */
 const LOG_MS = 30 * DAY_MS
 /** Retention of the mark that an event is logged. A job that repeats a run later logs it again. */
@@ -32,7 +32,7 @@ export type EventLocation = {
 export type LoggedEvent = EventLocation & { readonly event: WebhookEvent }
 
 /** An event without a sequence. */
-export type Unlogged = WebhookEvent extends infer Event
+export type UnloggedEvent = WebhookEvent extends infer Event
   ? Event extends WebhookEvent
     ? Omit<Event, 'sequence'>
     : never
@@ -138,7 +138,7 @@ export function eventLogStore(table: Table) {
         // A query is no snapshot: it may miss a page just appended, and return the next one or none.
         const [first] = found
         const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
-        if (isWhole || (first && from.now - appendedAt > JUST_MS)) return found
+        if (isWhole || (first && from.now - appendedAt > MAX_RECENT_MS)) return found
         await sleep(pause)
       }
       return (await listOnce(clientId, from)).found
@@ -158,8 +158,8 @@ export function appendingLogStore(table: TransactingTable) {
      */
     async append(
       clientId: string,
-      { next, events, now }: { readonly next: number; readonly events: readonly Unlogged[]; readonly now: number },
-    ): Promise<Appended> {
+      { next, events, now }: { readonly next: number; readonly events: readonly UnloggedEvent[]; readonly now: number },
+    ): Promise<AppendResult> {
       const numbered = Events.parse(
         events.map((event, index) => WebhookEvent.encode({ ...event, sequence: next + index })),
       )
@@ -184,7 +184,7 @@ export function appendingLogStore(table: TransactingTable) {
 }
 export type AppendingLogStore = ReturnType<typeof appendingLogStore>
 
-type Appended =
+type AppendResult =
   | { readonly appended: readonly LoggedEvent[] }
   | { readonly isMoved: true }
   | { readonly logged: ReadonlySet<string> }
@@ -193,7 +193,7 @@ type Appended =
 const MARKS_FROM = 2
 
 /** Returns how many of these events fit into one page, from the first on: at least one. */
-export function countFitting(events: readonly Unlogged[]): number {
+export function countFitting(events: readonly UnloggedEvent[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
     bytes += byteLength(WebhookEvent.encode({ ...event, sequence: LAST_SEQUENCE }))

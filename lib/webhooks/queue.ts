@@ -32,11 +32,14 @@ export type Enqueue = (
 export type Postpone = (receipt: string, seconds: number) => Promise<void>
 
 /** Builds the messages of events for a webhook. */
-export function messagesOf({ clientId, webhookId }: WebhookKey, events: readonly EventLocation[]): EventMessage[] {
+export function buildEventMessages(
+  { clientId, webhookId }: WebhookKey,
+  events: readonly EventLocation[],
+): EventMessage[] {
   return events.map(({ sequence, page }) => ({ clientId, webhookId, sequence, page }))
 }
 
 /** Returns the message group, the webhook: a busy webhook does not delay the others. */
-export function groupOfMessage({ webhookId }: DeliveryMessage): string {
+export function parseMessageGroup({ webhookId }: DeliveryMessage): string {
   return webhookId
 }

@@ -37,7 +37,7 @@ export function isReachable(address: string, reach: WebhookReach): boolean {
  * Returns why nothing may be sent to this URL, without a DNS lookup; undefined if its syntax allows it. The addresses of its host name must
  * still be reachable.
  */
-export function whyUnreachable({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
+export function findReachIssue({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
   // Hosts have brackets around IPv6 addresses. `URL` writes every IPv4 address in decimals.
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const isAddress = isIP(address) !== 0

@@ -3,12 +3,12 @@ import { AppError } from '../errors.ts'
 import type { KeysByAge } from '../keys-by-age.ts'
 import { buildWebhookId } from './ids.ts'
 import type { EventLogStore } from './log-store.ts'
-import { type Enqueue, messagesOf } from './queue.ts'
-import { type WebhookReach, whyUnreachable } from './reach.ts'
+import { buildEventMessages, type Enqueue } from './queue.ts'
+import { findReachIssue, type WebhookReach } from './reach.ts'
 import type { NewWebhook } from './responses.ts'
 import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
-import { type Webhook, wants } from './webhook.ts'
+import { isSubscribedTo, type Webhook } from './webhook.ts'
 
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>
@@ -34,7 +34,7 @@ export async function registerWebhook(
   clientId: string,
   { url, types, finality }: NewWebhook,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
-  const issue = whyUnreachable(new URL(url), webhookReach)
+  const issue = findReachIssue(new URL(url), webhookReach)
   if (issue) throw new AppError('missing_or_invalid_url', { details: [{ field: 'url', issue }] })
   const head = (await eventLog.getHeads([clientId])).get(clientId)
   const webhook: Webhook = {
@@ -58,9 +58,9 @@ export async function registerWebhook(
   const missed = await eventLog.list(clientId, { after: webhook.after, limit: MAX_MISSED, now: now() })
   const key = { clientId, webhookId: webhook.id }
   await enqueue(
-    messagesOf(
+    buildEventMessages(
       key,
-      missed.filter(({ event }) => wants(webhook, event)),
+      missed.filter(({ event }) => isSubscribedTo(webhook, event)),
     ),
   )
   return { webhook, secret: listSecrets(webhookKeys, clientId, webhook, now())[0] }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
-import { attemptsOf, failingSince, listGivenUp, nextDueAt } from './attempts.ts'
+import { computeNextDueAt, failingSince, listGivenUp, selectAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { EventType } from './event.ts'
 import { SendFailure } from './sent.ts'
@@ -147,9 +147,9 @@ export async function listStatuses(
   const registered = await webhooks.list(clientId)
   const stored = await attempts.list(registered.map(({ id }) => ({ clientId, webhookId: id })))
   return registered.map((webhook, index) => {
-    const of = attemptsOf(webhook, stored[index]?.attempts)
+    const of = selectAttempts(webhook, stored[index]?.attempts)
     const { behind, disabledAt } = webhook
-    const next = [behind?.probeAt, nextDueAt(of, now())].filter((at) => at !== undefined)
+    const next = [behind?.probeAt, computeNextDueAt(of, now())].filter((at) => at !== undefined)
     return {
       ...describeWebhook(webhook),
       status: disabledAt ? 'disabled' : 'active',

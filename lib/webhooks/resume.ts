@@ -1,6 +1,6 @@
-import { attemptsOf, beginAgain, listUntaken } from './attempts.ts'
+import { listUndelivered, resetAttempts, selectAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
-import { type Enqueue, messagesOf } from './queue.ts'
+import { buildEventMessages, type Enqueue } from './queue.ts'
 import type { WebhooksStore } from './store.ts'
 import type { WebhookKey } from './webhook.ts'
 
@@ -28,10 +28,10 @@ export async function resume(
   if (!webhook) return
   if (isAnew) {
     const [stored] = await attempts.list([key])
-    const untaken = listUntaken(attemptsOf(webhook, stored?.attempts), probeAt)
+    const untaken = listUndelivered(selectAttempts(webhook, stored?.attempts), probeAt)
     // Deliveries drop the messages of a disabled webhook.
-    await enqueue(messagesOf(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
-    if (stored) await attempts.put(key, stored, beginAgain(stored.attempts, untaken, probeAt), now())
+    await enqueue(buildEventMessages(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
+    if (stored) await attempts.put(key, stored, resetAttempts(stored.attempts, untaken, probeAt), now())
   }
   if (!webhook.behind && !webhook.disabledAt) return
   // This message probes if the run is killed after the write.

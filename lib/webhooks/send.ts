@@ -2,14 +2,14 @@ import { Resolver } from 'node:dns/promises'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isReachable, type WebhookReach, whyUnreachable } from './reach.ts'
-import type { SendFailure, Sent } from './sent.ts'
+import { findReachIssue, isReachable, type WebhookReach } from './reach.ts'
+import type { SendFailure, SendResult } from './sent.ts'
 
 /** Sends a body to a URL; never throws. */
 export type Send = (
   url: string,
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
-) => Promise<Sent>
+) => Promise<SendResult>
 
 /** Resolves a name to its IPv4 addresses; to none if it has none or DNS is late. */
 type Resolve = (hostname: string) => Promise<readonly string[]>
@@ -42,14 +42,14 @@ export function createSender({
   request = requestHttps,
   timeoutMs = TIMEOUT_MS,
 }: Options): Send {
-  const lookup = lookupWithin(reach, resolve)
+  const lookup = createLookup(reach, resolve)
   return (address, { headers, body }) => {
     const url = URL.parse(address)
-    if (!url || whyUnreachable(url, reach) !== undefined)
+    if (!url || findReachIssue(url, reach) !== undefined)
       return Promise.resolve({ delivered: false, reason: 'not_allowed' })
     // An import would load undici, 30 ms of a cold start. Only the local service sends by HTTP.
     const ask = url.protocol === 'http:' ? process.getBuiltinModule('node:http').request : request
-    const { promise, resolve: settle } = Promise.withResolvers<Sent>()
+    const { promise, resolve: settle } = Promise.withResolvers<SendResult>()
     const sent = ask(url, {
       method: 'POST',
       // A kept connection could lead to an address that the name no longer has.
@@ -64,7 +64,7 @@ export function createSender({
         ...headers,
       },
     })
-    const end = (result: Sent) => {
+    const end = (result: SendResult) => {
       clearTimeout(timer)
       settle(result)
       sent.destroy()
@@ -72,7 +72,7 @@ export function createSender({
     // The option `timeout` would start again with each byte.
     const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
     sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
-    sent.on('response', (answer) => end(judge(answer, now())))
+    sent.on('response', (answer) => end(buildSendResult(answer, now())))
     // A host could otherwise keep the function busy with 1xx responses and delay other deliveries.
     let interim = 0
     sent.on('information', () => {
@@ -114,7 +114,7 @@ class UnreachableError extends Error {
 /**
  * Builds a socket's lookup, the only source of its addresses; it throws if any address is not reachable. Sockets do not look up addresses.
  */
-function lookupWithin(reach: WebhookReach, resolve: Resolve): LookupFunction {
+function createLookup(reach: WebhookReach, resolve: Resolve): LookupFunction {
   const lookUp = async (hostname: string) => {
     const addresses = await resolve(hostname)
     const [first] = addresses
@@ -130,7 +130,7 @@ function lookupWithin(reach: WebhookReach, resolve: Resolve): LookupFunction {
   }
 }
 
-function judge({ statusCode: status = 0, headers }: IncomingMessage, now: number): Sent {
+function buildSendResult({ statusCode: status = 0, headers }: IncomingMessage, now: number): SendResult {
   if (status >= 200 && status < 300) return { delivered: true, status }
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
   return {

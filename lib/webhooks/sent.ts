@@ -14,7 +14,7 @@ export const SendFailure = z.enum([
 export type SendFailure = z.output<typeof SendFailure>
 
 /** Outcome of a delivery; `retryAfterMs` is the pause that the server requests. */
-export type Sent =
+export type SendResult =
   | { readonly delivered: true; readonly status: number }
   | {
       readonly delivered: false

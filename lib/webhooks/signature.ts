@@ -8,7 +8,7 @@ type Delivery = {
 }
 
 /** Builds the headers of a delivery (Standard Webhooks 1.0.0), with a signature by each secret (`whsec_` and base64). */
-export function signatureHeaders({ id, now, body }: Delivery, secrets: readonly string[]): Record<string, string> {
+export function buildSignatureHeaders({ id, now, body }: Delivery, secrets: readonly string[]): Record<string, string> {
   const timestamp = Math.floor(now / 1000)
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(PREFIX.length), 'base64')

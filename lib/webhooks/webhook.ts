@@ -76,7 +76,10 @@ export type WebhookKey = { readonly clientId: string; readonly webhookId: string
 export const MAX_WEBHOOKS = 10
 
 /** True if a webhook gets an event. */
-export function wants({ types, finality, after }: Pick<Webhook, 'types' | 'finality' | 'after'>, event: WebhookEvent) {
+export function isSubscribedTo(
+  { types, finality, after }: Pick<Webhook, 'types' | 'finality' | 'after'>,
+  event: WebhookEvent,
+) {
   const isAsked = (event.final || finality === 'latest') && (types?.includes(event.type) ?? true)
   return isAsked && event.sequence > after
 }

@@ -64,10 +64,10 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
 async function mineAll(chain: LocalChain): Promise<void> {
   do {
     await callRpc(chain, [{ method: 'evm_mine', params: [] }])
-  } while ((await waiting(chain)) > 0)
+  } while ((await readPendingCount(chain)) > 0)
 }
 
-async function waiting(chain: LocalChain): Promise<number> {
+async function readPendingCount(chain: LocalChain): Promise<number> {
   const [status] = await callRpc(chain, [{ method: 'txpool_status', params: [] }])
   return Number(PoolStatus.parse(status).pending)
 }

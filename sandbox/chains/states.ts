@@ -74,42 +74,44 @@ export async function playStates(
   { relayer, rewards }: { readonly relayer: Relayer; readonly rewards: Rewards },
   toNow: () => Promise<unknown>,
 ): Promise<States> {
-  const [base, arbitrum] = [required(chains[0]), required(chains[1])]
+  const [base, arbitrum] = [requireValue(chains[0]), requireValue(chains[1])]
   const missing: { name: string; why: string }[] = []
   /** Records a failure and returns undefined, so the other states go on. */
-  const make = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
+  const tryToMake = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
     act().catch((error: unknown) => {
       missing.push({ name, why: error instanceof Error ? error.message : String(error) })
       return undefined
     })
 
   const [vaults, savings] = await Promise.all([
-    make('vaults and what accounts have in them', () => playVaults(base)),
-    make('vaults of the second chain', () => playSavings(arbitrum)),
+    tryToMake('vaults and what accounts have in them', () => playVaults(base)),
+    tryToMake('vaults of the second chain', () => playSavings(arbitrum)),
   ])
-  const past = savings && (await make('transfers', () => sendTransfers(base, arbitrum, savings)))
+  const past = savings && (await tryToMake('transfers', () => sendTransfers(base, arbitrum, savings)))
   if (past) {
-    await make('transfer delivered', () => relayer.fill(past.delivered))
-    await make('transfer deposited', () => relayer.fill(past.deposited))
-    await make('transfer not deposited', () => relayer.fill(past.notDeposited))
-    await make('transfer refunded', () => relayer.refundTogether([past.refunded]))
+    await tryToMake('transfer delivered', () => relayer.fill(past.delivered))
+    await tryToMake('transfer deposited', () => relayer.fill(past.deposited))
+    await tryToMake('transfer not deposited', () => relayer.fill(past.notDeposited))
+    await tryToMake('transfer refunded', () => relayer.refundTogether([past.refunded]))
     const deferred = { deferred: true }
-    await make('transfer whose refund waits to be claimed', () => relayer.refundTogether([past.deferred], deferred))
+    await tryToMake('transfer whose refund waits to be claimed', () =>
+      relayer.refundTogether([past.deferred], deferred),
+    )
   }
   const [vault] = vaults?.all ?? []
-  const rewarded = vault && (await make('rewards', () => playRewards(base, arbitrum, rewards, vault)))
+  const rewarded = vault && (await tryToMake('rewards', () => playRewards(base, arbitrum, rewards, vault)))
   await toNow()
 
   const disputable = 'rewards in their dispute period'
-  const newest = rewarded && (await make(disputable, () => postRewards(arbitrum, rewards, rewarded.next)))
-  const present = await make('transfers of now', async () => {
+  const newest = rewarded && (await tryToMake(disputable, () => postRewards(arbitrum, rewards, rewarded.next)))
+  const present = await tryToMake('transfers of now', async () => {
     const deadline = (await timeOf(base)) + LONGEST_DEADLINE
     const orders = { bridging: { account: E, deadline }, slow: { account: F, deadline } }
     return await sendDeposits(base, arbitrum, orders)
   })
   if (present) {
-    await make('transfer bridging', () => relayer.ignore(present.bridging))
-    await make('transfer bridging slowly', () => relayer.requestSlowFill(present.slow))
+    await tryToMake('transfer bridging', () => relayer.ignore(present.bridging))
+    await tryToMake('transfer bridging slowly', () => relayer.requestSlowFill(present.slow))
   }
 
   const transfer = (hash: Hash): State => ({
@@ -271,13 +273,13 @@ function lagoonCalls(plan: Plan, asset: Address) {
  * tree.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
-  const token = required(base.rewardToken).address
-  const spam = required(base.unlisted?.at(-1)).address
+  const token = requireValue(base.rewardToken).address
+  const spam = requireValue(base.unlisted?.at(-1)).address
   const reward = (account: Address, amount: bigint, other: Partial<Reward> = {}): Reward => ({
     ...{ account, token, vault: vault.address, amount },
     ...other,
   })
-  const onSecond = { token: required(arbitrum.rewardToken).address }
+  const onSecond = { token: requireValue(arbitrum.rewardToken).address }
   const ofAlice = (amounts: readonly bigint[]) =>
     [base.vaults.find(({ type }) => type === 'async'), base.vaults.find(({ type }) => type === 'sync')].flatMap(
       (used, index) => (used ? [reward(ALICE, amounts[index] ?? 0n, { vault: used.address })] : []),
@@ -297,10 +299,10 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   return {
     next: [C, ALICE].map((account) => reward(account, REWARD, onSecond)),
     questions: {
-      'rewards claimable': rewardsOf(D, base),
-      'rewards pending': rewardsOf(B, base),
-      'rewards in a spam token': rewardsOf(E, base),
-      'no rewards': rewardsOf(H, base),
+      'rewards claimable': buildRewardsRequest(D, base),
+      'rewards pending': buildRewardsRequest(B, base),
+      'rewards in a spam token': buildRewardsRequest(E, base),
+      'no rewards': buildRewardsRequest(H, base),
     },
   }
 }
@@ -308,10 +310,10 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
 /** Posts a tree in its dispute period and returns the request for the first account. */
 async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
-  return rewardsOf(required(next[0]).account, chain)
+  return buildRewardsRequest(requireValue(next[0]).account, chain)
 }
 
-function rewardsOf(account: Address, { chainId }: Chain): State {
+function buildRewardsRequest(account: Address, { chainId }: Chain): State {
   return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
@@ -357,7 +359,7 @@ async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Addr
     { label: 'approve', from: H, to: usdcOf(base), data: encodeApproval(pool, FUNDS) },
     { label: 'depositV3', from: H, to: pool, data: tooOld },
   ])
-  return { ...deposits, approval: required(approval), reverted: required(reverted) }
+  return { ...deposits, approval: requireValue(approval), reverted: requireValue(reverted) }
 }
 
 type Order = {
@@ -388,7 +390,7 @@ async function sendDeposits<Name extends string>(
   const deposits = await readDeposits(base)
   const sent = names.map((name, index) => [
     name,
-    required(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
+    requireValue(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
   ])
   // The cast fits: there is an entry for every name.
   return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
@@ -443,7 +445,7 @@ function encodeApproval(spender: Address, amount: bigint): Hex {
 }
 
 function usdcOf({ tokens }: Chain): Address {
-  return required(tokens.find(({ symbol }) => symbol === 'USDC')).address
+  return requireValue(tokens.find(({ symbol }) => symbol === 'USDC')).address
 }
 
 async function timeOf(chain: Chain): Promise<number> {
@@ -452,7 +454,7 @@ async function timeOf(chain: Chain): Promise<number> {
   return Number((block as { timestamp: string }).timestamp)
 }
 
-function required<T>(value: T | undefined): T {
+function requireValue<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('A value that the states need is missing')
   return value
 }

@@ -1,5 +1,5 @@
 import { type Address, concat, numberToHex, parseUnits } from 'viem'
-import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
+import { findBridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
 import { copyContract } from '../copies.ts'
@@ -195,7 +195,7 @@ async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
 
   const tokens: LocalToken[] = []
   for (const { token, from } of deployed) {
-    const address = bridgeTokenBySymbol(chainId, token.symbol)?.address
+    const address = findBridgeTokenBySymbol(chainId, token.symbol)?.address
     if (!address) throw new Error(`${token.symbol} has no address on chain ${chainId}`)
     await copyContract(chain, from, address)
     tokens.push({ chainId, ...token, address })

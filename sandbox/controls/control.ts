@@ -5,7 +5,7 @@ import type { LocalChain } from '../chains.ts'
 import { callRpc } from '../rpc.ts'
 
 /** An active change, in words, and the control that ends it. */
-export type Switched = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
+export type ActiveChange = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
 /** An operation of the sandbox. */
 export type Control = {
@@ -16,13 +16,13 @@ export type Control = {
   readonly example: object
   /** Schema of the body. `choices` names a list of allowed values; `none` labels an empty choice. */
   readonly schema: object
-  readonly listOn: () => readonly Switched[]
+  readonly listOn: () => readonly ActiveChange[]
   /** Returns the result; throws a `ZodError` for an invalid body. */
   readonly run: (body: unknown) => Promise<unknown>
 }
 
 /** Returns a control with this body schema; one that switches something on needs `listOn`. */
-export function control<Schema extends z.ZodType>(
+export function buildControl<Schema extends z.ZodType>(
   does: string,
   schema: Schema,
   example: z.input<Schema> & object,

@@ -3,7 +3,7 @@ import { ACCOUNTS } from '../accounts.ts'
 import type { LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
 import type { Rewards } from '../rewards.ts'
-import { Account, type Control, chainName, control, Digits, requireToken, TokenAddress } from './control.ts'
+import { Account, buildControl, type Control, chainName, Digits, requireToken, TokenAddress } from './control.ts'
 
 /** A chain whose first vault has a campaign. */
 export type CampaignChain = LocalChain & Pick<LocalWorld, 'vaults' | 'rewardToken'>
@@ -19,7 +19,7 @@ export function rewardControls(
   const OneChain = z.strictObject({ chainId: Chain })
   const example = { chainId: 8453 }
   return {
-    'rewards/grant': control(
+    'rewards/grant': buildControl(
       'A campaign pays an account. The API shows it within five minutes; in its dispute period it cannot be claimed yet.',
       z.strictObject({
         token: TokenAddress.meta({ choices: 'rewardTokens' }).optional(),
@@ -38,7 +38,7 @@ export function rewardControls(
         await rewards.grant(chainId, [{ account, token, vault: vault.address, amount }], { inDisputePeriod })
       },
     ),
-    'rewards/dispute': control(
+    'rewards/dispute': buildControl(
       'Somebody disputes a tree in its dispute period. The tree before it pays until “Resolve”.',
       OneChain,
       { chainId: 42161 },
@@ -52,7 +52,7 @@ export function rewardControls(
           end: { name: 'rewards/resolve', body: { chainId, isValid: false } },
         })),
     ),
-    'rewards/resolve': control(
+    'rewards/resolve': buildControl(
       'A dispute ends. A valid one revokes the tree; after another one its dispute period begins anew.',
       z.strictObject({ chainId: Chain, isValid: z.boolean().meta({ title: 'Is valid' }) }),
       { chainId: 42161, isValid: true },
@@ -61,13 +61,13 @@ export function rewardControls(
         disputed.delete(chainId)
       },
     ),
-    'rewards/revoke': control(
+    'rewards/revoke': buildControl(
       'The newest tree is revoked. The tree before it pays, and later rewards are gone.',
       OneChain,
       example,
       ({ chainId }) => rewards.revoke(chainId),
     ),
-    'rewards/source': control(
+    'rewards/source': buildControl(
       'The source shows the newest tree even in its dispute period, or only the tree that pays now.',
       z.strictObject({ shows: z.enum(['newest', 'effective']) }),
       { shows: 'effective' },

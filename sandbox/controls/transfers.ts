@@ -1,7 +1,16 @@
 import { isHex } from 'viem'
 import * as z from 'zod'
 import type { Relay, Relayer } from '../relayer.ts'
-import { Account, type Control, chainName, control, Digits, jsonOnly, type Switched, TransferHash } from './control.ts'
+import {
+  Account,
+  type ActiveChange,
+  buildControl,
+  type Control,
+  chainName,
+  Digits,
+  jsonOnly,
+  TransferHash,
+} from './control.ts'
 
 const Which = {
   transactionHash: TransferHash.optional(),
@@ -13,19 +22,19 @@ type Which = z.output<z.ZodObject<typeof Which>>
 const isNamed = ({ transactionHash, depositId }: Which) => transactionHash !== undefined || depositId !== undefined
 /** The part of `isNamed` that JSON Schema can express. */
 const NAMED = { anyOf: [{ required: ['transactionHash'] }, { required: ['depositId'] }] }
-const named = <Shape extends z.ZodRawShape>(shape: Shape) =>
+const buildNamedSchema = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .strictObject({ ...Which, ...shape })
     // The cast fits: the compiler loses `Which` in a spread of an open shape.
     .refine((body) => isNamed(body as Which), 'must have transactionHash or depositId')
     .meta(NAMED)
 const OutputAmount = Digits.optional().meta({ title: 'Output amount' })
-const One = named({})
+const One = buildNamedSchema({})
 const OneOrAll = z.strictObject(Which)
 const Refund = z.strictObject({ ...Which, deferred: z.boolean().default(false) })
-const SlowFill = named({ outputAmount: OutputAmount })
-const Claim = named({ to: Account.optional().meta({ title: 'Receiver', none: 'The sender' }) })
-const SpeedUp = named({
+const SlowFill = buildNamedSchema({ outputAmount: OutputAmount })
+const Claim = buildNamedSchema({ to: Account.optional().meta({ title: 'Receiver', none: 'The sender' }) })
+const SpeedUp = buildNamedSchema({
   outputAmount: OutputAmount,
   recipient: Account.optional().meta({ title: 'Recipient', none: 'Unchanged' }),
   message: z
@@ -45,29 +54,29 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
     return relay
   }
   const { delaySeconds } = relayer.settings
-  const paused = new Map<string, Switched>()
-  const told = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
+  const paused = new Map<string, ActiveChange>()
+  const describeTransfers = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
   /** Returns a control whose result lists all transfers. */
-  const telling = <Schema extends z.ZodType>(
+  const buildTransferControl = <Schema extends z.ZodType>(
     does: string,
     schema: Schema,
     example: z.input<Schema> & object,
     work: (body: z.output<Schema>) => unknown,
     listOn?: Control['listOn'],
   ) =>
-    control(
+    buildControl(
       does,
       schema,
       example,
       async (body) => {
         await work(body)
-        return told()
+        return describeTransfers()
       },
       listOn,
     )
 
   return {
-    'transfers/hold': telling(
+    'transfers/hold': buildTransferControl(
       'The bridge fills no transfer by itself. The wallet shows them on their way.',
       z.strictObject({}),
       {},
@@ -79,7 +88,7 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
           ? []
           : [{ what: 'The bridge fills no transfers', end: { name: 'transfers/resume', body: {} } }],
     ),
-    'transfers/fill': telling(
+    'transfers/fill': buildTransferControl(
       'The bridge fills one transfer now, or all that wait. The wallet shows the money on the other chain.',
       OneOrAll,
       {},
@@ -89,11 +98,11 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
       },
     ),
     'transfers/resume': jsonOnly(
-      telling('The bridge fills transfers by itself again.', z.strictObject({}), {}, () => {
+      buildTransferControl('The bridge fills transfers by itself again.', z.strictObject({}), {}, () => {
         relayer.settings.running = true
       }),
     ),
-    'transfers/delay': telling(
+    'transfers/delay': buildTransferControl(
       'The bridge fills each transfer so many seconds after it was sent.',
       z.strictObject({ seconds: z.number().min(0) }),
       { seconds: 60 },
@@ -110,19 +119,19 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
               },
             ],
     ),
-    'transfers/ignore': telling(
+    'transfers/ignore': buildTransferControl(
       'The bridge does not fill this transfer until you use “Fill”.',
       One,
       SOME,
       async (which) => relayer.ignore((await one(which)).deposit),
     ),
-    'transfers/expire': telling(
+    'transfers/expire': buildTransferControl(
       'The clocks of all chains move past the deadline of an unfilled transfer. The wallet shows it as expired.',
       One,
       SOME,
       async (which) => relayer.expire((await one(which)).deposit),
     ),
-    'transfers/refund': telling(
+    'transfers/refund': buildTransferControl(
       'The bridge refunds one expired transfer, or all. A deferred refund waits until its sender claims it.',
       Refund,
       { deferred: false },
@@ -131,25 +140,25 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
         await relayer.refundTogether(deposits, { deferred })
       },
     ),
-    'transfers/claim': telling(
+    'transfers/claim': buildTransferControl(
       'The sender of a transfer claims its deferred refund, for itself or for another account.',
       Claim,
       SOME,
       async ({ to, ...which }) => relayer.claimRefund((await one(which)).deposit, to),
     ),
-    'transfers/slow-fill': telling(
+    'transfers/slow-fill': buildTransferControl(
       'The bridge requests a slow fill. The wallet shows that the transfer takes longer.',
       One,
       SOME,
       async (which) => relayer.requestSlowFill((await one(which)).deposit),
     ),
-    'transfers/execute-slow-fill': telling(
+    'transfers/execute-slow-fill': buildTransferControl(
       'The bridge makes the slow fill, with another amount if you give one.',
       SlowFill,
       SOME,
       async ({ outputAmount, ...which }) => relayer.executeSlowFill((await one(which)).deposit, outputAmount),
     ),
-    'transfers/speed-up': telling(
+    'transfers/speed-up': buildTransferControl(
       'The sender accepts less (by 1 by default), another recipient or another message. Fills follow it.',
       SpeedUp,
       SOME,
@@ -160,7 +169,7 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
           ...(message !== undefined && { message }),
         }),
     ),
-    'transfers/pause': telling(
+    'transfers/pause': buildTransferControl(
       'The bridge’s contract on a chain takes no deposits, or makes no fills, until you turn “pause” off.',
       z.strictObject({ chainId: Chain, what: z.enum(['deposits', 'fills']), pause: z.boolean() }),
       { chainId: 8453, what: 'deposits', pause: true },
@@ -173,7 +182,7 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
       },
       () => [...paused.values()],
     ),
-    'transfers/list': jsonOnly(telling('Lists all transfers.', z.strictObject({}), {}, () => {})),
+    'transfers/list': jsonOnly(buildTransferControl('Lists all transfers.', z.strictObject({}), {}, () => {})),
   }
 }
 

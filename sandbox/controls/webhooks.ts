@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import type { Receiver } from '../receiver.ts'
-import { control, jsonOnly, Seconds } from './control.ts'
+import { buildControl, jsonOnly, Seconds } from './control.ts'
 
 const example = { seconds: 20 }
 
 /** Returns controls of the webhook receiver, which show how the sender pauses. */
 export function webhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>) {
-  const behaving = (behaviour: 'refuse' | 'hang' | 'gone', does: string, what: string) =>
-    control(
+  const buildBehaviourControl = (behaviour: 'refuse' | 'hang' | 'gone', does: string, what: string) =>
+    buildControl(
       does,
       Seconds,
       example,
@@ -15,23 +15,23 @@ export function webhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>
       () => (receiver.behaviour() === behaviour ? [{ what, end: { name: 'webhooks/resume', body: {} } }] : []),
     )
   return {
-    'webhooks/refuse': behaving(
+    'webhooks/refuse': buildBehaviourControl(
       'refuse',
       'The receiver responds 503 for so many seconds. Events show the failed attempts; they are retried later.',
       'The receiver responds 503',
     ),
-    'webhooks/hang': behaving(
+    'webhooks/hang': buildBehaviourControl(
       'hang',
       'The receiver does not respond for so many seconds. Events show attempts without a response.',
       'The receiver does not respond',
     ),
-    'webhooks/gone': behaving(
+    'webhooks/gone': buildBehaviourControl(
       'gone',
       'The receiver responds 410 for so many seconds, which disables the webhook until a test delivery succeeds.',
       'The receiver responds 410',
     ),
     'webhooks/resume': jsonOnly(
-      control('The receiver acknowledges deliveries again.', z.strictObject({}), {}, () =>
+      buildControl('The receiver acknowledges deliveries again.', z.strictObject({}), {}, () =>
         receiver.behave('acknowledge', 0),
       ),
     ),

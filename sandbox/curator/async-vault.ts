@@ -2,7 +2,7 @@ import { type Address, encodeFunctionData, parseAbi } from 'viem'
 import { getLogs, readContract } from 'viem/actions'
 import type { LocalChain } from '../chains.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import { clientOf, mintTo, type Settlement, settlementOf } from './settlement.ts'
+import { buildMint, buildSettlement, clientOf, type Settlement } from './settlement.ts'
 
 const VAULT = parseAbi([
   'function manager() view returns (address)',
@@ -29,14 +29,14 @@ const DEPOSIT = {
   isCancelling: 'pendingCancelDepositRequest',
   convert: 'convertToShares',
   fulfill: 'fulfillDeposit',
-  giveBack: 'fulfillCancelDeposit',
+  fulfillCancellation: 'fulfillCancelDeposit',
 } as const
 const REDEMPTION = {
   pending: 'pendingRedeemRequest',
   isCancelling: 'pendingCancelRedeemRequest',
   convert: 'convertToAssets',
   fulfill: 'fulfillRedeem',
-  giveBack: 'fulfillCancelRedeem',
+  fulfillCancellation: 'fulfillCancelRedeem',
 } as const
 
 /** `pending` is assets of a deposit or shares of a redemption. */
@@ -69,12 +69,17 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
 
   const newPrice = gain === 0n ? price : (price * (totalAssets + gain)) / totalAssets
   const value = encodeFunctionData({ abi: VAULT, functionName: 'updatePrice', args: [newPrice] })
-  const valued = await transact(chain, [...mintTo(manager, asset, gain), call('updatePrice', value)])
+  const valued = await transact(chain, [...buildMint(manager, asset, gain), call('updatePrice', value)])
 
   const fulfilments = await Promise.all(
     (await readOpenRequests(chain, vault)).map(async ({ side, id, pending, isCancelling }) => {
       if (isCancelling) {
-        return [call(side.giveBack, encodeFunctionData({ abi: VAULT, functionName: side.giveBack, args: id }))]
+        return [
+          call(
+            side.fulfillCancellation,
+            encodeFunctionData({ abi: VAULT, functionName: side.fulfillCancellation, args: id }),
+          ),
+        ]
       }
       const worth = await readContract(client, { ...contract, functionName: side.convert, args: [pending] })
       if (worth === 0n) return []
@@ -83,7 +88,7 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
     }),
   )
   const fulfilled = await transact(chain, fulfilments.flat())
-  return settlementOf(chain, vault, totalAssets + gain, [...valued, ...fulfilled])
+  return buildSettlement(chain, vault, totalAssets + gain, [...valued, ...fulfilled])
 }
 
 /** Returns whether an ERC-7540 vault has requests or cancellations for its manager. */

@@ -12,7 +12,7 @@ import { getStorageAt, readContract } from 'viem/actions'
 import type { LocalChain } from '../chains.ts'
 import { LAGOON_STORAGE } from '../copies.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import { clientOf, mintTo, type Settlement, settlementOf } from './settlement.ts'
+import { buildMint, buildSettlement, clientOf, type Settlement } from './settlement.ts'
 
 const VAULT = parseAbi([
   'function depositEpochId() view returns (uint40)',
@@ -55,11 +55,11 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
   const hashes = await transact(chain, [
     ...(isValid ? [call(safe, `expireTotalAssets of ${vault}`, expire)] : []),
-    ...mintTo(safe, asset, gain),
+    ...buildMint(safe, asset, gain),
     call(valuationManager, `updateNewTotalAssets of ${vault}`, propose),
     call(safe, `settleDeposit of ${vault}`, accept),
   ])
-  return settlementOf(chain, vault, valuation, hashes)
+  return buildSettlement(chain, vault, valuation, hashes)
 }
 
 /** Returns whether an open Lagoon vault has requests or a proposed valuation to settle. */

@@ -13,7 +13,7 @@ export type Settlement = {
 const TOKEN = parseAbi(['function mint(address, uint256)'])
 
 /** Returns the settlement of these transactions; throws if there are none. */
-export function settlementOf(
+export function buildSettlement(
   { chainId }: LocalChain,
   vault: Address,
   totalAssets: bigint,
@@ -25,7 +25,7 @@ export function settlementOf(
 }
 
 /** Returns the transaction that mints this amount, in the smallest unit; empty for 0. */
-export function mintTo(account: Address, token: Address, amount: bigint): LocalTransaction[] {
+export function buildMint(account: Address, token: Address, amount: bigint): LocalTransaction[] {
   if (amount === 0n) return []
   const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [account, amount] })
   return [{ label: 'mint', from: account, to: token, data }]

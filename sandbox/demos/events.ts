@@ -19,15 +19,15 @@ type EventsOfUser = {
   /** Makes `told` wait for an event that names this transaction. */
   expect(hash: Hex): void
   /** Resolves when all expected events have arrived, or after some seconds. */
-  told(): Promise<void>
+  waitForExpected(): Promise<void>
   end(): Promise<void>
 }
 
 /** Prints new events of this user, including those that others cause, such as settlements. */
-export async function tellEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
+export async function printEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
   const { receivedUrl } = state.webhook
   const sent = new Set<string>()
-  const untold = new Set<string>()
+  const unreported = new Set<string>()
   const ending = new AbortController()
   const since = (await listArrivals(receivedUrl)).at(-1)?.number ?? 0
   const tell = (arrival: Arrival) => {
@@ -36,7 +36,7 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
     // A final event may belong to an earlier demo.
     const isNew = text.includes(user.toLowerCase()) && arrival.event?.['final'] === false
     if (!arrival.isTaken || !(isNew || named.length > 0)) return
-    for (const hash of named) untold.delete(hash)
+    for (const hash of named) unreported.delete(hash)
     say(describeArrival(state, arrival))
   }
   const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal }).catch(() =>
@@ -45,10 +45,10 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
   return {
     expect(hash) {
       sent.add(hash)
-      untold.add(hash)
+      unreported.add(hash)
     },
-    async told() {
-      for (const start = Date.now(); untold.size > 0 && Date.now() - start < PATIENCE_MS; ) await sleep(PAUSE_MS)
+    async waitForExpected() {
+      for (const start = Date.now(); unreported.size > 0 && Date.now() - start < PATIENCE_MS; ) await sleep(PAUSE_MS)
     },
     async end() {
       ending.abort()

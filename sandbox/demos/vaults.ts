@@ -152,23 +152,23 @@ async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | '
 }
 
 async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex): Promise<void> {
-  const ask = () => getTransferStatus(stage.client, { txHash, srcChainId })
-  await waitFor(stage, 'cross-chain status', ask, ({ terminal }) => terminal)
+  const fetchStatus = () => getTransferStatus(stage.client, { txHash, srcChainId })
+  await waitFor(stage, 'cross-chain status', fetchStatus, ({ terminal }) => terminal)
 }
 
 /** Polls more often than a wallet would, and prints each new status. */
-async function waitFor<Told extends { status: string; statusDescription: string }>(
+async function waitFor<StatusResponse extends { status: string; statusDescription: string }>(
   { say }: VaultStage,
   what: string,
-  ask: () => Promise<Result<Told>>,
-  isDone: (told: Told) => boolean,
+  ask: () => Promise<Result<StatusResponse>>,
+  isDone: (told: StatusResponse) => boolean,
 ): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   for (let last = ''; Date.now() < deadline; await sleep(500)) {
-    const told = orThrow(await ask())
-    if (told.status !== last) say(`GET ${what}: ${told.status}. ${told.statusDescription}`)
-    last = told.status
-    if (isDone(told)) return
+    const response = orThrow(await ask())
+    if (response.status !== last) say(`GET ${what}: ${response.status}. ${response.statusDescription}`)
+    last = response.status
+    if (isDone(response)) return
   }
   throw new Error(`The ${what} did not change in time.`)
 }

@@ -1,21 +1,21 @@
 import db from 'dynalite/db/index.js'
-import { findExcessOfExpression } from '../expression-limits.ts'
+import { findExpressionLimitError } from '../expression-limits.ts'
 
 type Attributes = Readonly<Record<string, Value>>
 /** A value in DynamoDB's wire format. */
 type Value = { readonly S?: string; readonly L?: readonly Value[]; readonly M?: Attributes }
 
 /** The part of a request about one item or query. */
-type Part = Readonly<Record<string, unknown>> & {
+type ItemRequest = Readonly<Record<string, unknown>> & {
   readonly Item?: Attributes
   readonly Key?: Attributes
   readonly ExpressionAttributeValues?: Attributes
   readonly KeyConditionExpression?: string
 }
-type BatchOfWrites = readonly { readonly PutRequest?: Part; readonly DeleteRequest?: Part }[]
+type BatchOfWrites = readonly { readonly PutRequest?: ItemRequest; readonly DeleteRequest?: ItemRequest }[]
 type BatchOfReads = { readonly Keys?: readonly Attributes[]; readonly ProjectionExpression?: string }
-type Request = Part & {
-  readonly TransactItems?: readonly Readonly<Record<string, Part>>[]
+type Request = ItemRequest & {
+  readonly TransactItems?: readonly Readonly<Record<string, ItemRequest>>[]
   readonly ClientRequestToken?: string
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
@@ -50,7 +50,7 @@ export function countBytes(): void {
  * `text` stands for one byte. Ignores the resulting items.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
-export function findExcess(text: string): string | undefined {
+export function findLimitError(text: string): string | undefined {
   const request: Request = JSON.parse(text)
   const { TransactItems: actions, ClientRequestToken: token } = request
   if (actions) {
@@ -70,7 +70,7 @@ export function findExcess(text: string): string | undefined {
  * Returns an error if a transaction's items, of these sizes in bytes, exceed 4 MB; otherwise undefined. The limit is
  * documented, but not its message or counting. Ours counts items after a write or before a deletion.
  */
-export function findExcessOfItems(sizes: readonly number[]): string | undefined {
+export function findItemsLimitError(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)
   return sum > MOST.transaction ? 'The items of the transaction have more than 4 MB' : undefined
 }
@@ -82,17 +82,17 @@ function findInLength(name: string, value: string, length: number, most: number)
   return `1 validation error detected: ${found} failed to satisfy constraint: Member must have length ${bound}`
 }
 
-function partsOf({ TransactItems: actions, RequestItems: batches, ...request }: Request): readonly Part[] {
+function partsOf({ TransactItems: actions, RequestItems: batches, ...request }: Request): readonly ItemRequest[] {
   if (actions) return actions.flatMap((action) => Object.values(action))
   if (!batches) return [request]
-  return Object.values(batches).flatMap((batch): readonly Part[] => {
+  return Object.values(batches).flatMap((batch): readonly ItemRequest[] => {
     if ('map' in batch) return batch.map(({ PutRequest: put, DeleteRequest: deletion }) => put ?? deletion ?? {})
     const { Keys: keys = [], ...read } = batch
     return [read, ...keys.map((Key) => ({ Key }))]
   })
 }
 
-function findInValues({ Item: item = {}, ExpressionAttributeValues: values = {} }: Part): string | undefined {
+function findInValues({ Item: item = {}, ExpressionAttributeValues: values = {} }: ItemRequest): string | undefined {
   const isDeep = (value: Value) => nestingOf(value) > MOST.nesting
   return Object.values(item).some(isDeep) || Object.values(values).some(isDeep)
     ? 'Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit'
@@ -104,16 +104,16 @@ function nestingOf({ L: list, M: map }: Value): number {
   return inner ? 1 + Math.max(0, ...inner.map(nestingOf)) : 0
 }
 
-function findInExpressions(part: Part): string | undefined {
+function findInExpressions(part: ItemRequest): string | undefined {
   for (const [name, expression] of Object.entries(part)) {
     if (!name.endsWith('Expression') || typeof expression !== 'string') continue
-    const excess = findExcessOfExpression(name, expression)
+    const excess = findExpressionLimitError(name, expression)
     if (excess !== undefined) return excess
   }
   return undefined
 }
 
-function findInKeys(part: Part): string | undefined {
+function findInKeys(part: ItemRequest): string | undefined {
   const { Item: item, Key: key = item, KeyConditionExpression: condition = '' } = part
   const values = part.ExpressionAttributeValues ?? {}
   const asked = [...condition.matchAll(/(pk = )?(:\w+)/g)].map(

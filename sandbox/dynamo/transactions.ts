@@ -2,11 +2,11 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { type Answer, handTo } from '../exchange.ts'
+import { type HttpResponse, handTo } from '../exchange.ts'
 import { guardHost } from '../listen.ts'
-import { countBytes, findExcess, findExcessOfItems, itemSize } from './limits.ts'
+import { countBytes, findItemsLimitError, findLimitError, itemSize } from './limits.ts'
 
-type Act = (action: string, input: object) => Promise<Answer>
+type ExecuteAction = (action: string, input: object) => Promise<HttpResponse>
 
 type Item = Readonly<Record<string, unknown>>
 
@@ -64,23 +64,23 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
 
   const transactions: Transactions = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
-  let making: Promise<unknown> | undefined
+  let writingTransaction: Promise<unknown> | undefined
   /** Transactions by the keys of their items. */
   const busy = new Map<string, Promise<unknown>>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
   /** Runs after all requests under way; later requests wait for it. */
-  const alone = async (make: () => Promise<Answer>): Promise<Answer> => {
-    while (making) await making
+  const runExclusively = async (make: () => Promise<HttpResponse>): Promise<HttpResponse> => {
+    while (writingTransaction) await writingTransaction
     const answer = Promise.allSettled(underWay).then(make)
-    making = Promise.allSettled([answer]).then(() => {
-      making = undefined
+    writingTransaction = Promise.allSettled([answer]).then(() => {
+      writingTransaction = undefined
     })
     return await answer
   }
 
-  const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<Answer> => {
+  const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<HttpResponse> => {
     const parsed = Input.safeParse(input)
     // DynamoDB's response to unreadable actions is undocumented, and the SDK never sends them.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
@@ -98,7 +98,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     if (keys.some((key) => busy.has(key))) {
       return cancel(keys.map((key) => (busy.has(key) ? { Code: 'TransactionConflict', Message: ONGOING } : NONE)))
     }
-    const act: Act = (action, input) =>
+    const act: ExecuteAction = (action, input) =>
       handTo(dynalite, {
         headers: { ...headers, 'x-amz-target': `DynamoDB_20120810.${action}` },
         body: JSON.stringify(input),
@@ -114,7 +114,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       if (answer.status === 200 && token !== undefined) made.set(token, { items, at: now() })
       return answer
     }
-    const mine = Promise.allSettled([transactions.hold]).then(() => alone(make))
+    const mine = Promise.allSettled([transactions.hold]).then(() => runExclusively(make))
     for (const key of keys) busy.set(key, mine)
     return await mine.finally(() => {
       for (const key of keys) busy.delete(key)
@@ -122,11 +122,11 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     })
   }
 
-  const serve = async (headers: IncomingMessage['headers'], bytes: Buffer): Promise<Answer> => {
+  const serve = async (headers: IncomingMessage['headers'], bytes: Buffer): Promise<HttpResponse> => {
     const [, action = ''] = String(headers['x-amz-target']).split('.')
     const body = bytes.toString()
     // Each byte is one character in latin1.
-    const excess = findExcess(bytes.toString('latin1'))
+    const excess = findLimitError(bytes.toString('latin1'))
     if (excess !== undefined) return refusal('ValidationException', excess)
     if (action === 'TransactWriteItems') return await write(headers, JSON.parse(body))
     if (busy.size > 0 && PLAIN_WRITES.has(action) && busy.has(keyOf(locationOf(PlainWrite.parse(JSON.parse(body)))))) {
@@ -137,7 +137,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       const locations = locationsOf(BatchWrite.parse(JSON.parse(body)))
       await Promise.allSettled(locations.map((location) => busy.get(keyOf(location))))
     }
-    while (making) await making
+    while (writingTransaction) await writingTransaction
     const answer = handTo(dynalite, { headers, body })
     underWay.add(answer)
     return await answer.finally(() => underWay.delete(answer))
@@ -146,7 +146,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const answer: RequestListener = (request, response) => {
     void bodyOf(request)
       .then((bytes) => serve(request.headers, bytes))
-      .catch((error: unknown): Answer => ({ status: 500, headers: {}, text: String(error) }))
+      .catch((error: unknown): HttpResponse => ({ status: 500, headers: {}, text: String(error) }))
       .then(({ status, headers, text }) => {
         response.statusCode = status
         for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value))
@@ -204,8 +204,12 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
 }
 
 /** Undoes all writes if one fails or the items exceed the limit. */
-async function makeAll(act: Act, writes: readonly Described[], made: (units: number) => Answer): Promise<Answer> {
-  const done: { readonly answer: Answer; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
+async function makeAll(
+  act: ExecuteAction,
+  writes: readonly Described[],
+  made: (units: number) => HttpResponse,
+): Promise<HttpResponse> {
+  const done: { readonly answer: HttpResponse; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
   const read = async (location: ItemLocation): Promise<Item | undefined> => {
     const { text } = await act('GetItem', { ...location, ConsistentRead: true })
     return JSON.parse(text).Item
@@ -220,7 +224,7 @@ async function makeAll(act: Act, writes: readonly Described[], made: (units: num
     const size = itemSize(item)
     done.push({ answer, size, undo: async () => answer.status === 200 && !isCheck && (await undo()) })
   }
-  const excess = findExcessOfItems(done.map(({ size }) => size))
+  const excess = findItemsLimitError(done.map(({ size }) => size))
   if (excess === undefined && done.every(({ answer }) => answer.status === 200)) {
     // A transaction consumes twice the units of single writes.
     return made(done.reduce((sum, { size }) => sum + 2 * Math.max(1, Math.ceil(size / 1024)), 0))
@@ -241,23 +245,23 @@ const ONGOING = 'Transaction is ongoing for the item'
 const FOUND_LATE = /^Item size to update|Type mismatch for|does not match the schema/
 
 /** Returns a cancellation reason; undefined for an error that rejects the whole request. */
-function reasonOf({ status, text }: Answer): Reason | undefined {
+function reasonOf({ status, text }: HttpResponse): Reason | undefined {
   if (status === 200) return NONE
   const { __type: type, message }: { __type: string; message: string } = JSON.parse(text)
   if (type.endsWith('#ConditionalCheckFailedException')) return { Code: 'ConditionalCheckFailed', Message: message }
   return FOUND_LATE.test(message) ? { Code: 'ValidationError', Message: message } : undefined
 }
 
-function success(body: object): Answer {
+function success(body: object): HttpResponse {
   return { status: 200, headers: {}, text: JSON.stringify(body) }
 }
 
-function refusal(type: string, message: string, more: object = {}): Answer {
+function refusal(type: string, message: string, more: object = {}): HttpResponse {
   const text = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message, ...more })
   return { status: 400, headers: {}, text }
 }
 
-function cancel(reasons: readonly Reason[]): Answer {
+function cancel(reasons: readonly Reason[]): HttpResponse {
   const codes = reasons.map(({ Code }) => Code).join(', ')
   const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`
   return refusal('TransactionCanceledException', message, { CancellationReasons: reasons })

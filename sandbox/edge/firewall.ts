@@ -18,7 +18,7 @@ type Refusal = {
 }
 
 /** Returns the refusal of a request; undefined if it passes. */
-export type Judge = (request: Inspected) => Refusal | undefined
+export type Inspect = (request: Inspected) => Refusal | undefined
 
 const Transformations = z.array(z.strictObject({ Priority: z.number(), Type: z.enum(['NONE', 'URL_DECODE']) }))
 const ByteMatch = z.strictObject({
@@ -113,7 +113,7 @@ const IpSet = z.object({ Addresses: z.array(z.string()), IPAddressVersion: z.enu
  * Returns AWS WAF with the web ACL of this ARN. Rate rules also count blocked requests. Unlike in AWS, counts are
  * exact, and the managed list matches nothing. Throws for unsupported parts of the ACL.
  */
-export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Judge {
+export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Inspect {
   const acl = deployed('AWS::WAFv2::WebACL', Acl).find(({ arn }) => arn === aclArn)
   if (!acl) throw new Error(`There is no web ACL ${aclArn}.`)
   const { Rules, CustomResponseBodies } = acl.properties
@@ -141,7 +141,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
   }
 
   /** Returns a check that counts a request and reports whether it exceeds the rate. */
-  function counter(rate: RateBased) {
+  function createRateCheck(rate: RateBased) {
     const counted = new Map<string, number[]>()
     return (request: Inspected) => {
       const key = instanceOf(rate, request)
@@ -155,7 +155,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
 
   const rules = Rules.toSorted((left, right) => left.Priority - right.Priority).map((rule) => {
     const rate = rule.Statement.RateBasedStatement
-    return { rule, isHit: rate ? counter(rate) : (request: Inspected) => matches(rule.Statement, request) }
+    return { rule, isHit: rate ? createRateCheck(rate) : (request: Inspected) => matches(rule.Statement, request) }
   })
   return (request) => {
     for (const { rule, isHit } of rules) {

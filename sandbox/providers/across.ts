@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Address, createClient, getAddress, http, isAddress, isHex, parseAbi, parseUnits } from 'viem'
 import { getBlock, getCode, readContract } from 'viem/actions'
 import * as z from 'zod'
-import { bridgedAs, bridgeTokenAt } from '../../lib/bridge/tokens.ts'
+import { findBridgeToken, toBridgedToken } from '../../lib/bridge/tokens.ts'
 import { COIN_ADDRESS } from '../../lib/chain/registry.ts'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalToken } from '../chains/world.ts'
@@ -189,7 +189,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
 
 /** Returns the chain's coin as a token, if the pool accepts it. */
 function wrappedCoinOn({ chainId }: BridgedChain): LocalToken[] {
-  const token = bridgeTokenAt(chainId, bridgedAs(chainId, COIN_ADDRESS))
+  const token = findBridgeToken(chainId, toBridgedToken(chainId, COIN_ADDRESS))
   return token ? [{ chainId, name: 'Wrapped Ether', ...token }] : []
 }
 

@@ -25,7 +25,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
     const price = market.priceAt(coin, 'usd', seconds * 1000)
     return price === undefined ? undefined : { timestamp: minuteOf(seconds * 1000) / 1000, price }
   }
-  const tellOf = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
+  const replyForCoins = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
     const coins = names.split(',').flatMap((name) => {
       const coin = findCoin(name)
       const told = coin && tell(coin)
@@ -42,7 +42,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
     const step = secondsOf(query.get('period') ?? '24h') * (start === null ? -1 : 1)
     const origin = Number(start ?? end ?? Math.floor(now() / 1000))
     const moments = Array.from({ length: span }, (_, index) => origin + index * step).sort((a, b) => a - b)
-    return tellOf(names, (coin) => {
+    return replyForCoins(names, (coin) => {
       const prices = moments.flatMap((seconds) => pointAt(coin, seconds) ?? [])
       return prices.length > 0 ? { prices } : undefined
     })
@@ -51,10 +51,10 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   return fake('/defillama', (question) => {
     const [area, second, third, fourth] = question.parts
     if (area === 'prices' && second === 'current' && third) {
-      return tellOf(third, (coin) => pointAt(coin, Math.floor(now() / 1000)))
+      return replyForCoins(third, (coin) => pointAt(coin, Math.floor(now() / 1000)))
     }
     if (area === 'prices' && second === 'historical' && fourth) {
-      return tellOf(fourth, (coin) => pointAt(coin, Number(third)))
+      return replyForCoins(fourth, (coin) => pointAt(coin, Number(third)))
     }
     if (area === 'chart' && second) return chart(second, question)
     return { status: 404, body: { message: 'Not Found' } }

@@ -92,7 +92,7 @@ export function fakeMerkl(options: {
 
   const listOn = async (chain: RewardedChain, account: Address): Promise<object[]> => {
     const id = chain.chainId
-    const { root, endOfDisputePeriod, rewards: shown } = await rewards.show(id, account)
+    const { root, endOfDisputePeriod, rewards: shown } = await rewards.readShownRewards(id, account)
     if (shown.length === 0) return []
     const about = { root, distributionChainId: id, recipient: getAddress(account) }
     const rows = shown.map(async ({ token, parts, proofs, ...sums }) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 
 /** Faults of the queues, all of which SQS shows at times. */
-export type QueueLies = {
+export type QueueFaults = {
   /** Share of messages delivered again, because a server missed their deletion. */
   twice: number
   /** True for random order; otherwise the longest wait comes first. */
@@ -81,7 +81,7 @@ const MAX_HIDDEN_MS = 12 * HOUR_MS
 const NOISY = { share: 0.1, messages: 30 }
 
 type Dependencies = {
-  readonly lies: QueueLies
+  readonly lies: QueueFaults
   /** Epoch milliseconds. */
   readonly now: () => number
   /** Uniform in [0, 1). */
@@ -125,7 +125,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
   }
 
   /** Moves the messages that are due; ends once none is available. */
-  function goOn(task: MoveTask): void {
+  function continueMove(task: MoveTask): void {
     const { source, destination, startedAt } = task
     const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
     while (task.status === 'RUNNING' && task.moved < due) {
@@ -193,7 +193,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
         queue.messages = []
         queue.emptyAt = undefined
       }
-      for (const task of tasks) goOn(task)
+      for (const task of tasks) continueMove(task)
     },
 
     isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,

@@ -20,7 +20,7 @@ const OTHER_CHAIN = 42161
 /** Terms of a deposit that does not exist. */
 const LOST = { hash: zeroHash, quotedAt: 1 }
 /** Status requests until the service has the final response. */
-const LOOKS = 4
+const STATUS_REQUESTS = 4
 
 /** Registers a client with the states' vaults, and records a replaced transaction as the service would. */
 export async function seedStates(
@@ -70,7 +70,7 @@ async function seedLimits(
 export async function followTransfers(baseUrl: string, { slow }: States, { apiKey }: LocalStates): Promise<void> {
   await Promise.all(
     slow.map(async ({ path }) => {
-      for (let look = 0; look < LOOKS; look += 1) {
+      for (let look = 0; look < STATUS_REQUESTS; look += 1) {
         await exchange(`${baseUrl}${path}`, { method: 'GET', headers: { 'x-join-key': apiKey } })
       }
     }),

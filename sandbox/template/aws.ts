@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import * as z from 'zod'
-import { type Answer, exchange } from '../exchange.ts'
+import { exchange, type HttpResponse } from '../exchange.ts'
 import { listen } from '../listen.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 import { arnOf } from './deployed.ts'
@@ -30,7 +30,7 @@ export type Aws = {
   stop(): Promise<void>
 }
 
-const Asked = z.object({
+const OperationInput = z.object({
   TableName: z.string().optional(),
   IndexName: z.string().optional(),
   RequestItems: z.record(z.string(), z.unknown()).default({}),
@@ -39,35 +39,36 @@ const Asked = z.object({
   SecretId: z.string().default(''),
 })
 
-const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof Asked>) => Needs } =
-  {
-    dynamodb(operation, { TableName, IndexName, RequestItems, TransactItems }) {
-      const index = IndexName ? `/index/${IndexName}` : ''
-      const need = (action: string, table: string) => ({
-        action: `dynamodb:${action}`,
-        resource: arnOf('dynamodb', `table/${table}${index}`),
-      })
-      // A transaction needs the permission of each of its writes.
-      const writes = TransactItems.flatMap((write) =>
-        Object.entries(write).map(([kind, { TableName: table }]) => need(`${kind}Item`, table)),
-      )
-      const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]
-      return [...writes, ...tables.map((table) => need(operation, table))]
+const NEEDS: {
+  readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof OperationInput>) => Needs
+} = {
+  dynamodb(operation, { TableName, IndexName, RequestItems, TransactItems }) {
+    const index = IndexName ? `/index/${IndexName}` : ''
+    const need = (action: string, table: string) => ({
+      action: `dynamodb:${action}`,
+      resource: arnOf('dynamodb', `table/${table}${index}`),
+    })
+    // A transaction needs the permission of each of its writes.
+    const writes = TransactItems.flatMap((write) =>
+      Object.entries(write).map(([kind, { TableName: table }]) => need(`${kind}Item`, table)),
+    )
+    const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]
+    return [...writes, ...tables.map((table) => need(operation, table))]
+  },
+  // A batch needs the permission of a single message.
+  sqs: (operation, { QueueUrl }) => [
+    {
+      action: `sqs:${operation.replace(/Batch$/, '')}`,
+      resource: arnOf('sqs', QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1)),
     },
-    // A batch needs the permission of a single message.
-    sqs: (operation, { QueueUrl }) => [
-      {
-        action: `sqs:${operation.replace(/Batch$/, '')}`,
-        resource: arnOf('sqs', QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1)),
-      },
-    ],
-    secretsmanager: (operation, { SecretId }) => [
-      {
-        action: `secretsmanager:${operation}`,
-        resource: SecretId.startsWith('arn:') ? SecretId : secretArn(SecretId),
-      },
-    ],
-  }
+  ],
+  secretsmanager: (operation, { SecretId }) => [
+    {
+      action: `secretsmanager:${operation}`,
+      resource: SecretId.startsWith('arn:') ? SecretId : secretArn(SecretId),
+    },
+  ],
+}
 type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
@@ -78,7 +79,7 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
   const principals = new Map<string, Principal>()
   const calls = new Map<string, Call>()
 
-  const answer = async (headers: IncomingHttpHeaders, body: string): Promise<Answer> => {
+  const answer = async (headers: IncomingHttpHeaders, body: string): Promise<HttpResponse> => {
     const [, accessKey = '', service = ''] =
       /Credential=([^/]+)\/\d+\/[^/]+\/(\w+)\/aws4_request/.exec(headers.authorization ?? '') ?? []
     if (!isService(service))
@@ -89,7 +90,7 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
         return refusal(service, 'UnrecognizedClientException', 'The security token included in the request is invalid.')
       }
       const operation = String(headers['x-amz-target']).split('.').at(-1) ?? ''
-      const needs = NEEDS[service](operation, Asked.parse(JSON.parse(body)))
+      const needs = NEEDS[service](operation, OperationInput.parse(JSON.parse(body)))
       for (const { action, resource } of needs) {
         calls.set(`${accessKey} ${action} ${resource}`, { principal: principal.arn, action, resource })
       }
@@ -104,7 +105,7 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     void buffer(request)
       .then((body) => answer(request.headers, body.toString()))
-      .catch((error: unknown): Answer => ({ status: 500, headers: {}, text: String(error) }))
+      .catch((error: unknown): HttpResponse => ({ status: 500, headers: {}, text: String(error) }))
       .then(({ status, headers, text }) => {
         const { connection: _, 'transfer-encoding': __, 'keep-alive': ___, ...passed } = headers
         response.writeHead(status, passed).end(text)
@@ -122,7 +123,7 @@ function isService(text: string): text is keyof AwsServices {
 }
 
 /** SQS writes the action in lower case. */
-function denial(service: keyof AwsServices, principal: string, action: string, resource: string): Answer {
+function denial(service: keyof AwsServices, principal: string, action: string, resource: string): HttpResponse {
   const told = service === 'sqs' ? action.toLowerCase() : action
   const message =
     `User: ${principal} is not authorized to perform: ${told} on resource: ${resource} ` +
@@ -130,7 +131,7 @@ function denial(service: keyof AwsServices, principal: string, action: string, r
   return refusal(service, 'AccessDeniedException', message)
 }
 
-function refusal(service: keyof AwsServices, type: string, message: string): Answer {
+function refusal(service: keyof AwsServices, type: string, message: string): HttpResponse {
   return {
     status: service === 'sqs' ? 403 : 400,
     headers: {

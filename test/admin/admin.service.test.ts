@@ -27,7 +27,7 @@ import { identifyClient } from '../../lib/clients/identify.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { sha256 } from '../../lib/sha256.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
-import { attemptsOf } from '../../lib/webhooks/attempts.ts'
+import { selectAttempts } from '../../lib/webhooks/attempts.ts'
 import { attemptsStore } from '../../lib/webhooks/attempts-store.ts'
 import { eventLogStore } from '../../lib/webhooks/log-store.ts'
 import { webhooksStore } from '../../lib/webhooks/store.ts'
@@ -679,7 +679,7 @@ describe('Webhooks', () => {
     await store.replace(clientId, down, { ...down, behind: { from: 7, probeAt, isLive: false } })
     const late = await find('late')
     const at = Date.parse('2026-05-31T00:00:00.000Z')
-    const given = { ...attemptsOf(late, undefined), untaken: 2, failingSince: at, givenUpBefore: 2 }
+    const given = { ...selectAttempts(late, undefined), untaken: 2, failingSince: at, givenUpBefore: 2 }
     await attemptsStore(tables.webhooks).put(
       { clientId, webhookId: late.id },
       undefined,
@@ -708,7 +708,7 @@ describe('Webhooks', () => {
     await attemptsStore(tables.webhooks).put(
       { clientId, webhookId: webhook.id },
       undefined,
-      { ...attemptsOf(webhook, undefined), givenUp: [{ sequence: 3, page: 3, at }] },
+      { ...selectAttempts(webhook, undefined), givenUp: [{ sequence: 3, page: 3, at }] },
       at,
     )
     const of = ['--client', clientId]

@@ -6,12 +6,12 @@ import { localAdmin } from '../../admin/connect.ts'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
-  type AsyncVaultMake,
+  type AsyncVaultKind,
   deployAsyncVault,
   deployLagoonVault,
   deployYieldVault,
   type LagoonVaultOptions,
-  type YieldVaultMake,
+  type YieldVaultKind,
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
@@ -54,9 +54,9 @@ const test = base
     return {
       chain,
       assetOf,
-      yieldVault: (make: YieldVaultMake, symbol = 'USDC') =>
+      yieldVault: (make: YieldVaultKind, symbol = 'USDC') =>
         deployYieldVault(chain, { make, asset: assetOf(symbol), ...named }),
-      asyncVault: (make: AsyncVaultMake) => deployAsyncVault(chain, { make, asset: assetOf('USDC'), ...named }),
+      asyncVault: (make: AsyncVaultKind) => deployAsyncVault(chain, { make, asset: assetOf('USDC'), ...named }),
       lagoonVault: (options: Omit<LagoonVaultOptions, 'asset' | 'name' | 'symbol'>) =>
         deployLagoonVault(chain, { ...options, asset: assetOf('USDC'), ...named }),
       call,
@@ -95,7 +95,7 @@ const INSTANT = { entry: 'instant', exit: 'instant', entryFee: '0.00', exitFee: 
 const REQUEST = { entry: 'request', exit: 'request', entryFee: null, exitFee: null }
 
 describe('add-vault simulates a deposit and a withdrawal, prints how they go with their fees, and stores it', () => {
-  const YIELD_VAULTS: [YieldVaultMake, object, string[][]][] = [
+  const YIELD_VAULTS: [YieldVaultKind, object, string[][]][] = [
     [
       'plain',
       INSTANT,

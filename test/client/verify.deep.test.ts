@@ -16,7 +16,7 @@ import { type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '..
 import { endpoints } from '../../functions/contracts.ts'
 import { buildRefundClaim, encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
 import { findEnds } from '../../lib/bridge/route.ts'
-import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
+import { findBridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { encodeApprovals } from '../../lib/chain/erc20.ts'
 import { COIN_ADDRESS, EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
@@ -663,7 +663,7 @@ describe('What the service builds and what the verifier knows agree', () => {
       for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC', 'coin']) {
         const isInCoin = symbol === 'coin'
         const [source, destination] = [from, to].map((chainId) =>
-          bridgeTokenBySymbol(chainId, isInCoin ? 'WETH' : symbol),
+          findBridgeTokenBySymbol(chainId, isInCoin ? 'WETH' : symbol),
         )
         if (!source || !destination) continue
         routes += 1
@@ -751,7 +751,7 @@ describe('What the service builds and what the verifier knows agree', () => {
       )
       return ok
     }
-    const [token, pool] = [bridgeTokenBySymbol(8453, 'USDC')?.address, evmChain(8453)?.bridge?.pool]
+    const [token, pool] = [findBridgeTokenBySymbol(8453, 'USDC')?.address, evmChain(8453)?.bridge?.pool]
     if (!token || !pool) throw new Error('The bridge takes USDC on Base.')
     const { value, ...call } = buildRefundClaim(pool, token, ALICE.address)
     const claim = { chainId: 8453, ...call, value: `${value}` }

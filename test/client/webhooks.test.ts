@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import type { DepositData, WebhookEvent } from '../../client/src/index.ts'
 import { type Delivery, unwrap, type VerificationReason, WebhookVerificationError } from '../../client/src/webhooks.ts'
-import { signatureHeaders } from '../../lib/webhooks/signature.ts'
+import { buildSignatureHeaders } from '../../lib/webhooks/signature.ts'
 
 const [SECRET, PREVIOUS, OTHER] = ['a', 'b', 'c'].map(
   (letter) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`,
@@ -20,7 +20,7 @@ const BODY = JSON.stringify(EVENT)
 
 /** The event as the service delivers it. */
 function deliver({ body = BODY, secrets = [SECRET], now = Date.now(), id = 'evt_1' } = {}) {
-  return { headers: signatureHeaders({ id, now, body }, secrets), body }
+  return { headers: buildSignatureHeaders({ id, now, body }, secrets), body }
 }
 
 /** The reason for which a delivery is refused; undefined if it is not. */

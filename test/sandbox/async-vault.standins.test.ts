@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AsyncVaultMake } from '../../sandbox/deploy.ts'
+import type { AsyncVaultKind } from '../../sandbox/deploy.ts'
 import { ADMIN, ALICE, BOB, CAROL, errorOf, openSession, SAFE, usdc } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
@@ -29,7 +29,7 @@ async function requestDeposit(vault: Vault, user: `0x${string}`, amount: bigint)
 }
 
 /** A vault in which Alice holds 100 shares, bought for a dollar each. */
-async function openInvestedVault(make: AsyncVaultMake, shareDecimals = 6) {
+async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
   const vault = await session.openAsyncVault(make, { shareDecimals })
   const shares = 100n * 10n ** BigInt(shareDecimals)
   if (make === 'redemptions') {

@@ -15,14 +15,14 @@ import { getTransactionReceipt, readContract, simulateContract } from 'viem/acti
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { startChain } from '../../sandbox/chains.ts'
 import {
-  type AsyncVaultMake,
+  type AsyncVaultKind,
   deployAsyncVault,
   deployLagoonVault,
   deployToken,
   deployYieldVault,
   type LagoonGeneration,
   type LagoonRates,
-  type YieldVaultMake,
+  type YieldVaultKind,
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
@@ -112,13 +112,13 @@ export async function openSession() {
       return { ...vault, generation }
     },
     /** An ERC-7540 vault of another make, and its share token. */
-    async openAsyncVault(make: AsyncVaultMake, { shareDecimals = 6 } = {}) {
+    async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
       return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
     /** A synchronous vault in which Alice deposited 100 dollars and that gained 7 millionths. */
-    async openYieldVault(make: YieldVaultMake) {
+    async openYieldVault(make: YieldVaultKind) {
       const vault = contractAt(
         YIELD_VAULT,
         await deployYieldVault(chain, { make, asset: token, name: make, symbol: 'YV' }),

@@ -16,7 +16,7 @@ import { test as base, describe, expect } from 'vitest'
 import * as z from 'zod'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { startChain } from '../../sandbox/chains.ts'
-import { deployHostileToken, deployToken, type Harm, setHarm } from '../../sandbox/deploy.ts'
+import { deployHostileToken, deployToken, type HarmfulBehavior, setHarm } from '../../sandbox/deploy.ts'
 import { startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
 import { rewardTree } from '../../sandbox/reward-tree.ts'
@@ -348,7 +348,7 @@ describe('A new tree', () => {
 })
 
 describe('A hostile token', () => {
-  test.for<[Harm, string]>([
+  test.for<[HarmfulBehavior, string]>([
     ['callsBack', 'ReentrantCall'],
     ['reverts', 'Error HostileToken: no transfer'],
   ])('that %s makes the claim fail: %s', async ([harm, refusal], { standins }) => {

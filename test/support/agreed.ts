@@ -1,13 +1,13 @@
-import { agreementOf } from '../../lib/chain/agree.ts'
-import { agreedReader } from '../../lib/chain/agreed-reader.ts'
+import { createAgreementOf } from '../../lib/chain/agree.ts'
+import { createAgreedReader } from '../../lib/chain/agreed-reader.ts'
 import type { ChainReader } from '../../lib/chain/reader.ts'
 import type { EvmChain } from '../../lib/chain/registry.ts'
 import type { Rpc } from '../../lib/chain/rpc.ts'
 
 /** The reader of a chain that returns only what two of these hosts agree on. */
 export function agreedReaderOf(chain: EvmChain, rpcs: readonly Rpc[]): ChainReader {
-  return agreedReader(
-    agreementOf(() => ({ chain, rpcs })),
+  return createAgreedReader(
+    createAgreementOf(() => ({ chain, rpcs })),
     chain,
     rpcs.length,
   )

@@ -1,9 +1,9 @@
 import { type Address, encodeDeployData, encodeFunctionData, parseAbi, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { call, required } from '../../lib/chain/call.ts'
+import { call, requireValue } from '../../lib/chain/call.ts'
 import { decodeCall, decodeLog } from '../../lib/chain/decode.ts'
 import { erc20Abi } from '../../lib/chain/erc20.ts'
-import { mapReadPlan, type ReadPlan, readPlan } from '../../lib/chain/reader.ts'
+import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../lib/chain/reader.ts'
 import { Address as AddressCodec, Amount } from '../../lib/codecs.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Books, EventOf } from '../../lib/protocols/books.ts'
@@ -40,7 +40,7 @@ function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & 
     issuePrice: call(address, bondAbi, 'issuePrice', []),
     bonds: call(address, erc20Abi, 'totalSupply', []),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { issuePrice, bonds } }) => {
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { issuePrice, bonds } }) => {
     const sharePrice = issuePrice && issuePrice * ONE
     const totalAssets = issuePrice && bonds !== undefined ? issuePrice * bonds : undefined
     return { issuePrice, sharePrice, hasCap: false, terms: TERMS, state: buildVaultState({ sharePrice, totalAssets }) }
@@ -51,10 +51,10 @@ type BondEvent = EventOf<typeof bondAbi>
 
 const books: Books<BondVault, BondEvent> = {
   repricing: new Set(['Bought']),
-  explained: (_, { eventName, args }) =>
+  explainTransfer: (_, { eventName, args }) =>
     eventName === 'Bought' ? { from: zeroAddress, to: args.holder, shares: args.bonds } : undefined,
   shareValue: ({ issuePrice }, _, shares) => shares * issuePrice,
-  ledgers: (_, before, events) => events.map(() => before),
+  foldLedgers: (_, before, events) => events.map(() => before),
   priceAfter: ({ issuePrice }) => issuePrice * ONE,
   entries: (_, events) =>
     events.map(({ eventName, args }) =>
@@ -62,7 +62,7 @@ const books: Books<BondVault, BondEvent> = {
         ? [{ account: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]
         : [],
     ),
-  handedOver: () => undefined,
+  findHandover: () => undefined,
   isOwner: () => true,
 }
 
@@ -75,19 +75,19 @@ export const bond: Protocol<BondVault> = {
     ),
   overview,
   account: ({ address, issuePrice }, account) =>
-    readPlan(
+    buildReadPlan(
       { address, slots: {}, calls: { bonds: call(address, erc20Abi, 'balanceOf', [account]) } },
       ({ answers }) => ({
-        shares: () => required(answers.bonds),
+        shares: () => requireValue(answers.bonds),
         ...NO_REQUESTS,
         price: () => ({ sharePrice: issuePrice * ONE, worth: (shares) => shares * issuePrice }),
       }),
     ),
   depositTerms: ({ address, asset, issuePrice }, account) =>
-    readPlan(
+    buildReadPlan(
       { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
       ({ answers }) => ({
-        allowance: required(answers.allowance),
+        allowance: requireValue(answers.allowance),
         terms: TERMS,
         room: () => undefined,
         sharesFor: (assets) => assets / issuePrice,
@@ -96,7 +96,7 @@ export const bond: Protocol<BondVault> = {
       }),
     ),
   withdrawalTerms: (vault) =>
-    readPlan({ address: vault.address, slots: {}, calls: {} }, () => () => {
+    buildReadPlan({ address: vault.address, slots: {}, calls: {} }, () => () => {
       throw new AppError('withdrawal_refused')
     }),
   books,
@@ -118,7 +118,7 @@ export const bondOperations: Operations = {
         const bought = decodeCall(bondAbi, data)
         return bought?.functionName === 'buy' ? { amount: bought.args[0], receiver: bought.args[1] } : undefined
       },
-      taken(log) {
+      parseTakenDeposit(log) {
         const event = decodeLog(bondAbi, log)
         return (
           event && {

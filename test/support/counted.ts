@@ -9,7 +9,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { createRpc } from '../../lib/chain/nodes.ts'
-import { type ChainReader, chainReader } from '../../lib/chain/reader.ts'
+import { type ChainReader, createChainReader } from '../../lib/chain/reader.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { BLOCK_NUMBER, BLOCK_TIME } from './chain-answers.ts'
 import { memoryDynamo } from './memory-dynamo.ts'
@@ -179,7 +179,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
 
   const rpc = createRpc(['https://node.example/'], { fetch, random: () => 0, now: clock.now }, { chainId: 8453 })
   return {
-    reader: chainReader(chain, rpc) satisfies ChainReader,
+    reader: createChainReader(chain, rpc) satisfies ChainReader,
     counts,
     state,
     /** A contract's events, as the node tells them. */

@@ -1,7 +1,7 @@
 import { createTable } from '../../lib/aws/table.ts'
 import { createTransactingTable } from '../../lib/aws/transactions.ts'
 import { publish } from '../../lib/webhooks/append.ts'
-import { attemptsOf } from '../../lib/webhooks/attempts.ts'
+import { selectAttempts } from '../../lib/webhooks/attempts.ts'
 import { attemptsStore } from '../../lib/webhooks/attempts-store.ts'
 import { deliver } from '../../lib/webhooks/deliver.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
@@ -9,7 +9,7 @@ import { buildWebhookId } from '../../lib/webhooks/ids.ts'
 import { appendingLogStore } from '../../lib/webhooks/log-store.ts'
 import type { DeliveryMessage, Enqueue } from '../../lib/webhooks/queue.ts'
 import { resume } from '../../lib/webhooks/resume.ts'
-import type { Sent } from '../../lib/webhooks/sent.ts'
+import type { SendResult } from '../../lib/webhooks/sent.ts'
 import { webhooksStore } from '../../lib/webhooks/store.ts'
 import type { Webhook } from '../../lib/webhooks/webhook.ts'
 import type { Connection } from './memory-dynamo.ts'
@@ -21,9 +21,9 @@ export const START = Date.parse('2026-11-02T00:00:00.000Z')
 /** A key from which secrets follow. */
 export const KEY = 'k'.repeat(64)
 /** Responses of a receiver. */
-export const OK: Sent = { delivered: true, status: 200 }
-export const DOWN: Sent = { delivered: false, reason: 'status', status: 500 }
-export const REFUSED: Sent = { delivered: false, reason: 'status', status: 404 }
+export const OK: SendResult = { delivered: true, status: 200 }
+export const DOWN: SendResult = { delivered: false, reason: 'status', status: 500 }
+export const REFUSED: SendResult = { delivered: false, reason: 'status', status: 404 }
 
 const VISIBILITY_MS = 180_000
 const BATCH = 10
@@ -77,7 +77,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
       time += ms
     },
     /** How receivers respond. */
-    respond: (_: Got): Sent | Promise<Sent> => OK,
+    respond: (_: Got): SendResult | Promise<SendResult> => OK,
     async register(overrides: Partial<Webhook> = {}): Promise<Webhook> {
       const webhook = someWebhook(CLIENT, overrides)
       if (!(await webhooks.add(CLIENT, webhook))) throw new Error('Not registered.')
@@ -86,7 +86,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
     webhook: async (id?: string) => (await webhooks.list(CLIENT)).find((one) => id === undefined || one.id === id),
     async attempts(webhook: Webhook) {
       const [stored] = await attempts.list([{ clientId: CLIENT, webhookId: webhook.id }])
-      return attemptsOf(webhook, stored?.attempts)
+      return selectAttempts(webhook, stored?.attempts)
     },
     /** Publishes so many new events, or these notices. */
     async publish(notices: number | readonly Notice[], gate = passing): Promise<void> {

@@ -13,7 +13,7 @@ import {
   TableError,
   type Write,
 } from '../../lib/aws/requests.ts'
-import { findExcessOfExpression } from '../../sandbox/expression-limits.ts'
+import { findExpressionLimitError } from '../../sandbox/expression-limits.ts'
 
 /** One try of a request. */
 export type Tried = {
@@ -671,7 +671,7 @@ function checkWrite(write: Write): void {
 }
 
 function checkExpression(name: string, text: string): void {
-  const excess = findExcessOfExpression(name, text)
+  const excess = findExpressionLimitError(name, text)
   if (excess !== undefined) throw invalid(excess)
 }
 

@@ -16,7 +16,7 @@ import type { Vault } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../sandbox/backends.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
-import { type Answer, exchange } from '../../sandbox/exchange.ts'
+import { exchange, type HttpResponse } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { checkInterface } from '../interface/interface.ts'
@@ -280,7 +280,7 @@ export function callerOf({
 function verifyPrepared(
   preparation: Preparation | undefined,
   input: unknown,
-  { status, text }: Pick<Answer, 'status' | 'text'>,
+  { status, text }: Pick<HttpResponse, 'status' | 'text'>,
 ): void {
   if (status !== 200 || preparation === undefined) return
   const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
@@ -293,7 +293,7 @@ function verifyPrepared(
   if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
 }
 
-function headersOf({ headers }: Answer): Headers {
+function headersOf({ headers }: HttpResponse): Headers {
   return new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]))
 }
 

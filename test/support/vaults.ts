@@ -21,7 +21,7 @@ import {
   type LagoonRates,
   type LagoonVaultOptions,
   upgradeLagoonVault,
-  type YieldVaultMake,
+  type YieldVaultKind,
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
@@ -64,7 +64,7 @@ export async function openLagoonVault(service: Service, options: LagoonOptions):
 /** A fresh synchronous vault, on Base, of USDC and of the plain make unless told. */
 export async function openYieldVault(
   service: Service,
-  { chainId = 8453, asset = 'USDC', make = 'plain' }: Place & { readonly make?: YieldVaultMake } = {},
+  { chainId = 8453, asset = 'USDC', make = 'plain' }: Place & { readonly make?: YieldVaultKind } = {},
 ) {
   const { chain, token } = placeOf(service, chainId, asset)
   const address = await deployYieldVault(chain, { make, asset: token, name: `Savings ${asset}`, symbol: 'YV' })

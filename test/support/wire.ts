@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/errors.ts'
-import { type Answer, type Asked, exchange } from '../../sandbox/exchange.ts'
+import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
 /** How the wire behaves: faithfully, or in one of the ways in which services fail. */
@@ -90,7 +90,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
 
 /** Starts a wire in front of a URL; it behaves until it is told otherwise. */
 export async function startWire(target: string): Promise<Wire> {
-  const ask = (asked: Asked, path = '/') => exchange(`${target}${path}`, asked)
+  const ask = (asked: RequestParts, path = '/') => exchange(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -175,7 +175,7 @@ function withoutChainCheck(body: string): string {
 }
 
 /** The answers to a batch, with the true one to the check before them. */
-async function withChainCheck(text: string, ask: (asked: Asked) => Promise<Answer>): Promise<string> {
+async function withChainCheck(text: string, ask: (asked: RequestParts) => Promise<HttpResponse>): Promise<string> {
   if (!text.startsWith('[')) return text
   const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
   return `[${answer.text}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`

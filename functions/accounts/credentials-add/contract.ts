@@ -8,7 +8,7 @@ import {
   SecondAttestation,
 } from '../../../lib/accounts/credential.ts'
 import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
-import { field, whereFit } from '../../../lib/field.ts'
+import { field, whenFieldsFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 /** Fields of which a request has exactly one. */
@@ -47,7 +47,7 @@ export const contract = {
           path: ['firstFactorCredential'],
           message:
             'must be given, unless secondFactorCredential or recoveryCredential is: send exactly one of the three',
-          when: whereFit(...CREDENTIALS),
+          when: whenFieldsFit(...CREDENTIALS),
         },
       ),
   },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
-import { attestor } from '../../../lib/accounts/attestation.ts'
-import { authenticator } from '../../../lib/accounts/authentication.ts'
+import { createAttestor } from '../../../lib/accounts/attestation.ts'
+import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import type { Credential } from '../../../lib/accounts/credential.ts'
 import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
@@ -36,8 +36,8 @@ const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey'
  * password without a second factor.
  */
 function completeAddition({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
-  const attest = attestor({ identityKeys, randomBytes, now })
-  const authenticate = authenticator({ identityKeys, limitTries, now })
+  const attest = createAttestor({ identityKeys, randomBytes, now })
+  const authenticate = createAuthenticator({ identityKeys, limitTries, now })
 
   return async ({ session, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { temporaryAuthenticationToken, confirmation, ...attestations } = body

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { changeAccess } from '../../../lib/accounts/access.ts'
-import { authenticator } from '../../../lib/accounts/authentication.ts'
+import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
 import { secondsFrom } from '../../../lib/accounts/challenges.ts'
 import type { Assertion } from '../../../lib/accounts/credential.ts'
 import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -32,7 +32,7 @@ type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identity
  * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. The work is the same for unknown users.
  */
 function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
-  const authenticate = authenticator({ identityKeys, limitTries, now })
+  const authenticate = createAuthenticator({ identityKeys, limitTries, now })
   const origins = listAllOrigins(relyingParty)
 
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -1,5 +1,11 @@
 import { changeAccess } from '../../../lib/accounts/access.ts'
-import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
+import {
+  assignIds,
+  createAttestor,
+  isPasswordOnly,
+  issueTemporaryToken,
+  requireFields,
+} from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -20,16 +26,16 @@ type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'random
  * every failed check, or `credential_already_registered`. The work before `recovery_failed` is the same for unknown users.
  */
 function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
-  const attest = attestor({ identityKeys, randomBytes, now })
+  const attest = createAttestor({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
     const { body } = request
-    const { temporaryAuthenticationToken, recovery, newCredentials } = requireParts({
-      temporaryAuthenticationToken: handOverToken(request),
+    const { temporaryAuthenticationToken, recovery, newCredentials } = requireFields({
+      temporaryAuthenticationToken: issueTemporaryToken(request),
       recovery: body.recovery ?? body.signedRecoveryPackage,
       newCredentials: body.newCredentials,
-      ...(isPasswordAlone(body.newCredentials ?? {}) && { 'newCredentials.secondFactorCredential': undefined }),
+      ...(isPasswordOnly(body.newCredentials ?? {}) && { 'newCredentials.secondFactorCredential': undefined }),
     })
     const started = await users.recoveries.take(sha256(temporaryAuthenticationToken), new Date(now()))
     if (started?.clientId !== clientId) throw new AppError('registration_expired_or_used')
@@ -42,7 +48,7 @@ function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now 
 
     const made = await attest(newCredentials, { ...expected, userHandle })
     requireOwnIds([...Object.values(user.credentials), ...made])
-    const credentials = nameEach(made, randomBytes)
+    const credentials = assignIds(made, randomBytes)
     const change = async () => {
       const changing = changeAccess(users, user, async (current) => {
         if (current !== user) await verify(current)

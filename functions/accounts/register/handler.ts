@@ -1,4 +1,10 @@
-import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
+import {
+  assignIds,
+  createAttestor,
+  isPasswordOnly,
+  issueTemporaryToken,
+  requireFields,
+} from '../../../lib/accounts/attestation.ts'
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { User } from '../../../lib/accounts/user.ts'
@@ -16,15 +22,15 @@ type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'random
  * check, `credential_already_registered` or `user_already_registered`.
  */
 function completeRegistration({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
-  const attest = attestor({ identityKeys, randomBytes, now })
+  const attest = createAttestor({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
     const credentials = request.body.signedChallenge ?? request.body
-    const { temporaryAuthenticationToken: token } = requireParts({
-      temporaryAuthenticationToken: handOverToken(request),
+    const { temporaryAuthenticationToken: token } = requireFields({
+      temporaryAuthenticationToken: issueTemporaryToken(request),
       firstFactorCredential: credentials.firstFactorCredential,
-      ...(isPasswordAlone(credentials) && { secondFactorCredential: undefined }),
+      ...(isPasswordOnly(credentials) && { secondFactorCredential: undefined }),
     })
     const createdAt = new Date(now())
     const registration = await users.registrations.take(sha256(token), createdAt)
@@ -36,7 +42,7 @@ function completeRegistration({ users, relyingParty, identityKeys, randomBytes, 
     requireOwnIds(made)
     const user: User = {
       ...{ clientId, email, userId, createdAt },
-      credentials: nameEach(made, randomBytes),
+      credentials: assignIds(made, randomBytes),
       ...{ sessions: {}, version: 0, wallets: {} },
     }
 

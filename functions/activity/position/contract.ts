@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DepositResponse, shareNow } from '../../../lib/activity/entry-responses.ts'
+import { DepositResponse, shareFields } from '../../../lib/activity/entry-responses.ts'
 import { CancelledDeposit, CancelledRedeemShares, PositionResponse } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
@@ -39,7 +39,7 @@ export const contract = {
         name: z.string().describe('Display name'),
         type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
         protocol: z.string().describe('Protocol, as in the list of vaults'),
-        ...shareNow,
+        ...shareFields,
         depositEpochId: z
           .number()
           .int()

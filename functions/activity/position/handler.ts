@@ -5,7 +5,7 @@ import { positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { totalCancelled } from '../../../lib/protocols/protocol.ts'
+import { sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import { readClaimed } from '../../../lib/rewards/claimed.ts'
 import { cache, getReader, getYield, now, prices, records, type Services, sources } from '../../../lib/services.ts'
@@ -50,8 +50,8 @@ function getPosition({ getYield, prices, sources, cache, ...dependencies }: Depe
         currentShares: live.shares,
         pendingRedeemShares: live.pendingRedeemShares,
         claimableRedeemAssets: live.claimableRedeemAssets,
-        cancelledDeposit: totalCancelled(live.cancelledDeposits),
-        cancelledRedeemShares: totalCancelled(live.cancelledRedemptions),
+        cancelledDeposit: sumCancelled(live.cancelledDeposits),
+        cancelledRedeemShares: sumCancelled(live.cancelledRedemptions),
       },
       vault: {
         poolId: vault.poolId,

@@ -1,10 +1,10 @@
 import { inBatches } from '../../../lib/batches.ts'
 import {
+  hashRelay,
   type LoggedDeposit,
   POOL_TOPICS,
   parseDeposits,
-  relayHash,
-  termsOf,
+  pickTerms,
   toWord,
 } from '../../../lib/bridge/events.ts'
 import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
@@ -68,9 +68,9 @@ export async function findTransfers(
       ;({ search, progress } = step)
     }
     const quoted = logged.flatMap((one) => {
-      const quote = byTerms.get(termsOf(one.deposit).hash)
+      const quote = byTerms.get(pickTerms(one.deposit).hash)
       if (!quote) return []
-      const key = { sourceChainId: chainId, depositor: quote.terms.depositor, relayHash: relayHash(one.deposit) }
+      const key = { sourceChainId: chainId, depositor: quote.terms.depositor, relayHash: hashRelay(one.deposit) }
       return [{ ...one, quote, key }]
     })
     const known = new Set((await transfers.getMany(quoted.map(({ key }) => key))).map(({ key }) => key.relayHash))

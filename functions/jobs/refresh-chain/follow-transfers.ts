@@ -1,8 +1,8 @@
-import { relayHash } from '../../../lib/bridge/events.ts'
+import { hashRelay } from '../../../lib/bridge/events.ts'
 import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
-import { isNews, OUTCOMES } from '../../../lib/bridge/timeline.ts'
+import { isUnreported, OUTCOMES } from '../../../lib/bridge/timeline.ts'
 import type { RecordedTransfer, Transfer } from '../../../lib/bridge/transfer.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
@@ -40,10 +40,10 @@ export async function followTransfers(
   const { getReader, transfers, now } = dependencies
   const listed = await transfers.listDue(chainId, now(), MOST_DUE)
   const [due, ended] = [
-    listed.filter(({ recorded }) => !isNews(recorded)),
-    listed.filter(({ recorded }) => isNews(recorded)),
+    listed.filter(({ recorded }) => !isUnreported(recorded)),
+    listed.filter(({ recorded }) => isUnreported(recorded)),
   ]
-  const { moved, unasked, pools } = await readMoved(getReader, due, chainId)
+  const { moved, unasked, pools } = await readFills(getReader, due, chainId)
   let callsLeft = MOST_CALLS_OF_RUN - pools
   let endedTransfers = 0
   let isSpent = false
@@ -59,7 +59,7 @@ export async function followTransfers(
     }
     const lookAt = (keep: Transfer) => {
       // The next run publishes an outcome.
-      if (isNews(keep)) return new Date(now())
+      if (isUnreported(keep)) return new Date(now())
       return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
     }
     try {
@@ -83,7 +83,7 @@ export async function followTransfers(
  * Reads the destinations' pools. `moved` are filled or past their deadline there. `unasked` belong to destinations left out, because others
  * have waited longer. `pools` counts the pools read.
  */
-async function readMoved(
+async function readFills(
   getReader: (chainId: number) => ChainReader,
   due: readonly RecordedTransfer[],
   chainId: number,
@@ -94,7 +94,7 @@ async function readMoved(
   const asked = groups.slice(0, MOST_POOLS)
   const unasked = new Set(groups.slice(MOST_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))
   for (const [destination, group] of asked) {
-    const hashes = group.map(({ deposit }) => relayHash(deposit))
+    const hashes = group.map(({ deposit }) => hashRelay(deposit))
     try {
       const { block, values } = await readFillStatuses(getReader(destination), hashes)
       for (const [index, { recorded, deposit }] of group.entries()) {

@@ -1,4 +1,4 @@
-import { clientsFinder } from '../../../lib/clients/find-clients.ts'
+import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
 import { numberOfRun } from '../../../lib/follow/run.ts'
 import { listShards, MAX_IN_SHARD, rotate } from '../../../lib/follow/shards.ts'
@@ -50,7 +50,7 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
     const { ended, ...followed } = await followTransfers(dependencies, chainId, until)
     await relist(dependencies)
     const vaults = await listedVaults.list(chainId)
-    const findClients = clientsFinder(listedVaults)
+    const findClients = createClientsFinder(listedVaults)
     const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
       await publish(dependencies, notices, of)
     }

@@ -1,6 +1,6 @@
 import { getVault } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
-import { notePublished } from '../../../lib/bridge/timeline.ts'
+import { markTransferPublished } from '../../../lib/bridge/timeline.ts'
 import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
 import type { FindClients } from '../../../lib/clients/find-clients.ts'
 import { publishGroups } from '../../../lib/follow/publish-notices.ts'
@@ -52,7 +52,7 @@ export async function publishTransfers(
         const { final, latest } = recorded
         if (final || !latest) return transfers.postpone(key, undefined)
         // The record refuses if the job has seen another outcome meanwhile, which a later run publishes.
-        const keep = { ...recorded, latest: notePublished(latest), lookAt: getNextPoll(recorded, now()) }
+        const keep = { ...recorded, latest: markTransferPublished(latest), lookAt: getNextPoll(recorded, now()) }
         return transfers.record(key, keep, recorded)
       }),
     )

@@ -8,7 +8,7 @@ import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES } from '../../../lib/m
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
 import { beforeChange } from '../../../lib/markets/convert.ts'
 import { coinByAddress, coinById, fetchPrices } from '../../../lib/markets/source.ts'
-import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { toResult } from '../../../lib/result.ts'
 import { cache, coinGecko, config, now, priceSources, type Services } from '../../../lib/services.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
@@ -74,7 +74,7 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
       const before = cached[`prices ${chain.key}`]
       return attempt(`prices ${chain.key}`, before?.asOf, () =>
         refreshPrices(dependencies, chain, {
-          tokens: supportedTokens(chain, cached[`tokens ${chain.key}`]),
+          tokens: listSupportedTokens(chain, cached[`tokens ${chain.key}`]),
           before: before?.value ?? {},
           newCoins: byId(newCoins),
           knownCoins: byId(newCoins ?? cached.market?.value),

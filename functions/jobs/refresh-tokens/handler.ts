@@ -6,7 +6,7 @@ import { logger } from '../../../lib/logger.ts'
 import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { contractKey } from '../../../lib/markets/coingecko.ts'
-import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { toResult, unwrap } from '../../../lib/result.ts'
 import { cache, coinGecko, liFi, now, type Services } from '../../../lib/services.ts'
 import { DAY_MS } from '../../../lib/time.ts'
@@ -48,7 +48,9 @@ export async function refreshTokens({
       lagSeconds = Math.max(lagSeconds, Math.round(ageMs / 1000))
       continue
     }
-    const idBefore = new Map(supportedTokens(chain, before).map(({ address, coinGeckoId }) => [address, coinGeckoId]))
+    const idBefore = new Map(
+      listSupportedTokens(chain, before).map(({ address, coinGeckoId }) => [address, coinGeckoId]),
+    )
     const idOf = (address: string) =>
       'value' in ids ? ids.value.byContract.get(contractKey(chain, address)) : idBefore.get(address)
     const tokens = fetched.map((token) => ({

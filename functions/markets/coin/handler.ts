@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { combine, isOverdue } from '../../../lib/cache/aged.ts'
+import { combineAges, isOverdue } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { AppError, badAnswer } from '../../../lib/errors.ts'
@@ -9,8 +9,8 @@ import { ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import { CoinQuote, type ListedToken, type MarketCoin } from '../../../lib/markets/coin.ts'
 import { conversionInto } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
-import { coinById, fetchPrices, newestAnswer } from '../../../lib/markets/source.ts'
-import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { coinById, fetchPrices, pickNewest } from '../../../lib/markets/source.ts'
+import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
 import { DAY, HOUR } from '../../../lib/time.ts'
@@ -68,7 +68,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
         updatedAt: at.getTime(),
         platforms: platformsOf(id, tokens),
       }
-      return combine(quote, [part, ...conversion.answers], now())
+      return combineAges(quote, [part, ...conversion.answers], now())
     }
     const repriced = async () => {
       const dollars = await cache.getOrFetch(
@@ -86,7 +86,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
       // An old change, market cap or volume would contradict the price.
       return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars)
     }
-    return newestAnswer<Coin>(
+    return pickNewest<Coin>(
       { get: async () => asCoin(listed, market.asOf, market), isRecent: () => !market.isStale },
       { get: repriced, isRecent: () => true },
     )
@@ -99,7 +99,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
   }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const isListed = await isListedCoin(id)
     if (isListed === false) throw new AppError('coin_not_found')
-    const { value, ...age } = await newestAnswer(
+    const { value, ...age } = await pickNewest(
       {
         get: () =>
           cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, payFor(UNITS.coingecko), () =>
@@ -131,7 +131,7 @@ function platformsOf(
   cached: Readonly<Record<keyof typeof ALL_TOKENS, Aged<ListedToken[]> | undefined>>,
 ): Record<string, string> {
   const platforms = CHAINS.flatMap((chain) => {
-    const tokens = supportedTokens(chain, cached[`tokens ${chain.key}`])
+    const tokens = listSupportedTokens(chain, cached[`tokens ${chain.key}`])
     const token = tokens.find(({ coinGeckoId, address }) => coinGeckoId === id && address !== 'native')
     return token ? [[chain.coinGeckoPlatform, token.address] as const] : []
   })

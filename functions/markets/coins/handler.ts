@@ -1,4 +1,4 @@
-import { combine } from '../../../lib/cache/aged.ts'
+import { combineAges } from '../../../lib/cache/aged.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -7,7 +7,7 @@ import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cach
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
 import { type Conversion, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
-import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -29,7 +29,7 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     // Only a stale list of tokens makes the response older.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
-    return combine(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
+    return combineAges(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
   }
 }
 
@@ -41,7 +41,7 @@ function toEntries(cached: Cached, conversion: Conversion): Entries {
   const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
   return CHAINS.flatMap((chain) => {
     const prices = cached[`prices ${chain.key}`]?.value ?? {}
-    return supportedTokens(chain, cached[`tokens ${chain.key}`])
+    return listSupportedTokens(chain, cached[`tokens ${chain.key}`])
       .filter(({ address }) => address !== WRAPPED_SOL) // Its address stands for the coin that it wraps.
       .map((token) =>
         toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),

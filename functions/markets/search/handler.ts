@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { combine } from '../../../lib/cache/aged.ts'
+import { combineAges } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
 import { badAnswer } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -8,7 +8,7 @@ import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import { FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
 import { conversionInto } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
-import { newestAnswer } from '../../../lib/markets/source.ts'
+import { pickNewest } from '../../../lib/markets/source.ts'
 import { UNITS } from '../../../lib/meter/meter.ts'
 import { toResult } from '../../../lib/result.ts'
 import { cache, coinGecko, now, type Services } from '../../../lib/services.ts'
@@ -46,7 +46,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
       price: conversion.amount(price),
       change24h: conversion.change(change24h),
     }))
-    return combine(prices, [market, ...conversion.answers], now())
+    return combineAges(prices, [market, ...conversion.answers], now())
   }
 
   async function fetchFound(text: string): Promise<FoundCoin[]> {
@@ -72,7 +72,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
     if (ids.length === 0) return { ...found, value: [] }
     const priced = { namespace: FOUND_PRICES, key: `${key}#${currency}` }
     const prices = await toResult(
-      newestAnswer<FoundPrice[]>(
+      pickNewest<FoundPrice[]>(
         { get: () => cache.getOrFetch(priced, payment, () => fetchPrices(ids, currency)), isRecent: () => true },
         { get: () => getMarketPrices(currency), isRecent: () => true },
       ),
@@ -86,7 +86,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
       current_price: byId.get(coin.id)?.price ?? null,
       price_change_percentage_24h: byId.get(coin.id)?.change24h ?? null,
     }))
-    return combine(coins, [found, answer], now())
+    return combineAges(coins, [found, answer], now())
   }
 }
 

@@ -1,4 +1,4 @@
-import { combine } from '../../../lib/cache/aged.ts'
+import { combineAges } from '../../../lib/cache/aged.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -29,7 +29,7 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
     const top_gainers = movers.filter((mover) => mover.price_change_percentage_24h > 0).slice(0, MOST_MOVERS)
     const losers = movers.filter((mover) => mover.price_change_percentage_24h < 0)
     const top_losers = losers.toReversed().slice(0, MOST_MOVERS)
-    return combine({ top_gainers, top_losers }, [market, ...conversion.answers], now())
+    return combineAges({ top_gainers, top_losers }, [market, ...conversion.answers], now())
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
-import { type Call, call, decodeAnswers } from '../../../lib/chain/call.ts'
+import { type Call, call, decodeReturnValues } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../../../lib/chain/multicall.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
@@ -42,15 +42,15 @@ export async function readEvmBalances(
     const returned = outcomes[wallets.length + index] ?? []
     return {
       share,
-      balances: decodeAnswers(balances, returned),
-      symbol: decodeAnswers([symbol], returned.slice(balances.length))[0] ?? '',
-      price: decodeAnswers([price], returned.slice(balances.length + 1))[0] ?? null,
+      balances: decodeReturnValues(balances, returned),
+      symbol: decodeReturnValues([symbol], returned.slice(balances.length))[0] ?? '',
+      price: decodeReturnValues([price], returned.slice(balances.length + 1))[0] ?? null,
     }
   })
   return ofWallets.map((calls, index) => {
     const returned = outcomes[index]
     if (returned === undefined) throw badAnswer('not the return data of aggregate3')
-    const [native, ...amounts] = decodeAnswers(calls, returned)
+    const [native, ...amounts] = decodeReturnValues(calls, returned)
     if (native === undefined) throw badAnswer('native balance missing')
     const shares = reports.map(({ balances, ...share }) => ({ ...share, balance: balances[index] }))
     const held = tokens.map((token, position) => ({ token, balance: amounts[position] }))

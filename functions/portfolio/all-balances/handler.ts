@@ -1,5 +1,5 @@
 import { listWallets } from '../../../lib/accounts/user.ts'
-import { addressesOn } from '../../../lib/accounts/wallet.ts'
+import { listAddresses } from '../../../lib/accounts/wallet.ts'
 import { CHAINS, type ChainKey } from '../../../lib/chain/registry.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -8,10 +8,10 @@ import { ALL_PRICES, ALL_TOKENS, RATES } from '../../../lib/markets/cache-keys.t
 import type { TokenPrice } from '../../../lib/markets/coin.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
-import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
 import { RENT } from '../../../lib/portfolio/cache-keys.ts'
-import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { byChain, type ChainResult, NOTHING, walletsResponse } from '../../../lib/portfolio/responses.ts'
 import {
   type ChainBalances,
   isIndexRecent,
@@ -21,13 +21,13 @@ import {
 import { toResult } from '../../../lib/result.ts'
 import { cache, getReader, now, type Services, solana, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
-import { holdingsOf } from './holdings.ts'
-import { balancesRefresh, type ChainInput } from './refresh.ts'
+import { buildHoldings } from './holdings.ts'
+import { type ChainInput, createBalancesRefresh } from './refresh.ts'
 import { readSolanaBalances } from './solana.ts'
 
 type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>
 
-type Found = OnChain & { readonly holdings: readonly Holding[] }
+type Found = ChainResult & { readonly holdings: readonly Holding[] }
 
 /** Rent of an account without data in lamports, before SIMD-0437 lowered it: never too little. */
 const LEGACY_RENT = 890_880n
@@ -41,7 +41,7 @@ const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
  * `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a wallet.
  */
 function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: Dependencies) {
-  const refresh = balancesRefresh({ cache, getReader, solana, tokenIndex, now })
+  const refresh = createBalancesRefresh({ cache, getReader, solana, tokenIndex, now })
 
   /** Returns the holdings of all wallets on a chain; none if one wallet is unknown: their sum would be wrong. */
   function describe(
@@ -69,7 +69,7 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
     ]
     return {
       ...here,
-      holdings: holdingsOf({ chain, read, indexed: indexed.map((one) => one.tokens), listed, vaults }),
+      holdings: buildHoldings({ chain, read, indexed: indexed.map((one) => one.tokens), listed, vaults }),
       asOf: new Date(Math.min(...read.map((one) => oldestOf(one, shares).getTime()))),
       error: errors.filter(Boolean).join('. ') || undefined,
     }
@@ -94,8 +94,8 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
     const inputs = CHAINS.map(
       (chain): ChainInput => ({
         chain,
-        wallets: addressesOn(chain, linked),
-        listed: supportedTokens(chain, cached[`tokens ${chain.key}`]),
+        wallets: listAddresses(chain, linked),
+        listed: listSupportedTokens(chain, cached[`tokens ${chain.key}`]),
         vaults: request.client.vaults.filter(({ chainId }) => chainId === chain.id),
       }),
     )

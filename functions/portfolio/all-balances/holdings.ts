@@ -22,7 +22,7 @@ type Sum = { readonly balance: bigint; readonly decimals?: number | undefined } 
  * Returns the holdings of several wallets: the own coin, listed tokens, shares of these vaults, and tokens of the index. A token with an
  * unknown balance is left out.
  */
-export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
+export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
   // Two vaults can have the same share token, which counts once.
   const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
   const heldOf = (address: string) => {

@@ -4,14 +4,14 @@ import type { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { PayFor } from '../../../lib/meter/meter.ts'
-import { askEach } from '../../../lib/portfolio/ask-each.ts'
+import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fittingBalances,
   fittingTokens,
   isIndexFresh,
   isReadFresh,
-  joined,
+  joinReports,
   type KnownOnChain,
   type WalletBalances,
   withoutOld,
@@ -46,7 +46,7 @@ type Refreshed = {
  * for changes. Each chain is read in one round trip, for wallets older than half a minute. Two containers may read the same: a lease would
  * cost more than it saves. Each part has the time before its request; a newer one in the table stays.
  */
-export function balancesRefresh({
+export function createBalancesRefresh({
   cache,
   getReader,
   solana,
@@ -106,7 +106,7 @@ export function balancesRefresh({
       logger.warn('unlisted tokens not requested', { count: questions.length, cause: String(paid.error.cause) })
       return []
     }
-    const outcomes = await askEach(questions, ({ chain, wallet, indexed, isListed }) =>
+    const outcomes = await fetchEach(questions, ({ chain, wallet, indexed, isListed }) =>
       tokenIndex.fetchTokens(chain.key, wallet, indexed?.tokens ?? [], isListed),
     )
     return outcomes.flatMap(({ chain, wallet, result }): Change[] => {
@@ -122,7 +122,7 @@ export function balancesRefresh({
     const changed = new Map(wallets)
     for (const { chain, wallet, part } of changes) {
       const before = knownIn(changed)(chain, wallet)
-      changed.set(wallet, { ...changed.get(wallet), [chain.key]: joined(before, part) })
+      changed.set(wallet, { ...changed.get(wallet), [chain.key]: joinReports(before, part) })
     }
     return changed
   }

@@ -1,5 +1,5 @@
 import { listWallets } from '../../../lib/accounts/user.ts'
-import { addressesOn } from '../../../lib/accounts/wallet.ts'
+import { listAddresses } from '../../../lib/accounts/wallet.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import type { AppError } from '../../../lib/errors.ts'
@@ -7,16 +7,16 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { logger } from '../../../lib/logger.ts'
 import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
-import { askEach } from '../../../lib/portfolio/ask-each.ts'
+import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey, nftsKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
-  fitting,
+  fitNfts,
   fittingItem,
   type NftCollection,
   type OwnedNfts,
   type WalletNfts,
 } from '../../../lib/portfolio/nft.ts'
-import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { byChain, type ChainResult, NOTHING, walletsResponse } from '../../../lib/portfolio/responses.ts'
 import { isUnused } from '../../../lib/portfolio/wallet-balances.ts'
 import { type Result, toResult } from '../../../lib/result.ts'
 import { cache, now, type Services, solanaNfts, tokenIndex, users } from '../../../lib/services.ts'
@@ -25,7 +25,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'cache' | 'tokenIndex' | 'solanaNfts' | 'now'>
 
-type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
+type NftsOnChain = ChainResult & { readonly collections: readonly NftCollection[] }
 
 type Known = NonNullable<WalletNfts[keyof WalletNfts]>
 
@@ -69,7 +69,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
       .reduce((sum, each) => sum + each, 0)
     const paid = units > 0 ? await toResult(payFor(units).pay()) : { value: undefined }
     if ('error' in paid) return questions.map((question) => ({ ...question, result: paid }))
-    return await askEach(questions, ({ source, wallet }) => source(wallet))
+    return await fetchEach(questions, ({ source, wallet }) => source(wallet))
   }
 
   function describe(
@@ -83,7 +83,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
     if (!sourceOf(chain)) return { ...nothing, error: 'Not configured' }
     if (failure) logger.warn('NFTs not known', { chain: chain.key, cause: String(failure.cause) })
     if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
-    const { collections, isWhole } = fitting(joined(known.flatMap((one) => one.collections)))
+    const { collections, isWhole } = fitNfts(joined(known.flatMap((one) => one.collections)))
     const isAll = isWhole && known.every((one) => one.isWhole)
     const error = failure ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
     const asOf = new Date(Math.min(...known.map((one) => one.asOf.getTime())))
@@ -98,7 +98,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
     const isFresh = (question: Question, known: Known) =>
       ageOf(known) < (known.collections.length === 0 && isEmpty(question) ? DAY_MS : FRESH_MS)
 
-    const all = CHAINS.flatMap((chain) => addressesOn(chain, linked).map((wallet) => ({ chain, wallet })))
+    const all = CHAINS.flatMap((chain) => listAddresses(chain, linked).map((wallet) => ({ chain, wallet })))
     const outcomes = await ask(
       all.flatMap((question) => {
         const known = nftsOf(question.wallet)[question.chain.key]
@@ -126,7 +126,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
       .catch((error: unknown) => logger.error('NFTs not cached', { error }))
 
     const chains = CHAINS.map((chain) => {
-      const wallets = addressesOn(chain, linked)
+      const wallets = listAddresses(chain, linked)
       const known = wallets
         .flatMap((wallet) => nfts.get(wallet)?.[chain.key] ?? [])
         .filter((one) => ageOf(one) < DAY_MS)

@@ -21,6 +21,6 @@ export const contract = {
   // Up to thirty deliveries in parallel.
   mostAtATime: 3,
   // A webhook that is behind has one probe at a time. It ends once the webhook is live, disabled or removed.
-  wakesItself: true,
+  enqueuesItself: true,
   impact: 'Webhooks receive events late; the event log has them.',
 } as const satisfies QueueContract

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { clientsFinder } from '../../../lib/clients/find-clients.ts'
+import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
 import { addressesOf } from '../../../lib/follow/shards.ts'
 import { consumer, each } from '../../../lib/frame/consumer.ts'
@@ -38,7 +38,7 @@ export function refreshShard(dependencies: Dependencies) {
     const vaults = await listedVaults.list(chainId, addressesOf(shard))
     if (vaults.length === 0) return { chainId, shard, outcome: 'no vaults' as const }
     const report = await recordShard(
-      { ...dependencies, findClients: clientsFinder(listedVaults) },
+      { ...dependencies, findClients: createClientsFinder(listedVaults) },
       { chainId, vaults },
       until,
     )

@@ -1,5 +1,5 @@
 import { getVault, readByHash } from '../../../lib/bridge/status.ts'
-import { isNews } from '../../../lib/bridge/timeline.ts'
+import { isUnreported } from '../../../lib/bridge/timeline.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
 import { type ErrorCode, NO_AGREEMENT } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -29,7 +29,7 @@ function getCrossChainStatus(services: Dependencies) {
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
     // The job now follows a transfer of one of the client's vaults or of a quote.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
-      if (keep.lookAt && (!isNews(keep) || (recorded && isNews(recorded)))) return keep.lookAt
+      if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
     }
     const read = await toResult(readByHash({ ...services, getReader: getAgreedReader }, question, lookAt))

@@ -1,7 +1,7 @@
 import { describePending, readRequestStatus } from '../../../lib/activity/request-status.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { type AccountDeposits, totalCancelled } from '../../../lib/protocols/protocol.ts'
+import { type AccountDeposits, sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { getReader, now, records, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -21,7 +21,7 @@ function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
       amounts: (of: AccountDeposits) => ({
         pending: of.pendingAssets,
         claimable: of.claimableAssets,
-        cancelled: totalCancelled(of.cancelledDeposits),
+        cancelled: sumCancelled(of.cancelledDeposits),
         requestId: of.lastDepositRequestId,
         epochId: of.depositEpochId,
       }),
@@ -37,7 +37,7 @@ function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
         pendingDeposit: requests.pendingAssets,
         claimableShares: requests.claimableShares,
         currentShares,
-        cancelledDeposit: totalCancelled(requests.cancelledDeposits),
+        cancelledDeposit: sumCancelled(requests.cancelledDeposits),
       },
       // Null: the vault's version does not report it.
       vault: { depositEpochId: requests.depositEpochId, isTotalAssetsValid: requests.isTotalAssetsValid },

@@ -1,5 +1,5 @@
 import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
-import { bridgedAs } from '../../../lib/bridge/tokens.ts'
+import { toBridgedToken } from '../../../lib/bridge/tokens.ts'
 import { findVisibleVault, requireAllowedDeposit } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -25,7 +25,7 @@ function buildDeposit({
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     const paidOn = srcChainId ?? vault.chainId
-    requireAllowedDeposit(limits, { chainId: paidOn, asset: bridgedAs(paidOn, srcToken ?? vault.asset), amount })
+    requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     requireUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
     const recorded = records.recallProgress([vault]).catch(() => [])
     const terms = async (read: ReadTerms) => termsOf(vault, read, (await recorded)[0]?.waits)

@@ -3,7 +3,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { isFixed } from '../../../lib/protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
-import { type AccountRedemptions, totalCancelled } from '../../../lib/protocols/protocol.ts'
+import { type AccountRedemptions, sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { getReader, now, records, type Services } from '../../../lib/services.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
@@ -33,7 +33,7 @@ function getWithdrawStatus(services: Services<'getReader' | 'records' | 'now'>) 
       amounts: (of: AccountRedemptions) => ({
         pending: of.cooldown?.pendingAssets ?? of.pendingRedeemShares,
         claimable: of.claimableRedeemAssets,
-        cancelled: totalCancelled(of.cancelledRedemptions),
+        cancelled: sumCancelled(of.cancelledRedemptions),
         requestId: of.lastRedeemRequestId,
         epochId: of.redeemEpochId,
       }),
@@ -53,7 +53,7 @@ function getWithdrawStatus(services: Services<'getReader' | 'records' | 'now'>) 
         pendingRedeemShares: requests.pendingRedeemShares,
         claimableAssets: requests.claimableRedeemAssets,
         claimableShares: requests.claimableRedeemShares,
-        cancelledRedeemShares: totalCancelled(requests.cancelledRedemptions),
+        cancelledRedeemShares: sumCancelled(requests.cancelledRedemptions),
       },
       epochId: requests.lastRedeemRequestId || null,
       vault: { redeemEpochId: requests.redeemEpochId },

@@ -14,7 +14,7 @@ import {
 import type { Enqueue } from '../../../lib/webhooks/queue.ts'
 import { resume } from '../../../lib/webhooks/resume.ts'
 import { listSecrets } from '../../../lib/webhooks/secret.ts'
-import { signatureHeaders } from '../../../lib/webhooks/signature.ts'
+import { buildSignatureHeaders } from '../../../lib/webhooks/signature.ts'
 import { contract } from './contract.ts'
 
 type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' | 'randomUUID' | 'now'> & {
@@ -48,7 +48,7 @@ function sendTest(services: Needs) {
     const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
     const secrets = listSecrets(webhookKeys, clientId, webhook, sentAt)
     const sent = await sendDelivery(webhook.url, {
-      headers: signatureHeaders({ id, now: sentAt, body }, secrets),
+      headers: buildSignatureHeaders({ id, now: sentAt, body }, secrets),
       body,
     })
     await webhooks.endTest(clientId, { begun: until, until: now() + PAUSE_MS })

@@ -1,20 +1,20 @@
 import type { Address } from 'viem'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { erc4626Account } from '../erc4626/account.ts'
-import { isFixed, sharesBehind } from '../fixed-requests.ts'
-import type { AccountReading } from '../protocol.ts'
+import { isFixed, sumSharesBehind } from '../fixed-requests.ts'
+import type { AccountSnapshot } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
 /** Reads an account: the vault reports the assets in the silo, and its ledger entries the shares behind them. */
-export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountReading> {
+export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountSnapshot> {
   return mapReadPlan(
     joinReadPlans(erc4626Account(vault, user), readCooldown(vault, user)),
-    ([account, parse]): AccountReading => ({
+    ([account, parse]): AccountSnapshot => ({
       ...account,
       redemptions: async (reader, at, listEntries) => {
         const { assets, claimableAt, isOver } = parse()
-        const shares = sharesBehind((await listEntries()).filter(isFixed), assets)
+        const shares = sumSharesBehind((await listEntries()).filter(isFixed), assets)
         const isPending = assets > 0n && !isOver
         return {
           ...(await account.redemptions(reader, at, listEntries)),

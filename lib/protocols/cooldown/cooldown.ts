@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import { min } from '../../bigint.ts'
-import { call, required } from '../../chain/call.ts'
+import { call, requireValue } from '../../chain/call.ts'
 import { MULTICALL3, multicall3Abi } from '../../chain/multicall.ts'
-import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { LAST_SECOND, toDate } from '../../time.ts'
 import { cooldownAbi } from './abi.ts'
 import type { CooldownVault } from './vault.ts'
@@ -25,13 +25,13 @@ export function readCooldown({ address }: Pick<CooldownVault, 'address'>, accoun
     cooldown: call(address, cooldownAbi, 'cooldowns', [account]),
     now: call(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => () => {
-    const duration = required(answers.duration)
-    const [end, assets] = required(answers.cooldown)
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => {
+    const duration = requireValue(answers.duration)
+    const [end, assets] = requireValue(answers.cooldown)
     return {
       assets,
       claimableAt: toDate(min(end, LAST_SECOND)),
-      isOver: duration === 0 || required(answers.now) >= end,
+      isOver: duration === 0 || requireValue(answers.now) >= end,
       duration,
     }
   })

@@ -1,9 +1,9 @@
 import type { vaultAbi } from '../abi.ts'
-import type { Books, EventOf, HeardTransfer } from '../books.ts'
+import type { Books, EventOf, ForeignTransfer } from '../books.ts'
 import { erc4626Books } from '../erc4626/ledger.ts'
 import type { CooldownVault } from './vault.ts'
 
-type Event = EventOf<typeof vaultAbi> | HeardTransfer
+type Event = EventOf<typeof vaultAbi> | ForeignTransfer
 
 /**
  * Books of a cooldown vault. A withdrawal to the silo is a request with fixed assets. The vault emits no event when it
@@ -11,8 +11,9 @@ type Event = EventOf<typeof vaultAbi> | HeardTransfer
  */
 export const cooldownBooks: Books<CooldownVault, Event> = {
   repricing: erc4626Books.repricing,
-  heard: ({ asset, silo }) => ({ token: asset, from: silo }),
-  explained: (vault, event) => (event.eventName === 'HeardTransfer' ? undefined : erc4626Books.explained(vault, event)),
+  findForeignTransferSource: ({ asset, silo }) => ({ token: asset, from: silo }),
+  explainTransfer: (vault, event) =>
+    event.eventName === 'HeardTransfer' ? undefined : erc4626Books.explainTransfer(vault, event),
   shareValue: erc4626Books.shareValue,
 
   entries: (vault, events) =>
@@ -29,5 +30,5 @@ export const cooldownBooks: Books<CooldownVault, Event> = {
     }),
 
   isOwner: erc4626Books.isOwner,
-  handedOver: () => undefined,
+  findHandover: () => undefined,
 }

@@ -1,6 +1,6 @@
 import { call } from '../../chain/call.ts'
-import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
-import { ANYBODY, erc4626DepositTerms } from '../erc4626/deposit.ts'
+import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
+import { erc4626DepositTerms, UNOWNED_ACCOUNT } from '../erc4626/deposit.ts'
 import { shareValue } from '../erc4626/price.ts'
 import { erc4626Overview } from '../erc4626/protocol.ts'
 import type { Protocol, VaultCandidate } from '../protocol.ts'
@@ -17,7 +17,7 @@ type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 /** Reads the seconds of a new cooldown. */
 function durationOf({ address }: Target): ReadPlan<number | undefined> {
   const calls = { duration: call(address, cooldownAbi, 'cooldownDuration', []) }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
 }
 
 /** Adds the terms of a cooldown, during which the vault pays nothing immediately. */
@@ -32,9 +32,9 @@ function interfaceOf({ address }: VaultCandidate) {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),
     silo: call(address, cooldownAbi, 'silo', []),
-    cooldown: call(address, cooldownAbi, 'cooldowns', [ANYBODY]),
+    cooldown: call(address, cooldownAbi, 'cooldowns', [UNOWNED_ACCOUNT]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { duration, silo, cooldown } }) =>
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { duration, silo, cooldown } }) =>
     duration === undefined || cooldown === undefined ? undefined : silo,
   )
 }

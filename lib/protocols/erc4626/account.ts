@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
-import { call, required } from '../../chain/call.ts'
+import { call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ReadPlan, readPlan } from '../../chain/reader.ts'
-import { type AccountReading, NO_REQUESTS } from '../protocol.ts'
+import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
+import { type AccountSnapshot, NO_REQUESTS } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice, sharePrice } from './price.ts'
 
 /** Reads an account in a vault without requests. */
-export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<AccountReading> {
+export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const calls = {
@@ -15,12 +15,12 @@ export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<A
     sharePrice: sharePrice(vault),
     precisePrice: price.call,
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
-    shares: () => required(answers.shares),
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
+    shares: () => requireValue(answers.shares),
     ...NO_REQUESTS,
     price: () => ({
-      sharePrice: required(answers.sharePrice),
-      worth: price.worth(required(answers.precisePrice)),
+      sharePrice: requireValue(answers.sharePrice),
+      worth: price.worth(requireValue(answers.precisePrice)),
     }),
   }))
 }

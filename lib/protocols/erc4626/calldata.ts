@@ -23,7 +23,7 @@ export const deposit: DepositOperation = {
     const call = decodeCall(vaultAbi, data)
     return call?.functionName === 'deposit' ? { amount: call.args[0], receiver: call.args[1] } : undefined
   },
-  taken(log, logs) {
+  parseTakenDeposit(log, logs) {
     const event = decodeLog(vaultAbi, log)
     if (event?.eventName !== 'Deposit') return undefined
     const { sender, owner, assets, shares } = event.args

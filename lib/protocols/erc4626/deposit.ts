@@ -1,24 +1,24 @@
 import type { Address } from 'viem'
-import { type Answers, call, required } from '../../chain/call.ts'
+import { call, type ReturnValues, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { MAX_UINT256 } from '../../codecs.ts'
 import { AppError } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
 import type { DepositTerms } from '../protocol.ts'
-import { capReached } from '../refusals.ts'
+import { buildCapError } from '../refusals.ts'
 import type { ReadTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
 /** Account without an owner, for which general limits are read. */
-export const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
+export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000dEaD'
 
 /** Amount above any limit: vaults without one subtract their holdings from 2^256, or 2^112 (Euler). */
 const NO_LIMIT = 2n ** 100n
 
 /** Returns the calls that read a vault's deposit limit. */
-export function limitCalls(address: Address, account = ANYBODY) {
+export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
     liquidityAdapter: call(address, vaultAbi, 'liquidityAdapter', []),
@@ -29,7 +29,7 @@ export function limitCalls(address: Address, account = ANYBODY) {
  * Parses the results of `limitCalls`: whether deposits have a limit, and their room, null without one. Undefined is
  * unknown: a vault may refuse only third parties, and one with an adapter (Morpho Vault V2) returns 0.
  */
-export function limitsOf({ maxDeposit, liquidityAdapter }: Answers<ReturnType<typeof limitCalls>>) {
+export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<ReturnType<typeof limitCalls>>) {
   const hasCap = maxDeposit === undefined ? undefined : maxDeposit < NO_LIMIT
   const isKnown = maxDeposit !== 0n && liquidityAdapter === undefined
   return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
@@ -41,7 +41,7 @@ const TAKES_NOTHING = {
 }
 
 /** Builds the terms of an ERC-4626 vault. Liquidity is unknown: it is reported for one owner only. */
-export function erc4626Terms({ room }: Pick<ReturnType<typeof limitsOf>, 'room'>): ReadTerms {
+export function erc4626Terms({ room }: Pick<ReturnType<typeof parseLimits>, 'room'>): ReadTerms {
   return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
 }
 
@@ -57,19 +57,19 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     ...limitCalls(address, account),
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     // The dry run decides if there is an adapter.
-    const maxDeposit = answers.liquidityAdapter === undefined ? required(answers.maxDeposit) : MAX_UINT256
+    const maxDeposit = answers.liquidityAdapter === undefined ? requireValue(answers.maxDeposit) : MAX_UINT256
     return {
-      allowance: required(answers.allowance),
-      terms: erc4626Terms(limitsOf(answers)),
+      allowance: requireValue(answers.allowance),
+      terms: erc4626Terms(parseLimits(answers)),
       room: () => (maxDeposit < NO_LIMIT ? maxDeposit : undefined),
-      ...expectedOf(amount, answers.shares, answers.price, price),
+      ...estimateDeposit(amount, answers.shares, answers.price, price),
       choose(amount) {
         // Most ERC-4626 vaults cannot be paused and have no such function.
         if (answers.paused) throw new AppError('vault_is_paused')
         if (maxDeposit === 0n) throw new AppError('deposits_are_not_open', TAKES_NOTHING)
-        if (amount > maxDeposit) throw capReached(maxDeposit)
+        if (amount > maxDeposit) throw buildCapError(maxDeposit)
         return 'deposit'
       },
     }
@@ -77,7 +77,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
 }
 
 /** Returns estimates of a deposit, from the shares reported for about this amount and the vault's price. */
-export function expectedOf(
+export function estimateDeposit(
   amount: bigint,
   shares: bigint | undefined,
   price: bigint | undefined,

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { ShareTransfer } from '../books.ts'
 
 /** Arguments of a `Deposit` event: in the standards, the payer or the controller of a claim comes first. */
-type Deposited = { readonly sender: Address; readonly owner: Address; readonly shares: bigint }
+type DepositArgs = { readonly sender: Address; readonly owner: Address; readonly shares: bigint }
 
 /**
  * Returns whether a vault's deposits in one transaction name the receiver of the shares first. Centrifuge's
@@ -10,7 +10,7 @@ type Deposited = { readonly sender: Address; readonly owner: Address; readonly s
  * `ofAccount`, deposits and transfers are only those of this account.
  */
 export function namesReceiverFirst(
-  deposits: readonly Deposited[],
+  deposits: readonly DepositArgs[],
   transfers: readonly ShareTransfer[],
   ofAccount?: Address,
 ): boolean {
@@ -31,7 +31,7 @@ export function namesReceiverFirst(
 }
 
 /** Counts the deposits whose shares arrived at this account, and removes their transfers from `left`. */
-function takeMatches(left: Map<string, number>, deposits: readonly Deposited[], name: 'sender' | 'owner'): number {
+function takeMatches(left: Map<string, number>, deposits: readonly DepositArgs[], name: 'sender' | 'owner'): number {
   return deposits.filter(({ [name]: receiver, shares }) => {
     const key = keyOf(receiver, shares)
     const count = left.get(key) ?? 0

@@ -8,7 +8,7 @@ type Event = EventOf<typeof vaultAbi>
 /** Books of a synchronous vault. A trade may include fees, so the price is read. */
 export const erc4626Books: Books<TokenizedVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
-  explained: (_, { eventName, args }) =>
+  explainTransfer: (_, { eventName, args }) =>
     eventName === 'Deposit' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
   shareValue: (_, { assets, supply }, shares) => (supply > 0n ? (shares * assets) / supply : null),
 
@@ -22,5 +22,5 @@ export const erc4626Books: Books<TokenizedVault, Event> = {
     }),
 
   isOwner: ({ address }, account) => account !== address,
-  handedOver: () => undefined,
+  findHandover: () => undefined,
 }

@@ -1,11 +1,11 @@
 import { call } from '../../chain/call.ts'
-import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { vaultAbi } from '../abi.ts'
 import type { Overview, Protocol } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState } from '../vault-state.ts'
 import { erc4626Account } from './account.ts'
-import { erc4626DepositTerms, erc4626Terms, limitCalls, limitsOf } from './deposit.ts'
+import { erc4626DepositTerms, erc4626Terms, limitCalls, parseLimits } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
 import { sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
@@ -19,8 +19,8 @@ export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDe
     totalAssets: call(address, vaultAbi, 'totalAssets', []),
     ...limitCalls(address),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, ...answers } }) => {
-    const limits = limitsOf(answers)
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, ...answers } }) => {
+    const limits = parseLimits(answers)
     const state = buildVaultState({ sharePrice, totalAssets })
     return { sharePrice, hasCap: limits.hasCap, terms: erc4626Terms(limits), state }
   })

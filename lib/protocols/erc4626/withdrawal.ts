@@ -1,12 +1,12 @@
 import type { Address } from 'viem'
 import { min } from '../../bigint.ts'
-import { type Call, call, required } from '../../chain/call.ts'
+import { type Call, call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError, mustBeAtMost } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
-import { exceedsBalance, refusedByVault } from '../refusals.ts'
+import { buildBalanceError, buildVaultRefusal } from '../refusals.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
@@ -34,21 +34,21 @@ export function erc4626WithdrawalTerms(
     limit: call(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
     ...(maxMint && { maxMint }),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
     const worth = answers.price === undefined ? () => null : price.worth(answers.price)
-    const inWallet = required(answers.balance)
-    const unclaimed = maxMint ? required<bigint>(answers.maxMint) : 0n
+    const inWallet = requireValue(answers.balance)
+    const unclaimed = maxMint ? requireValue<bigint>(answers.maxMint) : 0n
     const balance = inWallet + unclaimed
     // `max` redeems shares: withdrawing their value leaves dust, or fails when the price moves.
     const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
     if (balance === 0n || (shares !== null && shares > balance)) {
       const most = isOfAssets ? answers.limit : min(answers.limit ?? 0n, balance)
-      throw exceedsBalance(amount, { inWallet, unclaimed, pending: 0n, claimable: 0n }, most)
+      throw buildBalanceError(amount, { inWallet, unclaimed, pending: 0n, claimable: 0n }, most)
     }
     const isClaimed = shares !== null && shares > inWallet
     // The limit covers shares in the wallet.
     const limit = isClaimed ? undefined : answers.limit
-    const asked = isOfAssets ? amount.assets : required(shares)
+    const asked = isOfAssets ? amount.assets : requireValue(shares)
     const value = shares === null ? null : worth(shares)
     // A withdrawal rounds its shares up; this is no fee.
     const isRounding = isOfAssets && value !== null && value - asked <= (worth(1n) ?? 0n) + 1n
@@ -65,7 +65,7 @@ export function erc4626WithdrawalTerms(
         if (answers.paused) return new AppError('vault_is_paused')
         if (reason === undefined || limit === undefined || limit >= asked) return undefined
         const field = isOfAssets ? 'amount' : 'shares'
-        return refusedByVault('not_enough_liquidity', reason, limit > 0n ? [mustBeAtMost(field, limit)] : [])
+        return buildVaultRefusal('not_enough_liquidity', reason, limit > 0n ? [mustBeAtMost(field, limit)] : [])
       },
     }
   })

@@ -1,12 +1,12 @@
 import type { Address } from 'viem'
 import { inBatches } from '../../batches.ts'
 import { sum } from '../../bigint.ts'
-import { type Call, call, required } from '../../chain/call.ts'
+import { type Call, call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
-import { type AccountReading, type CancelledRequest, NO_REQUESTS, worthClaiming } from '../protocol.ts'
+import { type AccountSnapshot, type CancelledRequest, claimableUnlessWorthless, NO_REQUESTS } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
@@ -19,13 +19,13 @@ const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
  */
 const MOST_OF_OTHERS = 50
 /** Requests that one read plan covers. */
-const REQUESTS_AT_ONCE = 100
+const REQUESTS_PER_PLAN = 100
 
 /**
  * Reads an account. The vault reports claimable amounts without an id, pending ones by id. If nothing is open under id
  * 0, the ids come from the ledger entries: one more round trip.
  */
-export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountReading> {
+export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
   const price = precisePrice(vault)
   const calls = {
@@ -37,13 +37,13 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
     sharePrice: call(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
     precisePrice: price.call,
   }
-  const own = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
+  const own = buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   const aggregated = joinReadPlans(
     openRequests(vault, account, 'deposit', isDepositAsync ? [0n] : []),
     openRequests(vault, account, 'withdrawal', isRedemptionAsync ? [0n] : []),
   )
   return mapReadPlan(joinReadPlans(own, aggregated), ([answers, [deposits, redemptions]]) => ({
-    shares: () => required(answers.shares),
+    shares: () => requireValue(answers.shares),
     deposits: async (reader, at, listEntries) => {
       if (!isDepositAsync) return NO_REQUESTS.deposits(reader, at, listEntries)
       const { pending, cancelled } = await readOpenRequests({ vault, account, kind: 'deposit' }, deposits(), {
@@ -53,8 +53,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       })
       return {
         pendingAssets: pending,
-        claimableAssets: worthClaiming(required(answers.maxDeposit), required(answers.maxMint)),
-        claimableShares: required(answers.maxMint),
+        claimableAssets: claimableUnlessWorthless(requireValue(answers.maxDeposit), requireValue(answers.maxMint)),
+        claimableShares: requireValue(answers.maxMint),
         cancelledDeposits: cancelled,
         depositEpochId: null,
         lastDepositRequestId: null,
@@ -70,16 +70,19 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       })
       return {
         pendingRedeemShares: pending,
-        claimableRedeemShares: worthClaiming(required(answers.maxRedeem), required(answers.maxWithdraw)),
-        claimableRedeemAssets: required(answers.maxWithdraw),
+        claimableRedeemShares: claimableUnlessWorthless(
+          requireValue(answers.maxRedeem),
+          requireValue(answers.maxWithdraw),
+        ),
+        claimableRedeemAssets: requireValue(answers.maxWithdraw),
         cancelledRedemptions: cancelled,
         redeemEpochId: null,
         lastRedeemRequestId: null,
       }
     },
     price: () => ({
-      sharePrice: required(answers.sharePrice),
-      worth: price.worth(required(answers.precisePrice)),
+      sharePrice: requireValue(answers.sharePrice),
+      worth: price.worth(requireValue(answers.precisePrice)),
     }),
   }))
 }
@@ -88,7 +91,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
  * Returns the ids of an account's requests, oldest first, from its ledger entries: at first those that others paid for
  * (capped), then its own. Id 0 is left out.
  */
-export function requestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
+export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
   const { own = [], ofOthers = [] } = Object.groupBy(requests, ({ payer }) => (payer ? 'ofOthers' : 'own'))
   const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MOST_OF_OTHERS)
@@ -121,10 +124,10 @@ function openRequests(
   const calls: Record<string, Call<bigint>> = Object.fromEntries(
     ids.flatMap((id) => names.map((name) => [`${name} ${id}`, call(address, erc7540Abi, name, [id, account])])),
   )
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
-    pending: sum(ids.map((id) => required(answers[`${pending} ${id}`]))),
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
+    pending: sum(ids.map((id) => requireValue(answers[`${pending} ${id}`]))),
     cancelled: ids
-      .map((requestId) => ({ requestId, amount: cancels ? required(answers[`${cancelled} ${requestId}`]) : 0n }))
+      .map((requestId) => ({ requestId, amount: cancels ? requireValue(answers[`${cancelled} ${requestId}`]) : 0n }))
       .filter(({ amount }) => amount > 0n),
   }))
 }
@@ -136,9 +139,9 @@ async function readOpenRequests(
   { reader, at, listEntries }: { reader: ChainReader; at: bigint; listEntries: () => Promise<readonly LedgerEntry[]> },
 ): Promise<OpenRequests> {
   if (aggregated.pending > 0n || aggregated.cancelled.length > 0) return aggregated
-  const ids = requestIds(await listEntries(), kind)
+  const ids = listRequestIds(await listEntries(), kind)
   if (ids.length === 0) return aggregated
-  const plans = inBatches(ids, REQUESTS_AT_ONCE).map((some) => openRequests(vault, account, kind, some))
+  const plans = inBatches(ids, REQUESTS_PER_PLAN).map((some) => openRequests(vault, account, kind, some))
   const open = (await reader.read(plans, { at })).values.map((parse) => parse())
   return {
     pending: sum(open.map(({ pending }) => pending)),

@@ -8,7 +8,7 @@ import { erc7540Abi } from './abi.ts'
 const requestDeposit: DepositOperation = {
   ...callOfAccount('requestDeposit'),
   isAsync: true,
-  taken(log) {
+  parseTakenDeposit(log) {
     const event = decodeLog(erc7540Abi, log)
     return event?.eventName === 'DepositRequest'
       ? { account: event.args.controller, payer: event.args.owner, assets: event.args.assets, shares: null }

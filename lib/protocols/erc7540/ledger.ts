@@ -16,7 +16,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
   shareValue: erc4626Books.shareValue,
 
-  standardize(events, ofAccount) {
+  normalizeEvents(events, ofAccount) {
     const deposits = events.flatMap(({ eventName, args }) => (eventName === 'Deposit' ? [args] : []))
     const transfers = events.flatMap(({ eventName, args }) =>
       eventName === 'Transfer' ? [{ from: args.from, to: args.to, shares: args.value }] : [],
@@ -29,7 +29,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
     })
   },
 
-  explained: (_, { eventName, args }) => {
+  explainTransfer: (_, { eventName, args }) => {
     switch (eventName) {
       case 'Deposit':
         return { to: args.owner, shares: args.shares }
@@ -84,7 +84,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
 
   isOwner: ({ address }, account) => account !== address,
 
-  handedOver({ isDepositAsync }, { eventName, args }) {
+  findHandover({ isDepositAsync }, { eventName, args }) {
     switch (eventName) {
       case 'Deposit':
         return isDepositAsync ? moved(args.sender, args.owner, args.shares) : undefined

@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
-import { call, required } from '../../chain/call.ts'
+import { call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import { erc4626DepositTerms, expectedOf, limitCalls, limitsOf } from '../erc4626/deposit.ts'
+import { erc4626DepositTerms, estimateDeposit, limitCalls, parseLimits } from '../erc4626/deposit.ts'
 import { precisePrice, sharePrice, shareValue } from '../erc4626/price.ts'
 import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
 import type { ReadTerms } from '../terms.ts'
@@ -21,13 +21,13 @@ const CANCELS_DEPOSITS = '0x8bf840e3'
 const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
 /** Reads the vault's capabilities from ERC-165; no response means no. */
-function interfaces(address: Address) {
+function readInterfaces(address: Address) {
   const calls = {
     isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
     cancelsDeposits: call(address, erc7540Abi, 'supportsInterface', [CANCELS_DEPOSITS]),
     cancelsRedemptions: call(address, erc7540Abi, 'supportsInterface', [CANCELS_REDEMPTIONS]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
     isRedemptionAsync: answers.isRedemptionAsync === true,
     cancelsDeposits: answers.cancelsDeposits === true,
     cancelsRedemptions: answers.cancelsRedemptions === true,
@@ -56,9 +56,9 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Over
     sharePrice: sharePrice(vault),
     ...limitCalls(address),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     const { symbol, totalSupply, totalAssets, sharePrice, ...limitAnswers } = answers
-    const limits = limitsOf(limitAnswers)
+    const limits = parseLimits(limitAnswers)
     return {
       sharePrice,
       // The standard has no limit for requests: `maxDeposit` is the claimable amount.
@@ -93,11 +93,11 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
     isCancelling: call(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
-    allowance: required(answers.allowance),
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
+    allowance: requireValue(answers.allowance),
     terms: termsOf(vault, undefined),
     room: () => undefined,
-    ...expectedOf(amount, answers.shares, answers.price, price),
+    ...estimateDeposit(amount, answers.shares, answers.price, price),
     choose() {
       // The vault takes no request during a cancellation (EIP-7887).
       if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')
@@ -111,7 +111,7 @@ export const erc7540: Protocol<Erc7540Vault> = {
   abi: erc7540Abi,
   describe: ({ isAsync: isDepositAsync, ...vault }) =>
     mapReadPlan(
-      joinReadPlans(interfaces(vault.address), overview({ ...vault, isDepositAsync, isRedemptionAsync: true })),
+      joinReadPlans(readInterfaces(vault.address), overview({ ...vault, isDepositAsync, isRedemptionAsync: true })),
       ([{ isRedemptionAsync, ...cancels }, { hasCap = false }]) =>
         isDepositAsync || isRedemptionAsync
           ? { protocol: 'erc7540', isDepositAsync, isRedemptionAsync, ...cancels, hasCap, version: null }

@@ -1,18 +1,18 @@
 import type { Address } from 'viem'
-import { call, required } from '../../chain/call.ts'
-import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { call, requireValue } from '../../chain/call.ts'
+import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import {
   type CancelTerms,
   type ClaimTerms,
+  claimableUnlessWorthless,
   type FinishedRequests,
   type OpenAmounts,
   type Step,
-  worthClaiming,
 } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
-import { requestIds } from './account.ts'
+import { listRequestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
@@ -29,8 +29,8 @@ export function erc7540ClaimTerms(
     assets: call(address, erc7540Abi, isDeposit ? 'maxDeposit' : 'maxWithdraw', [account]),
     shares: call(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    const claimable = { assets: required(answers.assets), shares: required(answers.shares) }
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
+    const claimable = { assets: requireValue(answers.assets), shares: requireValue(answers.shares) }
     const steps: Step[] = isDeposit
       ? [
           { name: 'deposit', amount: claimable.assets },
@@ -67,7 +67,7 @@ export function erc7540CancelTerms(
   return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
-    const ids = requestIds(await listEntries(), kind)
+    const ids = listRequestIds(await listEntries(), kind)
     const plans = ids.map((id) => requestState(vault, account, kind, id))
     const states = plans.length > 0 ? (await reader.read(plans, { at })).values.map((state) => state()) : []
     return chooseCancellation(vault, kind, states.filter(isOpen))
@@ -109,11 +109,11 @@ function requestState(
     cancelled: call(address, erc7540Abi, cancelled, [requestId, account]),
   }
   const cancels = canCancel(vault, kind)
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
     requestId,
-    pending: required(answers.pending),
-    isCancelling: cancels && required(answers.isCancelling),
-    cancelled: cancels ? required(answers.cancelled) : 0n,
+    pending: requireValue(answers.pending),
+    isCancelling: cancels && requireValue(answers.isCancelling),
+    cancelled: cancels ? requireValue(answers.cancelled) : 0n,
   }))
 }
 
@@ -132,11 +132,14 @@ export function erc7540OpenRequest(
     most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
     mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable, cancelled, most, mostGiven } }) => {
-    const back = canCancel(vault, kind) ? cancelled : 0n
-    if (pending === undefined || claimable === undefined || back === undefined) return undefined
-    const rated = most && mostGiven !== undefined ? (claimable * mostGiven) / most : undefined
-    const given = mostGiven === 0n ? 0n : rated
-    return { pending, claimable: worthClaiming(claimable, given ?? 1n), cancelled: back, given }
-  })
+  return buildReadPlan(
+    { address, slots: {}, calls },
+    ({ answers: { pending, claimable, cancelled, most, mostGiven } }) => {
+      const back = canCancel(vault, kind) ? cancelled : 0n
+      if (pending === undefined || claimable === undefined || back === undefined) return undefined
+      const rated = most && mostGiven !== undefined ? (claimable * mostGiven) / most : undefined
+      const given = mostGiven === 0n ? 0n : rated
+      return { pending, claimable: claimableUnlessWorthless(claimable, given ?? 1n), cancelled: back, given }
+    },
+  )
 }

@@ -1,12 +1,12 @@
 import type { Address } from 'viem'
-import { call, required } from '../../chain/call.ts'
+import { call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
-import { exceedsBalance } from '../refusals.ts'
+import { buildBalanceError } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
@@ -36,10 +36,10 @@ export function erc7540WithdrawalTerms(
     price: price.call,
     shares: call(address, erc7540Abi, 'convertToShares', [assets ?? 0n]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => async (): Promise<WithdrawalTerms> => {
-    const inWallet = required(answers.balance)
-    const unclaimed = isDepositAsync ? required(answers.maxMint) : 0n
-    const pending = required(answers.pending)
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => async (): Promise<WithdrawalTerms> => {
+    const inWallet = requireValue(answers.balance)
+    const unclaimed = isDepositAsync ? requireValue(answers.maxMint) : 0n
+    const pending = requireValue(answers.pending)
     const unsettled = new AppError('previous_withdrawal_request_not_settled')
     // The vault takes no request during a cancellation (EIP-7887).
     if (cancelsRedemptions && answers.isCancelling) throw unsettled
@@ -50,10 +50,10 @@ export function erc7540WithdrawalTerms(
       // Requests with their own ids do not show under id 0, so 0 means unknown.
       const waiting = pending > 0n ? pending : undefined
       const balances = {
-        ...{ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) },
-        ...(cancelsRedemptions && { cancelled: required(answers.cancelled) }),
+        ...{ inWallet, unclaimed, pending: waiting, claimable: requireValue(answers.maxRedeem) },
+        ...(cancelsRedemptions && { cancelled: requireValue(answers.cancelled) }),
       }
-      throw exceedsBalance(amount, balances, assets === undefined ? all : worth?.(all))
+      throw buildBalanceError(amount, balances, assets === undefined ? all : worth?.(all))
     }
     const request: Step = { name: 'requestRedeem', amount: shares }
     const value = worth?.(shares) ?? null

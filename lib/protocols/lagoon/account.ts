@@ -1,19 +1,19 @@
-import { required } from '../../chain/call.ts'
-import { type AccountReading, worthClaiming } from '../protocol.ts'
-import { type LagoonReading, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
+import { requireValue } from '../../chain/call.ts'
+import { type AccountSnapshot, claimableUnlessWorthless } from '../protocol.ts'
+import { type LagoonSnapshot, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
 /** Builds the read of an account. */
-export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading): AccountReading {
+export function buildLagoonSnapshot(vault: LagoonVault, reading: LagoonSnapshot): AccountSnapshot {
   const { account } = reading
   const { state, generation } = reading.vault
   return {
-    shares: () => required(account.shares),
+    shares: () => requireValue(account.shares),
     deposits: async (reader, at) => {
       const claimableShares = await readClaimableShares(reader, vault, reading, at)
       return {
-        pendingAssets: required(account.pendingAssets),
-        claimableAssets: worthClaiming(required(account.claimableAssets), claimableShares),
+        pendingAssets: requireValue(account.pendingAssets),
+        claimableAssets: claimableUnlessWorthless(requireValue(account.claimableAssets), claimableShares),
         claimableShares,
         cancelledDeposits: [],
         depositEpochId: state.depositEpochId,
@@ -24,8 +24,8 @@ export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading)
     redemptions: async (reader, at) => {
       const claimableRedeemAssets = await readRedeemableAssets(reader, vault, reading, at)
       return {
-        pendingRedeemShares: required(account.pendingRedeemShares),
-        claimableRedeemShares: worthClaiming(required(account.redeemableShares), claimableRedeemAssets),
+        pendingRedeemShares: requireValue(account.pendingRedeemShares),
+        claimableRedeemShares: claimableUnlessWorthless(requireValue(account.redeemableShares), claimableRedeemAssets),
         claimableRedeemAssets,
         cancelledRedemptions: [],
         redeemEpochId: state.redeemEpochId,
@@ -33,9 +33,9 @@ export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading)
       }
     },
     price() {
-      const assets = required(state.totalAssets) + 1n
-      const supply = required(state.totalSupply) + virtualShares(vault)
-      return { sharePrice: required(state.sharePrice), worth: (shares) => (shares * assets) / supply }
+      const assets = requireValue(state.totalAssets) + 1n
+      const supply = requireValue(state.totalSupply) + virtualShares(vault)
+      return { sharePrice: requireValue(state.sharePrice), worth: (shares) => (shares * assets) / supply }
     },
   }
 }

@@ -17,7 +17,7 @@ const requestDeposit: DepositOperation = {
     const [amount, receiver, payer] = call.args
     return { amount, receiver, payer, hasReferral: call.args.length > 3 }
   },
-  taken(log) {
+  parseTakenDeposit(log) {
     const event = decodeLog(lagoonAbi, log)
     return event?.eventName === 'DepositRequest'
       ? { account: event.args.controller, payer: event.args.owner, assets: event.args.assets, shares: null }
@@ -37,7 +37,7 @@ const syncDeposit: DepositOperation = {
     const [amount, receiver, referral] = call.args
     return { amount, receiver, hasReferral: referral !== zeroAddress }
   },
-  taken(log) {
+  parseTakenDeposit(log) {
     const event = decodeLog(lagoonAbi, log)
     return event?.eventName === 'DepositSync'
       ? { account: event.args.owner, payer: event.args.sender, assets: event.args.assets, shares: event.args.shares }

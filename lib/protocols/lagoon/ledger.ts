@@ -17,11 +17,11 @@ const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDe
 export const lagoonBooks: Books<LagoonVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` is a claim here and mints nothing.
-  explained: (_, { eventName, args }) =>
+  explainTransfer: (_, { eventName, args }) =>
     eventName === 'DepositSync' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
   shareValue,
 
-  ledgers(vault, before, events) {
+  foldLedgers(vault, before, events) {
     const burns = burnsBefore(events)
     const after: Ledger[] = []
     for (const [index, event] of events.entries()) {
@@ -77,7 +77,7 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
 
   isOwner: ({ address, pendingSilo }, account) => account !== address && account !== pendingSilo,
 
-  handedOver(_, { eventName, args }) {
+  findHandover(_, { eventName, args }) {
     if (eventName === 'Deposit' && args.sender !== args.owner) {
       return { from: args.sender, to: args.owner, shares: args.shares }
     }

@@ -1,12 +1,12 @@
-import { required } from '../../chain/call.ts'
+import { requireValue } from '../../chain/call.ts'
 import { AppError } from '../../errors.ts'
-import { capReached } from '../refusals.ts'
+import { buildCapError } from '../refusals.ts'
 import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
 
 /** Returns the assets that the vault takes before its cap: below zero if over it, undefined without one. */
 export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
   if (maxCap === undefined || maxCap === NO_CAP) return undefined
-  return maxCap - required(state.totalAssets) - required(state.pendingDeposits)
+  return maxCap - requireValue(state.totalAssets) - requireValue(state.pendingDeposits)
 }
 
 /** Returns the call that takes a deposit of `amount` now and until then, in seconds since 1970. Throws the AppError of a refusal. */
@@ -17,17 +17,17 @@ export function chooseLagoonDeposit(
   until = 0n,
 ): 'requestDeposit' | 'syncDeposit' {
   const { generation, lifecycle, syncModeTakesDeposits, totalAssetsExpiration = 0n, state } = vault
-  if (required(state.paused)) throw new AppError('vault_is_paused')
+  if (requireValue(state.paused)) throw new AppError('vault_is_paused')
   if (generation === 'unknown') throw new AppError('unsupported_vault_version')
   if (lifecycle !== 'open') throw new AppError('vault_is_closed')
 
-  const synchronous = required(state.isTotalAssetsValid)
+  const synchronous = requireValue(state.isTotalAssetsValid)
   if (synchronous && !syncModeTakesDeposits) throw new AppError('deposits_are_not_open')
-  if (!synchronous && required(pendingAssets) > 0n && lastDepositRequestId !== state.depositEpochId) {
+  if (!synchronous && requireValue(pendingAssets) > 0n && lastDepositRequestId !== state.depositEpochId) {
     throw new AppError('previous_deposit_request_not_settled')
   }
   const room = lagoonRoom(vault)
-  if (room !== undefined && amount > room) throw capReached(room)
+  if (room !== undefined && amount > room) throw buildCapError(room)
   if (allowed === false) throw new AppError('depositor_not_allowed')
   if (payerAllowed === false) throw new AppError('cross_chain_not_available')
   // The vault refuses `syncDeposit` after the valuation's end, and any other deposit before it.

@@ -1,13 +1,13 @@
 import { zeroAddress } from 'viem'
-import { required } from '../../chain/call.ts'
+import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan } from '../../chain/reader.ts'
 import type { Protocol } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
-import { lagoonAccountReading } from './account.ts'
+import { buildLagoonSnapshot } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit, lagoonRoom } from './operations.ts'
 import { lagoonCancelTerms, lagoonClaimTerms } from './requests.ts'
-import { lagoonAccount, lagoonSafe, lagoonState, NO_CAP } from './state.ts'
+import { NO_CAP, readLagoonAccount, readLagoonSafe, readLagoonState } from './state.ts'
 import { lagoonExpected, lagoonTerms } from './terms.ts'
 import type { LagoonVault } from './vault.ts'
 import { lagoonWithdrawalTerms } from './withdrawal.ts'
@@ -16,7 +16,7 @@ import { lagoonWithdrawalTerms } from './withdrawal.ts'
 export const lagoon: Protocol<LagoonVault> = {
   abi: lagoonAbi,
   describe: (vault) =>
-    mapReadPlan(lagoonState(vault), ({ generation, version, state, maxCap, hasLagoonViews }) => {
+    mapReadPlan(readLagoonState(vault), ({ generation, version, state, maxCap, hasLagoonViews }) => {
       const { safe, valuationManager, pendingSilo } = state
       const isKnown = generation !== 'unknown' && pendingSilo !== zeroAddress
       if (!vault.isAsync || !isKnown || !safe || !valuationManager || !pendingSilo) {
@@ -33,7 +33,7 @@ export const lagoon: Protocol<LagoonVault> = {
       }
     }),
   overview: (vault) =>
-    mapReadPlan(joinReadPlans(lagoonState(vault), lagoonSafe(vault)), ([lagoonState, inSafe]) => {
+    mapReadPlan(joinReadPlans(readLagoonState(vault), readLagoonSafe(vault)), ([lagoonState, inSafe]) => {
       const { state, generation, maxCap } = lagoonState
       return {
         sharePrice: state.sharePrice ?? undefined,
@@ -44,13 +44,13 @@ export const lagoon: Protocol<LagoonVault> = {
     }),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
   account: (vault, account) =>
-    mapReadPlan(lagoonAccount(vault, account), (reading) => lagoonAccountReading(vault, reading)),
+    mapReadPlan(readLagoonAccount(vault, account), (reading) => buildLagoonSnapshot(vault, reading)),
   depositTerms: (vault, account, _, payer) =>
-    mapReadPlan(joinReadPlans(lagoonAccount(vault, account, payer), lagoonSafe(vault)), ([reading, inSafe]) => {
+    mapReadPlan(joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)), ([reading, inSafe]) => {
       const { vault: state, account } = reading
       return {
         terms: lagoonTerms(state, inSafe(state)),
-        allowance: required(account.allowance),
+        allowance: requireValue(account.allowance),
         room: () => lagoonRoom(state),
         ...lagoonExpected(vault, state),
         choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),

@@ -1,16 +1,16 @@
 import type { Address } from 'viem'
-import { required } from '../../chain/call.ts'
+import { requireValue } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import type { CancelTerms, ClaimTerms, FinishedRequests, Step } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
-import { type LagoonReading, lagoonAccount, readClaimableShares, readRedeemableAssets } from './state.ts'
+import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
 /** Reads how a vault pays settled requests, which it does unless paused. */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
-  return mapReadPlan(lagoonAccount(vault, account), (reading) => decide(vault, reading))
+  return mapReadPlan(readLagoonAccount(vault, account), (reading) => decide(vault, reading))
 }
 
 /** Reads how a vault cancels pending requests: entirely, and only during their epoch. */
@@ -20,12 +20,12 @@ export function lagoonCancelTerms(
   kind: RequestKind,
 ): ReadPlan<FinishedRequests<CancelTerms>> {
   const toTerms = { deposit: depositCancel, withdrawal: withdrawalCancel }[kind]
-  return mapReadPlan(lagoonAccount(vault, account), (reading) => async () => toTerms(reading))
+  return mapReadPlan(readLagoonAccount(vault, account), (reading) => async () => toTerms(reading))
 }
 
-function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
+function depositClaim(vault: LagoonVault, reading: LagoonSnapshot): ClaimTerms {
   const { account } = reading
-  const assets = required(account.claimableAssets)
+  const assets = requireValue(account.claimableAssets)
   if (assets === 0n) throw new AppError('no_claimable_deposit')
   assertNotPaused(reading)
   return {
@@ -39,9 +39,9 @@ function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
 }
 
 /** Redeeming all shares leaves no dust. `withdraw` claims the same amount, unless a version rounds differently. */
-function withdrawalClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
+function withdrawalClaim(vault: LagoonVault, reading: LagoonSnapshot): ClaimTerms {
   const { account } = reading
-  const shares = required(account.redeemableShares)
+  const shares = requireValue(account.redeemableShares)
   if (shares === 0n) throw new AppError('no_claimable_withdrawal')
   assertNotPaused(reading)
   const assets = account.redeemableAssets
@@ -56,9 +56,9 @@ function withdrawalClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms
   }
 }
 
-function depositCancel(reading: LagoonReading): CancelTerms {
+function depositCancel(reading: LagoonSnapshot): CancelTerms {
   const { vault, account } = reading
-  const assets = required(account.pendingAssets)
+  const assets = requireValue(account.pendingAssets)
   assertCancellable(reading, assets, account.lastDepositRequestId === vault.state.depositEpochId)
   return {
     name: 'cancelRequestDeposit',
@@ -69,9 +69,9 @@ function depositCancel(reading: LagoonReading): CancelTerms {
 }
 
 /** Only version 0.6 has this call. */
-function withdrawalCancel(reading: LagoonReading): CancelTerms {
+function withdrawalCancel(reading: LagoonSnapshot): CancelTerms {
   const { vault, account } = reading
-  const shares = required(account.pendingRedeemShares)
+  const shares = requireValue(account.pendingRedeemShares)
   const isOfThisEpoch = account.lastRedeemRequestId === vault.state.redeemEpochId
   assertCancellable(reading, shares, vault.generation === '0.6' && vault.lifecycle !== 'closed' && isOfThisEpoch)
   return {
@@ -83,17 +83,17 @@ function withdrawalCancel(reading: LagoonReading): CancelTerms {
 }
 
 /** Throws if the request cannot be cancelled; the dry run decides for versions with unknown epochs. */
-function assertCancellable(reading: LagoonReading, pending: bigint, isCancellable: boolean): void {
+function assertCancellable(reading: LagoonSnapshot, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
   assertNotPaused(reading)
   if (reading.vault.generation !== 'unknown' && !isCancellable) throw new AppError('request_can_no_longer_be_cancelled')
 }
 
-function assertNotPaused({ vault }: LagoonReading): void {
-  if (required(vault.state.paused)) throw new AppError('vault_is_paused')
+function assertNotPaused({ vault }: LagoonSnapshot): void {
+  if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
 }
 
 /** Versions before 0.5.1 still serve accounts that their list no longer admits. */
-function refusalOf({ account }: LagoonReading): AppError | undefined {
+function refusalOf({ account }: LagoonSnapshot): AppError | undefined {
   return account.allowed === false ? new AppError('depositor_not_allowed') : undefined
 }

@@ -1,8 +1,14 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
 import { min } from '../../bigint.ts'
-import { type Call, call, required } from '../../chain/call.ts'
+import { type Call, call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
+import {
+  buildReadPlan,
+  type ChainReader,
+  type NamedReads,
+  type NamedResults,
+  type ReadPlan,
+} from '../../chain/reader.ts'
 import { checksumAddress, MAX_UINT256 } from '../../codecs.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState, type VaultState } from '../vault-state.ts'
@@ -76,7 +82,7 @@ export type LagoonRates = {
 }
 
 /** Vault whose silo may be unknown, as during its registration. */
-type Readable = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
+type ReadableVault = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
 /** State of an account, in smallest units; undefined if not reported. */
 export type LagoonAccount = {
@@ -99,23 +105,27 @@ export type LagoonAccount = {
 }
 
 /** Vault and one account in it, at one block. */
-export type LagoonReading = { readonly vault: LagoonState; readonly account: LagoonAccount }
+export type LagoonSnapshot = { readonly vault: LagoonState; readonly account: LagoonAccount }
 
 /** Reads the vault. Its parsing never throws: unreported values are undefined or missing. */
-export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
-  return readPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
+export function readLagoonState(vault: ReadableVault): ReadPlan<LagoonState> {
+  return buildReadPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
 /** Reads the vault and one account, for which `payer` would pay. Its parsing never throws. */
-export function lagoonAccount(vault: LagoonVault, account: Address, payer: Address = account): ReadPlan<LagoonReading> {
-  return readPlan(accountReads(vault, account, payer), (reading) => {
+export function readLagoonAccount(
+  vault: LagoonVault,
+  account: Address,
+  payer: Address = account,
+): ReadPlan<LagoonSnapshot> {
+  return buildReadPlan(accountReads(vault, account, payer), (reading) => {
     const state = parseVault(vault, reading)
     return { vault: state, account: parseAccount(state, reading) }
   })
 }
 
 /** Reads the assets that the vault can take from its safe, by the vault's state; undefined if unknown. */
-export function lagoonSafe({
+export function readLagoonSafe({
   address,
   asset,
   safe,
@@ -124,14 +134,14 @@ export function lagoonSafe({
     balance: call(asset, erc20Abi, 'balanceOf', [safe]),
     allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
     // The recorded safe may have been replaced since.
     const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
     return isKnown ? min(balance, allowance) : undefined
   })
 }
 
-function vaultReads(vault: Readable) {
+function vaultReads(vault: ReadableVault) {
   const { address, asset } = vault
   const silo = vault.pendingSilo ?? address
   return {
@@ -153,7 +163,7 @@ function vaultReads(vault: Readable) {
       rates: call(address, lagoonAbi, 'feeRates', []),
       firstRates: call(address, firstRatesAbi, 'feeRates', []),
     },
-  } satisfies Reads
+  } satisfies NamedReads
 }
 
 function accountReads(vault: LagoonVault, account: Address, payer: Address) {
@@ -182,10 +192,13 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
       payerIsAllowed: call(address, lagoonAbi, 'isAllowed', [payer]),
       allowance: call(asset, erc20Abi, 'allowance', [account, address]),
     },
-  } satisfies Reads
+  } satisfies NamedReads
 }
 
-function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<typeof vaultReads>>): LagoonState {
+function parseVault(
+  vault: ReadableVault,
+  { words, answers }: NamedResults<ReturnType<typeof vaultReads>>,
+): LagoonState {
   const storedSilo = addressOf(words.pendingSilo)
   const generation = generationOf(
     answers.version,
@@ -233,7 +246,7 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
 
 function parseAccount(
   { version }: LagoonState,
-  { words, answers }: Reading<ReturnType<typeof accountReads>>,
+  { words, answers }: NamedResults<ReturnType<typeof accountReads>>,
 ): LagoonAccount {
   const { pendingAssets, claimableAssets, maxMint, pendingRedeemShares, redeemableShares, shares, allowance } = answers
   return {
@@ -244,12 +257,12 @@ function parseAccount(
     allowed: answers.isAllowed ?? answers.isWhitelisted,
     payerAllowed: answers.payerIsAllowed ?? answers.payerIsWhitelisted,
     claimableAssets,
-    claimableShares: amountTold(maxMint, claimableAssets),
+    claimableShares: parseReportedAmount(maxMint, claimableAssets),
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
     pendingRedeemShares,
     redeemableShares,
     // Version 0.1, which has no version(), returns the value of the wallet.
-    redeemableAssets: amountTold(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
+    redeemableAssets: parseReportedAmount(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
@@ -261,11 +274,11 @@ function parseAccount(
 export async function readClaimableShares(
   reader: ChainReader,
   vault: LagoonVault,
-  { vault: { generation }, account }: LagoonReading,
+  { vault: { generation }, account }: LagoonSnapshot,
   at: bigint,
 ): Promise<bigint> {
   if (account.claimableShares !== undefined) return account.claimableShares
-  const [assets, requestId] = [required(account.claimableAssets), account.lastDepositRequestId]
+  const [assets, requestId] = [requireValue(account.claimableAssets), account.lastDepositRequestId]
   if (generation !== '0.6') {
     return readConversion(reader, call(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]), at)
   }
@@ -278,11 +291,11 @@ export async function readClaimableShares(
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
-  { vault: { generation }, account }: LagoonReading,
+  { vault: { generation }, account }: LagoonSnapshot,
   at: bigint,
 ): Promise<bigint> {
   if (account.redeemableAssets !== undefined) return account.redeemableAssets
-  const [shares, requestId] = [required(account.redeemableShares), account.lastRedeemRequestId]
+  const [shares, requestId] = [requireValue(account.redeemableShares), account.lastRedeemRequestId]
   if (generation !== '0.6') {
     return readConversion(reader, call(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]), at)
   }
@@ -292,25 +305,25 @@ export async function readRedeemableAssets(
 }
 
 async function readConversion(reader: ChainReader, conversion: Call<bigint>, at: bigint): Promise<bigint> {
-  const reads = { address: conversion.to, slots: {}, calls: { conversion } } satisfies Reads
+  const reads = { address: conversion.to, slots: {}, calls: { conversion } } satisfies NamedReads
   const { value } = await reader.readOne(
-    readPlan(reads, ({ answers }) => answers.conversion),
+    buildReadPlan(reads, ({ answers }) => answers.conversion),
     { at },
   )
-  return required(value)
+  return requireValue(value)
 }
 
 /** Reads the assets and shares that set the rate of a request's settlement, virtual ones included, and its fees. */
 async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId: number, at: bigint) {
   const { address } = vault
-  const epoch = { address, slots: { epoch: numberedSlot(EPOCHS, requestId) }, calls: {} } satisfies Reads
+  const epoch = { address, slots: { epoch: numberedSlot(EPOCHS, requestId) }, calls: {} } satisfies NamedReads
   const { value: id } = await reader.readOne(
-    readPlan(epoch, ({ words }) => Number(bits(words.epoch, 0n, 40n))),
+    buildReadPlan(epoch, ({ words }) => Number(bits(words.epoch, 0n, 40n))),
     { at },
   )
   const first = BigInt(numberedSlot(SETTLEMENTS, id))
   const slots = { supply: slot(first), assets: slot(first + 1n), rates: slot(first + 4n) }
-  const settlement = readPlan({ address, slots, calls: {} } satisfies Reads, ({ words }) => ({
+  const settlement = buildReadPlan({ address, slots, calls: {} } satisfies NamedReads, ({ words }) => ({
     supply: words.supply + virtualShares(vault),
     assets: words.assets + 1n,
     entryRate: bits(words.rates, 0n, 16n),
@@ -338,7 +351,7 @@ export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bi
  * Returns the report of maxMint or maxWithdraw if it is usable. Version 0.1 does not implement maxMint and returns the
  * largest integer; a paused vault returns 0. A closed vault adds the wallet's shares, which no longer need a request.
  */
-function amountTold(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
+function parseReportedAmount(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
   if (settled === undefined || settled === 0n) return settled
   return max !== undefined && max > 0n && max < 2n ** 255n ? max : undefined
 }

@@ -1,7 +1,7 @@
 import { max, min } from '../../bigint.ts'
 import { LAST_SECOND, toDate } from '../../time.ts'
 import type { DepositTerms } from '../protocol.ts'
-import { percentOf, type ReadTerms } from '../terms.ts'
+import { formatPercent, type ReadTerms } from '../terms.ts'
 import { lagoonRoom } from './operations.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -16,11 +16,11 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
     exit: paysAtOnce ? 'instant' : 'request',
     fees: rates
       ? {
-          management: percentOf(rates.management),
-          performance: percentOf(rates.performance),
-          entry: percentOf(rates.entry),
-          exit: percentOf(rates.exit),
-          haircut: percentOf(rates.haircut),
+          management: formatPercent(rates.management),
+          performance: formatPercent(rates.performance),
+          entry: formatPercent(rates.entry),
+          exit: formatPercent(rates.exit),
+          haircut: formatPercent(rates.haircut),
         }
       : {},
     room: generation === 'unknown' ? undefined : roomIn(vault),

@@ -1,17 +1,17 @@
 import type { Address } from 'viem'
-import { required } from '../../chain/call.ts'
+import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError, badAnswer } from '../../errors.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
-import { exceedsBalance, fieldOf } from '../refusals.ts'
+import { buildBalanceError, nameAmountField } from '../refusals.ts'
 import {
   feeOn,
   type LagoonAccount,
   type LagoonRates,
   type LagoonState,
-  lagoonAccount,
-  lagoonSafe,
   readClaimableShares,
+  readLagoonAccount,
+  readLagoonSafe,
   readRedeemableAssets,
   sharesBeforeFee,
   virtualShares,
@@ -44,7 +44,7 @@ export function lagoonWithdrawalTerms(
   amount: WithdrawalAmount,
 ): ReadPlan<Finished<WithdrawalTerms>> {
   return mapReadPlan(
-    joinReadPlans(lagoonAccount(vault, account), lagoonSafe(vault)),
+    joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
     ([reading, safe]) =>
       async (reader, at) => {
         const { vault: state, account } = reading
@@ -57,8 +57,8 @@ export function lagoonWithdrawalTerms(
             vault: state,
             account: {
               ...account,
-              shares: required(account.shares),
-              claimableAssets: required(account.claimableAssets),
+              shares: requireValue(account.shares),
+              claimableAssets: requireValue(account.claimableAssets),
             },
             settled: { claimableShares, redeemableAssets },
             rates: ratesOf(state),
@@ -77,7 +77,7 @@ export function lagoonWithdrawalTerms(
 /** Versions before 0.6 charge nothing, even without reported rates. */
 function ratesOf({ generation, rates }: LagoonState): Rates {
   if (generation !== '0.6') return { exit: 0n, haircut: 0n }
-  const { exit, haircut } = required(rates)
+  const { exit, haircut } = requireValue(rates)
   if (exit >= BASIS_POINTS || haircut >= BASIS_POINTS) throw badAnswer('a fee takes everything')
   return { exit, haircut }
 }
@@ -85,11 +85,11 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
 /** Chooses the calls in the order in which Lagoon's contracts decide. Throws the AppError of a refusal. */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
-  if (required(vault.state.paused)) throw new AppError('vault_is_paused')
+  if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
   if (vault.generation === 'unknown') throw new AppError('unsupported_vault_version')
   switch (vault.lifecycle) {
     case 'open':
-      return payAtOnce(terms, amount) ?? requestRedemption(terms, amount)
+      return payInstantly(terms, amount) ?? requestRedemption(terms, amount)
     case 'closed':
       return redeemFromClosed(terms, amount)
     default:
@@ -98,7 +98,7 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
 }
 
 /** Pays immediately (0.6): only shares in the wallet, while a valuation is valid and the safe suffices. */
-function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
+function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
   if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
   const shares = sharesFor(terms, amount, rates, account.shares)
@@ -112,16 +112,16 @@ function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): With
 /** Requests a redemption, paid after a settlement at its price; claims unclaimed shares if needed. */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
-  if (required(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
+  if (requireValue(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
     throw new AppError('previous_withdrawal_request_not_settled')
   }
   const all = account.shares + settled.claimableShares
   const withoutHaircut = { exit: rates.exit, haircut: 0n }
   const shares = sharesFor(terms, amount, withoutHaircut, all)
-  if (shares === 0n || shares > all) throw tooMuch(terms, amount, withoutHaircut)
+  if (shares === 0n || shares > all) throw buildExcessError(terms, amount, withoutHaircut)
   const paid = payment(terms, shares, withoutHaircut)
   // Lagoon never settles a request whose own value is zero.
-  if (paid.assets === 0n) throw worthNothing(amount)
+  if (paid.assets === 0n) throw buildWorthlessError(amount)
   return { steps: requestSteps(terms, shares), shares, ...paid, claimedAssets: settled.redeemableAssets }
 }
 
@@ -139,16 +139,16 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   const { account, settled, rates } = terms
   const exit = { exit: rates.exit, haircut: 0n }
   const all = account.shares + settled.claimableShares
-  const redeemable = required(account.redeemableShares)
+  const redeemable = requireValue(account.redeemableShares)
   const claims: Step[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
 
   const shares = sharesFor(terms, amount, exit, all)
-  if (shares > all || (shares === 0n && claims.length === 0)) throw tooMuch(terms, amount, exit)
+  if (shares > all || (shares === 0n && claims.length === 0)) throw buildExcessError(terms, amount, exit)
   const paid = payment(terms, shares, exit)
   if (shares > account.shares) claims.push(claimStep(account))
   const steps = [...claims, ...(shares > 0n ? [payStep(amount, shares, all)] : [])]
   const [first, ...rest] = steps
-  if (!first) throw tooMuch(terms, amount, exit)
+  if (!first) throw buildExcessError(terms, amount, exit)
   const assets = isOfAssets(amount) && shares < all ? amount.assets : paid.assets
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
@@ -186,26 +186,26 @@ function payment(terms: LagoonWithdrawalState, shares: bigint, rates: Rates) {
 }
 
 function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalState) {
-  return { assets: required(state.totalAssets) + 1n, supply: required(state.totalSupply) + extra }
+  return { assets: requireValue(state.totalAssets) + 1n, supply: requireValue(state.totalSupply) + extra }
 }
 
 /** Builds the error for more than the account has, with what all of its shares pay now. */
-function tooMuch(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
+function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
   const { account, settled } = terms
   const balances = {
     inWallet: account.shares,
     unclaimed: settled.claimableShares,
-    pending: required(account.pendingRedeemShares),
-    claimable: required(account.redeemableShares),
+    pending: requireValue(account.pendingRedeemShares),
+    claimable: requireValue(account.redeemableShares),
   }
   const all = account.shares + settled.claimableShares
   const { assets } = payment(terms, all, rates)
   // The vault does not take worthless shares.
-  return exceedsBalance(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
+  return buildBalanceError(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
-function worthNothing(amount: WithdrawalAmount): AppError {
+function buildWorthlessError(amount: WithdrawalAmount): AppError {
   return new AppError('withdrawal_refused', {
-    details: [{ field: fieldOf(amount), issue: 'is worth less than one unit of the asset' }],
+    details: [{ field: nameAmountField(amount), issue: 'is worth less than one unit of the asset' }],
   })
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { expect } from 'vitest'
-import type { AsyncVaultMake } from '../../../sandbox/deploy.ts'
+import type { AsyncVaultKind } from '../../../sandbox/deploy.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
 import { encodeCall, transaction } from '../../support/oracles.ts'
@@ -149,12 +149,12 @@ class Model implements VaultModel {
   lastId = 0n
   private readonly accounts = new Map<Address, Account>()
 
-  readonly make: AsyncVaultMake
+  readonly make: AsyncVaultKind
   readonly vault: TestAsyncVault
   /** What a price is divided by. */
   private readonly scale: bigint
 
-  constructor(make: AsyncVaultMake, decimals: number, vault: TestAsyncVault) {
+  constructor(make: AsyncVaultKind, decimals: number, vault: TestAsyncVault) {
     this.make = make
     this.vault = vault
     this.scale = 10n ** BigInt(12 + decimals)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Hex, numberToHex, toEventSelector } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
-import { agreedReaders } from '../../../lib/chain/agreed-reader.ts'
+import { createAgreedReaders } from '../../../lib/chain/agreed-reader.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { toResult } from '../../../lib/result.ts'
 import { startOf } from '../../../lib/vaults/prices.ts'
@@ -119,7 +119,7 @@ const test = base
     return (...nodes: [At, ...At[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }
-      const getReader = agreedReaders(rpcUrls, { fetch, random: () => 0, now: () => performance.now() })
+      const getReader = createAgreedReaders(rpcUrls, { fetch, random: () => 0, now: () => performance.now() })
       const run = refreshChain({ ...services, getReader, now: Date.now })
       return async () => {
         const result = await toResult(run({ chainId: BASE }, { remainingMs: () => 30_000 }))

@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { followTransfers } from '../../../functions/jobs/refresh-chain/follow-transfers.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
-import { required } from '../../../lib/chain/call.ts'
+import { requireValue } from '../../../lib/chain/call.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
@@ -406,7 +406,7 @@ test('Of the transfers that are due the table gives those that have waited longe
   const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
   await ask()
   const sent = await table.getSent({ sourceChainId: ARBITRUM, hash })
-  const { depositor, relayHash = hash } = required(sent?.deposits[0])
+  const { depositor, relayHash = hash } = requireValue(sent?.deposits[0])
   const [known] = await table.getMany([{ sourceChainId: ARBITRUM, depositor, relayHash }])
   if (!known) throw new Error('Nothing is recorded')
   for (const minutes of [3, 1, 4, 2, 5]) {
@@ -474,7 +474,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       if (!chain) throw new Error(`There is no chain ${chainId}`)
       const world = { fetch, random: () => 0, now: () => performance.now() }
       const rpc = createRpc([transfers.chainOf(BASE).rpcUrl], world)
-      return chainReader(chain, async (requests) => {
+      return createChainReader(chain, async (requests) => {
         calls += requests.length
         asked.add(chainId)
         if (chainId !== BASE) throw new AppError('upstream_unavailable')

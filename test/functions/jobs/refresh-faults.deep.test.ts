@@ -12,7 +12,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { recordedItems } from '../../../lib/activity/recorded-events.ts'
 import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -85,7 +85,7 @@ function nodeWith(
     before(calls.filter(({ method }) => method === 'eth_getLogs').map(({ params }) => params[0] as Filter))
     return calls.map(answer)
   }
-  return chainReader(BASE, rpc)
+  return createChainReader(BASE, rpc)
 }
 
 /** Records in memory, in the form of the table. */
@@ -183,7 +183,7 @@ describe('A block with more events than a node gives', () => {
     const logs = [...full, transfer(other.address, zeroAddress, BOB, 10n ** 18n, 600_000)]
     const methods: string[] = []
     const { request } = nodeWith(logs)
-    const reader = chainReader(BASE, async (calls) => {
+    const reader = createChainReader(BASE, async (calls) => {
       methods.push(...calls.map(({ method }) => method))
       const outcomes = await request(calls)
       return outcomes.map((outcome, index) => {

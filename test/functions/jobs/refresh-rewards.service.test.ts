@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { contract } from '../../../functions/jobs/refresh-rewards/contract.ts'
 import { handler, refreshRewards } from '../../../functions/jobs/refresh-rewards/handler.ts'
 import type { sharedCache } from '../../../lib/cache/cache.ts'
-import { agreedReaders } from '../../../lib/chain/agreed-reader.ts'
+import { createAgreedReaders } from '../../../lib/chain/agreed-reader.ts'
 import { readEnv } from '../../../lib/frame/container.ts'
 import { pricesKey } from '../../../lib/markets/cache-keys.ts'
 import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
@@ -194,7 +194,10 @@ describe('What a user can claim', () => {
     await rewards.ask(key, ALICE.address)
     const [honest, other] = [service.rpc[BASE] as Wire, await startWire(rewards.chain.rpcUrl)]
     onTestFinished(other.stop)
-    const getReader = agreedReaders({ [BASE]: [honest.url, other.url] }, { fetch, random: () => 0, now: Date.now })
+    const getReader = createAgreedReaders(
+      { [BASE]: [honest.url, other.url] },
+      { fetch, random: () => 0, now: Date.now },
+    )
     tell(other, await stateAfter(rewards.chain, () => rewards.setRecipient(ALICE, BOB.address)))
     expect(await rewards.run(5 * MINUTES, getReader)).toMatchObject({ checked: 0, unread: 1, claimable: 0 })
     other.rewriteRequest = undefined
@@ -237,7 +240,7 @@ describe('What a user can claim', () => {
     const [{ lookAt } = { lookAt: 0 }] = await service.tables.deposits.list(Next, {
       partition: `WATCHED#${BASE}#${account}`,
     })
-    const { endOfDisputePeriod } = await service.backends.rewards.show(BASE, account)
+    const { endOfDisputePeriod } = await service.backends.rewards.readShownRewards(BASE, account)
     expect(lookAt).toBe(endOfDisputePeriod * 1000)
   })
 

@@ -2,7 +2,7 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { test as base, describe, expect } from 'vitest'
 import { readEvmBalances } from '../../../functions/portfolio/all-balances/evm.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
@@ -58,7 +58,7 @@ const test = base
     return wire
   })
   .extend('reader', ({ wire }) =>
-    chainReader(
+    createChainReader(
       evmChain(8453) as EvmChain,
       createRpc([wire.url], { fetch, random: () => 0, now: () => performance.now() }),
     ),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { balancesRefresh } from '../../../functions/portfolio/all-balances/refresh.ts'
+import { createBalancesRefresh } from '../../../functions/portfolio/all-balances/refresh.ts'
 import { SOLANA } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
@@ -14,7 +14,7 @@ function refreshing({ isIndexDown = false } = {}) {
   /** Reports the lamports of each wallet. */
   const node = { read: async () => 7 }
   let now = NOW
-  const refresh = balancesRefresh({
+  const refresh = createBalancesRefresh({
     // Only what the refresh uses: a cache by key, a node and an index that know nothing of tokens.
     cache: {
       get: async (keys: Record<string, { key: string }>) =>

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { AsyncVaultMake, LagoonGeneration, YieldVaultMake } from '../../../sandbox/deploy.ts'
+import type { AsyncVaultKind, LagoonGeneration, YieldVaultKind } from '../../../sandbox/deploy.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import { expectSuccess, openAsyncVault, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 
@@ -9,7 +9,7 @@ const ROUNDS = 6
 
 type Kind = { readonly name: string; readonly open: (service: Service) => Promise<TestVault> }
 
-const yieldVault = (make: YieldVaultMake): Kind => ({
+const yieldVault = (make: YieldVaultKind): Kind => ({
   name: `an ERC-4626 vault (${make})`,
   open: (service) => openYieldVault(service, { make }),
 })
@@ -23,7 +23,7 @@ const lagoon = (generation: LagoonGeneration, isInSyncMode: boolean): Kind => ({
     return vault
   },
 })
-const asyncVault = (make: AsyncVaultMake): Kind => ({
+const asyncVault = (make: AsyncVaultKind): Kind => ({
   name: `an ERC-7540 vault (${make})`,
   open: async (service) => (await openAsyncVault(service, { make })) as unknown as TestVault,
 })

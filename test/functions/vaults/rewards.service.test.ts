@@ -144,7 +144,7 @@ describe('Rewards', () => {
     const { rewards } = service.backends
     const account = await someAccount(service)
     await rewards.grant(BASE, [rewardOf(service, account, UNIT)], { inDisputePeriod: true })
-    const { endOfDisputePeriod } = await rewards.show(BASE, account)
+    const { endOfDisputePeriod } = await rewards.readShownRewards(BASE, account)
     const pending = { amount: '0', pending: `${UNIT}` }
     const claimableAt = new Date(endOfDisputePeriod * 1000).toISOString()
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt }])

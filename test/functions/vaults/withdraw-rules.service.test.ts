@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import type { LagoonGeneration, YieldVaultMake } from '../../../sandbox/deploy.ts'
+import type { LagoonGeneration, YieldVaultKind } from '../../../sandbox/deploy.ts'
 import { expectError, toldBy } from '../../support/errors.ts'
 import { runs } from '../../support/runs.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
@@ -268,7 +268,7 @@ describe('a synchronous vault', () => {
   )
 
   /** A vault of this make, of which Alice has the shares of 1,000.000001 USDC. */
-  const openWithShares = async (service: Service, make: YieldVaultMake) => {
+  const openWithShares = async (service: Service, make: YieldVaultKind) => {
     const vault = await openYieldVault(service, { make })
     const amount = vault.units('1000.000001')
     await vault.mint(ALICE.address, amount)

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { authenticator } from '../../../lib/accounts/authentication.ts'
+import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
 import { type Credential, FirstAssertion, FirstAttestation, type NewKey } from '../../../lib/accounts/credential.ts'
 import { assertKey, attestKey } from '../../../lib/accounts/key.ts'
 import { assertPasskey, attestPasskey } from '../../../lib/accounts/passkey.ts'
@@ -253,7 +253,7 @@ describe('A user with a second factor', () => {
     b: { ...second.credential, factor: 'second' },
   }
   const user = { email: 'alice@example.com', credentials } as User
-  const verify = authenticator({
+  const verify = createAuthenticator({
     identityKeys: ['k'.repeat(64)],
     limitTries: async () => async () => undefined,
     now: () => 5_000,

@@ -14,7 +14,7 @@ function startLimiter(limits: Partial<RateLimits>) {
       tries.set(key, counted)
       return counted.size < max && counted.add(tryId).size > 0
     },
-    takeTryBack: async (key: string, tryId: string) => void tries.get(key)?.delete(tryId),
+    refundTry: async (key: string, tryId: string) => void tries.get(key)?.delete(tryId),
   }
   const limitTries = limiter({
     users,

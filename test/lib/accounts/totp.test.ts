@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { otpUrl, totpSecret, totpStep } from '../../../lib/accounts/totp.ts'
+import { deriveTotpSecret, otpUrl, totpStep } from '../../../lib/accounts/totp.ts'
 
 const SECRET = Buffer.from('12345678901234567890')
 
@@ -21,10 +21,14 @@ test.for([
 })
 
 test('A secret is one user’s, and the service’s own', () => {
-  const secrets = [totpSecret('key', 'alice'), totpSecret('key', 'bob'), totpSecret('other key', 'alice')]
+  const secrets = [
+    deriveTotpSecret('key', 'alice'),
+    deriveTotpSecret('key', 'bob'),
+    deriveTotpSecret('other key', 'alice'),
+  ]
   expect(new Set(secrets.map((secret) => Buffer.from(secret).toString('hex'))).size).toBe(3)
   expect(secrets.map(({ length }) => length)).toEqual([20, 20, 20])
-  expect(totpSecret('key', 'alice')).toEqual(secrets[0])
+  expect(deriveTotpSecret('key', 'alice')).toEqual(secrets[0])
 })
 
 test('A URL tells authenticator applications all that they need', () => {

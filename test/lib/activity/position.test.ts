@@ -12,7 +12,7 @@ import {
 import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
 import { PositionResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -23,7 +23,9 @@ import { inOrder, lives, NOTHING, place } from '../../support/ledger-entries.ts'
 import { runs } from '../../support/runs.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
-const unreachable = chainReader(EVM_CHAINS[0] as EvmChain, () => Promise.reject(new AppError('upstream_unavailable')))
+const unreachable = createChainReader(EVM_CHAINS[0] as EvmChain, () =>
+  Promise.reject(new AppError('upstream_unavailable')),
+)
 
 describe('A position', () => {
   test('is none without a ledger entry, and one with any', () => {

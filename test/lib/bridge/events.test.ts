@@ -21,13 +21,13 @@ import {
   type FillResult,
   findFill,
   findLeads,
+  hashRelay,
   parseDeposits,
   parseFillResult,
   parseMessage,
   parsePayments,
   parseTerms,
-  relayHash,
-  termsOf,
+  pickTerms,
 } from '../../../lib/bridge/events.ts'
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
@@ -144,7 +144,7 @@ describe('The relay hash', () => {
   test('is that of the relay data and the destination, encoded word by word', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
-        expect(relayHash(deposit)).toBe(hashByHand(deposit))
+        expect(hashRelay(deposit)).toBe(hashByHand(deposit))
       }),
     )
   })
@@ -192,13 +192,13 @@ describe('The terms of a deposit', () => {
     fc.assert(
       fc.property(anyCall, anyTime, anyUint, (deposit, exclusivity, depositId) => {
         const [made] = parseDeposits(placed([depositLog(deposit)]), POOL, 42161)
-        const terms = termsOf(made?.deposit as BridgeDeposit)
+        const terms = pickTerms(made?.deposit as BridgeDeposit)
         const { depositor } = deposit.relayData
         expect(terms).toMatchObject({ depositor: getAddress(`0x${depositor.slice(-40)}`) })
         expect(terms).toMatchObject({ quotedAt: deposit.quoteTimestamp })
         expect(parseTerms(calldataOf(deposit, exclusivity))).toEqual(terms)
         const relayData = { ...deposit.relayData, depositId, exclusivityDeadline: exclusivity }
-        expect(termsOf({ ...deposit, relayData })).toEqual(terms)
+        expect(pickTerms({ ...deposit, relayData })).toEqual(terms)
       }),
     )
   })
@@ -217,7 +217,7 @@ describe('The terms of a deposit', () => {
           { ...deposit, quoteTimestamp: (deposit.quoteTimestamp ^ 1) >>> 0 },
         ]
         expect(others).toHaveLength(TERMS.length + 3)
-        const hashes = [deposit, ...others].flatMap((one) => [termsOf(one).hash, parseTerms(calldataOf(one))?.hash])
+        const hashes = [deposit, ...others].flatMap((one) => [pickTerms(one).hash, parseTerms(calldataOf(one))?.hash])
         expect(new Set(hashes).size).toBe(others.length + 1)
       }),
     )

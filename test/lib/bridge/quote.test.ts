@@ -5,7 +5,7 @@ import { max } from '../../../lib/bigint.ts'
 import { createAcross, type Quote } from '../../../lib/bridge/across.ts'
 import { BridgeApi } from '../../../lib/bridge/apis.ts'
 import { type BridgeRequest, encodeMessage } from '../../../lib/bridge/calldata.ts'
-import { agreeTerms, type Clocks, quoteExpiry } from '../../../lib/bridge/terms.ts'
+import { agreeTerms, type Clocks, computeQuoteExpiry } from '../../../lib/bridge/terms.ts'
 import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import { createUpstream } from '../../../lib/http.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
@@ -250,7 +250,7 @@ describe('what a quote must keep', () => {
   test("A quote expires with the pool's patience or a quarter of an hour before its deadline", () => {
     fc.assert(
       fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
-        const expiry = quoteExpiry({ quoteTimestamp, fillDeadline }, clocks)
+        const expiry = computeQuoteExpiry({ quoteTimestamp, fillDeadline }, clocks)
         expect(expiry).toBe(Math.min(quoteTimestamp + clocks.quoteTimeBuffer, fillDeadline - 900))
       }),
     )

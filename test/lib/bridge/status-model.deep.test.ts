@@ -7,7 +7,7 @@ import { readByHash } from '../../../lib/bridge/status.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { type ChainReader, chainReader } from '../../../lib/chain/reader.ts'
+import { type ChainReader, createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -81,7 +81,7 @@ const test = base
     const readers = new Map(
       [SOURCE, DESTINATION].map((chainId): [number, ChainReader] => [
         chainId,
-        chainReader(chainOf(chainId), counted(rpcOf(chainId))),
+        createChainReader(chainOf(chainId), counted(rpcOf(chainId))),
       ]),
     )
     const getReader = (chainId: number) => readers.get(chainId) as ChainReader
@@ -114,7 +114,7 @@ const test = base
         )
         if ('value' in told) return { status: told.value.statuses[0], meter }
         expect(['nodes_disagree', 'second_node_silent']).toContain(told.error.code)
-        const alone = (chainId: number) => chainReader(chainOf(chainId), liar(chainId))
+        const alone = (chainId: number) => createChainReader(chainOf(chainId), liar(chainId))
         return { status: (await read(alone, false)).statuses[0], meter }
       },
     }

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Address, getAddress, type Hash, type Hex, numberToHex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { sum } from '../../../lib/bigint.ts'
-import { relayHash } from '../../../lib/bridge/events.ts'
+import { hashRelay } from '../../../lib/bridge/events.ts'
 import { readByHash, readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import { describeTransfer } from '../../../lib/bridge/timeline.ts'
 import type { BridgeDeposit, RecordedTransfer, Sent, Transfer, TransferStatus } from '../../../lib/bridge/transfer.ts'
-import { required } from '../../../lib/chain/call.ts'
+import { requireValue } from '../../../lib/chain/call.ts'
 import { HOUR, toDate } from '../../../lib/time.ts'
 import {
   callsFailed,
@@ -42,7 +42,7 @@ const DEPOSIT = withTerms(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 
   fillDeadline: Number(DEADLINE),
 })
 const keyOf = (deposit: BridgeDeposit) => ({
-  ...{ sourceChainId: ARBITRUM, depositor: USER, relayHash: relayHash(deposit) },
+  ...{ sourceChainId: ARBITRUM, depositor: USER, relayHash: hashRelay(deposit) },
 })
 /** The record of a deposit in this block, which is final. */
 const recordOf = (deposit: BridgeDeposit, block: number): Transfer => {
@@ -80,7 +80,7 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
     }),
   )
   const services: TransferServices = {
-    getReader: (chainId) => required(readers.get(chainId)),
+    getReader: (chainId) => requireValue(readers.get(chainId)),
     fetchHint: async () => hint,
     transfers: {
       getMany: async (keys) => keys.flatMap((key) => transfers.get(key.relayHash) ?? []),
@@ -105,7 +105,7 @@ async function poll(recorded: Transfer, world: World) {
   const records = nothing()
   const { services, asked } = servicesIn(world, records)
   const key = keyOf(recorded.deposit)
-  const { keep, outcome, isFinal } = required(await readTransfer(services, { key, recorded }, () => undefined))
+  const { keep, outcome, isFinal } = requireValue(await readTransfer(services, { key, recorded }, () => undefined))
   const kept = records.transfers.get(key.relayHash)?.recorded ?? recorded
   return { status: describeTransfer(keep, outcome, isFinal), recorded: kept, asked }
 }
@@ -372,7 +372,7 @@ describe('The refund of a transfer that nobody filled', () => {
     const transactions = events
       .toSorted((left, right) => left.at - right.at)
       .map(({ at, log }, index) => ({ hash: numberToHex(index + 1, { size: 32 }), block: blockAt(at), logs: [log] }))
-    const filled = new Set(deposits.flatMap(({ isFilled, deposit }) => (isFilled ? [relayHash(deposit)] : [])))
+    const filled = new Set(deposits.flatMap(({ isFilled, deposit }) => (isFilled ? [hashRelay(deposit)] : [])))
     const fillStatuses = (hash: Hash) => (filled.has(hash) ? FILLED : UNFILLED)
     return settle(recorded, {
       source: { times: timesUntil(hours), transactions },

@@ -1,9 +1,9 @@
 import { type Address, encodeAbiParameters, encodeFunctionData, getAddress, type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { poolAbi } from '../../../lib/bridge/abi.ts'
-import { termsOf } from '../../../lib/bridge/events.ts'
+import { pickTerms } from '../../../lib/bridge/events.ts'
 import type { Quote } from '../../../lib/bridge/quote.ts'
-import { buildEmptyStatus, describeTransfer, OUTCOMES, outcomeOf } from '../../../lib/bridge/timeline.ts'
+import { buildEmptyStatus, deriveOutcome, describeTransfer, OUTCOMES } from '../../../lib/bridge/timeline.ts'
 import {
   type BridgeDeposit,
   Outcome,
@@ -58,7 +58,7 @@ const transferOf = (deposit: BridgeDeposit, events: readonly TransferEvent[]): T
   ...{ deposit, events: [deposited, ...events], blockNumber: 1n, isFinal: true, quote: quoteOf(deposit) },
 })
 const quoteOf = (deposit: BridgeDeposit): Quote => ({
-  ...{ terms: termsOf(deposit), vault: { chainId: BASE, address: VAULT }, expectedFillSeconds: 90 },
+  ...{ terms: pickTerms(deposit), vault: { chainId: BASE, address: VAULT }, expectedFillSeconds: 90 },
 })
 
 const EXPECTED_AT = new Date(SENT_AT.getTime() + 90_000)
@@ -204,7 +204,7 @@ describe('The status of a transfer', () => {
 
   test.for(Outcome.options)('%s is what its events say', (outcome) => {
     const { transfer, isProven, status, reason = null, isTerminal = false, says } = ROWS[outcome]
-    if (transfer) expect(outcomeOf(transfer)).toBe(isProven ? outcome : undefined)
+    if (transfer) expect(deriveOutcome(transfer)).toBe(isProven ? outcome : undefined)
     const known = transfer && {
       ...{ depositor: USER, inputAmount: 105n, events: transfer.events, deadline: toDate(2_000_000_000n) },
       input: { token: SOURCE_TOKEN, symbol: 'USDC', decimals: 6, amount: 105n },
@@ -254,7 +254,7 @@ describe('The status of a transfer', () => {
 })
 
 describe('The outcome that events prove', () => {
-  const outcome = (deposit: BridgeDeposit, ...events: TransferEvent[]) => outcomeOf(transferOf(deposit, events))
+  const outcome = (deposit: BridgeDeposit, ...events: TransferEvent[]) => deriveOutcome(transferOf(deposit, events))
   const delivered = (account: Address | null) => event('delivered', { account })
   const spedUp = event('sped_up')
 

@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { bridgedAs, bridgeTokenAt, bridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
+import { findBridgeToken, findBridgeTokenBySymbol, toBridgedToken } from '../../../lib/bridge/tokens.ts'
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
 
 const SYMBOLS = ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']
@@ -51,7 +51,7 @@ const EXPECTED: Readonly<Record<number, Readonly<Record<string, readonly [addres
 
 const everyChain = EVM_CHAINS.map(({ id, name }) => ({ id, name }))
 const tokensOf = (chainId: number) =>
-  SYMBOLS.map((symbol) => bridgeTokenBySymbol(chainId, symbol)).filter((token) => token !== undefined)
+  SYMBOLS.map((symbol) => findBridgeTokenBySymbol(chainId, symbol)).filter((token) => token !== undefined)
 
 describe('the tokens of the bridge', () => {
   test('There are some on exactly six chains', () => {
@@ -60,7 +60,7 @@ describe('the tokens of the bridge', () => {
 
   test('There are none on Gnosis, nor on a chain that is none of ours', () => {
     for (const chainId of [100, 2, 0, -1, Number.NaN, 1151111081099710]) expect(tokensOf(chainId)).toEqual([])
-    expect(bridgeTokenAt(100, '0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83')).toBeUndefined()
+    expect(findBridgeToken(100, '0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83')).toBeUndefined()
   })
 
   test.for(everyChain)('Those of $name are the ones that its users have, with its own decimals', ({ id }) => {
@@ -77,22 +77,22 @@ describe('the tokens of the bridge', () => {
 
   test.for(everyChain)('Every token of $name is found by its address there, and only there', ({ id }) => {
     for (const token of tokensOf(id)) {
-      expect(bridgeTokenAt(id, token.address)).toBe(token)
+      expect(findBridgeToken(id, token.address)).toBe(token)
       for (const other of CHAINS) {
         // Some addresses are the same on several chains, and then the token is.
-        expect(bridgeTokenAt(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
+        expect(findBridgeToken(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
       }
     }
-    expect(bridgeTokenAt(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()
+    expect(findBridgeToken(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()
   })
 
   test("The chain's coin goes as its wrapped token where the coin is ETH, and nowhere else", () => {
     const coin = getAddress(`0x${'ee'.repeat(20)}`)
     for (const { id } of everyChain) {
       const isEther = [1, 10, 8453, 42161].includes(id)
-      expect(bridgedAs(id, coin).toLowerCase()).toBe(isEther ? EXPECTED[id]?.['WETH']?.[0] : coin.toLowerCase())
+      expect(toBridgedToken(id, coin).toLowerCase()).toBe(isEther ? EXPECTED[id]?.['WETH']?.[0] : coin.toLowerCase())
       for (const { address, symbol, wrapsCoin } of tokensOf(id)) {
-        expect(bridgedAs(id, address)).toBe(address)
+        expect(toBridgedToken(id, address)).toBe(address)
         expect(wrapsCoin ?? false).toBe(isEther && symbol === 'WETH')
       }
     }
@@ -100,7 +100,7 @@ describe('the tokens of the bridge', () => {
 
   test('A name that is none has no token', () => {
     for (const symbol of ['', 'usdc', 'USDC.e', 'constructor', 'length', '__proto__']) {
-      for (const chainId of CHAINS) expect(bridgeTokenBySymbol(chainId, symbol)).toBeUndefined()
+      for (const chainId of CHAINS) expect(findBridgeTokenBySymbol(chainId, symbol)).toBeUndefined()
     }
   })
 })

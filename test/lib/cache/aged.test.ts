@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { combine, isOverdue } from '../../../lib/cache/aged.ts'
+import { combineAges, isOverdue } from '../../../lib/cache/aged.ts'
 
 const answer = (seconds: number, isStale = false) => ({ value: 'some', asOf: new Date(seconds * 1000), isStale })
 
 describe('A value that is made of answers', () => {
   test('is as old as the oldest, and no older than now', () => {
-    expect(combine(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
-    expect(combine(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
+    expect(combineAges(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
+    expect(combineAges(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
   })
 
   test('is stale when one of them is, or is missing', () => {
-    expect(combine(7, [answer(50), answer(20, true)], 60_000).isStale).toBe(true)
-    expect(combine(7, [answer(50), undefined], 60_000)).toEqual({ ...answer(50, true), value: 7 })
+    expect(combineAges(7, [answer(50), answer(20, true)], 60_000).isStale).toBe(true)
+    expect(combineAges(7, [answer(50), undefined], 60_000)).toEqual({ ...answer(50, true), value: 7 })
   })
 })
 

@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { type Agree, agreementOf } from '../../../lib/chain/agree.ts'
+import { createAgreementOf, type RunAgreed } from '../../../lib/chain/agree.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { simulationRequest } from '../../../lib/chain/simulation.ts'
@@ -46,7 +46,8 @@ function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (bloc
 }
 
 type Hosts = readonly ReturnType<typeof hostOf>[]
-const agreeOf = (hosts: Hosts): Agree => agreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
+const agreeOf = (hosts: Hosts): RunAgreed =>
+  createAgreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
 const READ: RpcRequest = { method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, 'latest'] }
 
 /** What the hosts agree on of one read at the latest block. */

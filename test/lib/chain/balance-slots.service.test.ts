@@ -3,7 +3,11 @@ import { expect } from 'vitest'
 import { amountWord, balanceProbe } from '../../../lib/chain/balance-slots.ts'
 import { call } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
-import { type MadeUpStorage, madeUpSimulationRequest, parseSimulatedBlocks } from '../../../lib/chain/simulation.ts'
+import {
+  overriddenSimulationRequest,
+  parseSimulatedBlocks,
+  type StorageOverrides,
+} from '../../../lib/chain/simulation.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { test } from '../../support/service.ts'
 
@@ -28,9 +32,9 @@ test.for([
   if (!chain) throw new Error('There is no chain.')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [TOKEN, `0x${program}${RETURN_WORD}`] }])
   const balanceOf = call(TOKEN, erc20Abi, 'balanceOf', [ACCOUNT])
-  const readOn = async (storage: MadeUpStorage) => {
+  const readOn = async (storage: StorageOverrides) => {
     const blocks = [[{ to: balanceOf.to, data: balanceOf.data, value: 0n }]]
-    const [result] = await callRpc(chain, [madeUpSimulationRequest(ACCOUNT, blocks, { storage })])
+    const [result] = await callRpc(chain, [overriddenSimulationRequest(ACCOUNT, blocks, { storage })])
     const [[read] = []] = parseSimulatedBlocks({ result }, [1], []) ?? []
     return read?.status === 'success' ? balanceOf.decode(read.returnData) : undefined
   }

@@ -4,7 +4,7 @@ import {
   type BlockSearch,
   foundBlock,
   narrowBlockSearch,
-  nextLook,
+  nextSearchBlock,
   startBlockSearch,
 } from '../../../lib/chain/blocks.ts'
 import { runs } from '../../support/runs.ts'
@@ -15,7 +15,7 @@ type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigin
 function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   let state: BlockSearch = startBlockSearch({ number: head, timestamp: timeOf(head) }, pace)
   const looks: bigint[] = []
-  for (let number = nextLook(state, time); number !== undefined; number = nextLook(state, time)) {
+  for (let number = nextSearchBlock(state, time); number !== undefined; number = nextSearchBlock(state, time)) {
     looks.push(number)
     if (looks.length > 1_000) throw new Error('The search does not end.')
     state = narrowBlockSearch(state, time, { number, timestamp: timeOf(number) })

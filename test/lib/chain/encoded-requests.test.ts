@@ -2,7 +2,7 @@ import { type Address, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
 import { call } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
-import { type ChainReader, chainReader, type ReadPlan } from '../../../lib/chain/reader.ts'
+import { type ChainReader, createChainReader, type ReadPlan } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 
@@ -16,7 +16,7 @@ function openReader() {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
   let last: RpcRequest | undefined
-  const reader = chainReader(chain, async ([request]) => {
+  const reader = createChainReader(chain, async ([request]) => {
     last = request
     return []
   })

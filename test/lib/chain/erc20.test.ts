@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Address, encodeFunctionData, getAddress, type Hex, maxUint256, stringify, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { approvalsNeeded, encodeApprovals, type Spending, verifyApprovals } from '../../../lib/chain/erc20.ts'
+import { encodeApprovals, listApprovalPlans, type TokenSpending, verifyApprovals } from '../../../lib/chain/erc20.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import { type DryRun, firstApproved } from '../../../lib/prepare/dry-run.ts'
 import { mutantsOf } from '../../support/mutants.ts'
@@ -15,7 +15,7 @@ const anyAmount = fc.oneof(
   fc.constantFrom(1n, 2n, 2n ** 128n, maxUint256 - 1n, maxUint256),
   fc.bigInt({ min: 1n, max: maxUint256 }),
 )
-type Setting = { readonly spending: Spending; readonly stranger: Address }
+type Setting = { readonly spending: TokenSpending; readonly stranger: Address }
 const anySetting = fc
   .tuple(fc.uniqueArray(anyAddress, { minLength: 3, maxLength: 3 }), anyAmount)
   .map(([addresses, amount]): Setting => {
@@ -23,7 +23,7 @@ const anySetting = fc
     return { spending: { token, spender, amount }, stranger }
   })
 
-function approve({ token, spender }: Spending, amount: bigint): Transaction {
+function approve({ token, spender }: TokenSpending, amount: bigint): Transaction {
   const data = encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [spender, amount] })
   return { to: token, data, value: 0n }
 }
@@ -49,7 +49,7 @@ describe('approvals', () => {
     fc.assert(
       fc.property(anyAmount, anyAmount, (one, other) => {
         const [amount, allowance] = one < other ? [one, other] : [other, one]
-        expect(approvalsNeeded(amount, allowance)).toEqual(['none'])
+        expect(listApprovalPlans(amount, allowance)).toEqual(['none'])
       }),
     )
   })
@@ -57,7 +57,7 @@ describe('approvals', () => {
   test('Without any allowance one approval is enough', () => {
     fc.assert(
       fc.property(anyAmount, (amount) => {
-        expect(approvalsNeeded(amount, 0n)).toEqual(['exact'])
+        expect(listApprovalPlans(amount, 0n)).toEqual(['exact'])
       }),
     )
   })
@@ -78,7 +78,7 @@ describe('approvals', () => {
     })
     fc.assert(
       fc.property(tooSmall, ([allowance, amount]) => {
-        expect(approvalsNeeded(amount, allowance)).toEqual(['exact', 'reset'])
+        expect(listApprovalPlans(amount, allowance)).toEqual(['exact', 'reset'])
       }),
     )
     expect(firstApproved([dryRunOf(1, 'success'), dryRunOf(2, 'success')]).approval).toHaveLength(1)
@@ -91,7 +91,7 @@ const APPROVAL = { to: zeroAddress, data: '0x', value: 0n } as const
 
 describe('the verification', () => {
   /** The approvals for this allowance as they must be, in words. */
-  const plansOf = ({ token, spender }: Spending, amounts: readonly bigint[]) =>
+  const plansOf = ({ token, spender }: TokenSpending, amounts: readonly bigint[]) =>
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))
   const encode = ({ call, ...rest }: ReturnType<typeof plansOf>[number]): Transaction => ({
     ...rest,

@@ -1,7 +1,7 @@
 import { type Address, numberToHex, pad } from 'viem'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { agreedReaders } from '../../../lib/chain/agreed-reader.ts'
+import { createAgreedReaders } from '../../../lib/chain/agreed-reader.ts'
 import { HexText } from '../../../lib/chain/hex.ts'
 import { BlockHeader, blockRequest, type Log, parseResult, readLogsUntil } from '../../../lib/chain/logs.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
@@ -338,7 +338,7 @@ function readsByOne(hosts: readonly Host[]) {
 
 function readsByTwo(hosts: readonly Host[]) {
   const { environment, urls, asked } = worldOf(hosts)
-  const reader = agreedReaders({ [CHAIN_ID]: urls }, environment)(CHAIN_ID)
+  const reader = createAgreedReaders({ [CHAIN_ID]: urls }, environment)(CHAIN_ID)
   const logsIn = async (from: number, to: number) =>
     blocksOf(await reader.logsUntil(FILTER, BigInt(from), BigInt(to), () => asked.requests > MAX_REQUESTS), to)
   return { request: reader.request, withDryRun: false, logsIn, asked }

@@ -3,7 +3,7 @@ import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
 import { call } from '../../../lib/chain/call.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { type ChainReader, chainReader, type ReadPlan, readPlan } from '../../../lib/chain/reader.ts'
+import { buildReadPlan, type ChainReader, createChainReader, type ReadPlan } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
@@ -57,7 +57,7 @@ function vaultQuery({ token }: World, vault: Address) {
     minted: call(token, abi, 'totalSupply', []),
     absent: call(vault, abi, 'noSuchFunction', []),
   }
-  return readPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
+  return buildReadPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
 
 /** What the chain says at a block, asked for one by one. */
@@ -149,7 +149,7 @@ const failure = (promise: Promise<unknown>) =>
 describe('a reading', () => {
   test('A reading is what the chain says of storage and calls at one block', async ({ world, rpc }) => {
     await changeBoth(world)
-    const { block, value } = await readVault(chainReader(BASE, rpc), world)
+    const { block, value } = await readVault(createChainReader(BASE, rpc), world)
     expect({ block, value }).toEqual(await atBlock(world, await latestBlock(world)))
     expect(value.words.proposal).toBe(change)
   })
@@ -159,12 +159,12 @@ describe('a reading', () => {
     rpc,
   }) => {
     const recorded = recording(rpc)
-    const supply = readPlan(
+    const supply = buildReadPlan(
       { address: world.token, slots: {}, calls: { minted: call(world.token, abi, 'totalSupply', []) } },
       ({ answers }) => answers.minted,
     )
     const queries: ReadPlan<unknown>[] = [vaultQuery(world, world.other), supply, vaultQuery(world, world.vault)]
-    const reader = chainReader(BASE, recorded.rpc)
+    const reader = createChainReader(BASE, recorded.rpc)
     const first = await reader.read(queries)
     const [other, minted, one] = first.values
     const { value } = await atBlock(world, await latestBlock(world))
@@ -193,7 +193,7 @@ describe('a reading', () => {
       [false, 2],
     ] as const) {
       const recorded = recording(rpc)
-      const reading = await chainReader(BASE, recorded.rpc).readOne(vaultQuery(world, world.vault), { withHash })
+      const reading = await createChainReader(BASE, recorded.rpc).readOne(vaultQuery(world, world.vault), { withHash })
       expect(await reading.evidence()).toEqual(expected)
       expect(recorded.batches).toHaveLength(requests)
     }
@@ -216,7 +216,9 @@ describe('a reading', () => {
           return { result: { ...(outcome.result as object), ...header } }
         }),
       )
-      const reading = await chainReader(BASE, recorded.rpc).readOne(vaultQuery(world, world.vault), { withHash: true })
+      const reading = await createChainReader(BASE, recorded.rpc).readOne(vaultQuery(world, world.vault), {
+        withHash: true,
+      })
       expect(await reading.evidence()).toMatchObject({ blockNumber: Number(number), blockHash: hash })
       expect(recorded.batches).toHaveLength(requests)
     }
@@ -226,13 +228,13 @@ describe('a reading', () => {
     const before = await latestBlock(world)
     const then = await atBlock(world, before)
     await changeBoth(world)
-    const { block, value } = await chainReader(BASE, rpc).readOne(vaultQuery(world, world.vault), { at: before })
+    const { block, value } = await createChainReader(BASE, rpc).readOne(vaultQuery(world, world.vault), { at: before })
     expect({ block, value }).toEqual(then)
   })
 
   test('An address without code has empty words and tells nothing', async ({ world, rpc }) => {
     const nowhere: Address = '0x00000000000000000000000000000000000000A1'
-    const { value } = await chainReader(BASE, rpc).readOne(vaultQuery(world, nowhere))
+    const { value } = await createChainReader(BASE, rpc).readOne(vaultQuery(world, nowhere))
     expect(value.words).toEqual({ proposal: 0n, epochs: 0n })
     expect(value.answers).toMatchObject({ name: undefined, absent: undefined })
   })
@@ -245,8 +247,8 @@ describe('a node without state overrides', () => {
   ]
 
   test.for(NODES)('A node that $node state overrides gives the same reading', async ({ spoil }, { world, rpc }) => {
-    const faithful = await readVault(chainReader(BASE, rpc), world)
-    const spoilt = await readVault(chainReader(BASE, spoil(rpc)), world)
+    const faithful = await readVault(createChainReader(BASE, rpc), world)
+    const spoilt = await readVault(createChainReader(BASE, spoil(rpc)), world)
     expect({ ...spoilt, evidence: undefined }).toEqual({ ...faithful, evidence: undefined })
     expect(spoilt.value.words.proposal).toBe(change)
   })
@@ -260,7 +262,7 @@ describe('a node without state overrides', () => {
         if (batches++ === 1) await changeBoth(world)
         return spoil(rpc)(requests)
       }
-      const { block, value } = await readVault(chainReader(BASE, moving), world)
+      const { block, value } = await readVault(createChainReader(BASE, moving), world)
       expect({ block, value }).toEqual(then)
       expect(batches).toBe(2)
     },
@@ -279,7 +281,7 @@ describe('a node without state overrides', () => {
         answers.map((item) => (refused.has(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)),
       )
     }
-    const reader = chainReader(BASE, createRpc([wire.url], envOf))
+    const reader = createChainReader(BASE, createRpc([wire.url], envOf))
     const block = await latestBlock(world)
     const callsOf = (body: string | undefined) => JSON.parse(body ?? '[]') as RpcRequest[]
 
@@ -307,7 +309,7 @@ describe('a node without state overrides', () => {
       { method: 'eth_chainId', params: [] },
       { method: 'eth_noSuchMethod', params: [] },
     ]
-    const reader = chainReader(BASE, recorded.rpc)
+    const reader = createChainReader(BASE, recorded.rpc)
     const { outcomes } = await reader.readOne(vaultQuery(world, world.vault), { extraCalls: along })
     expect(outcomes).toMatchObject([{ result: '0x2105' }, { error: { code: -32601 } }])
     expect(recorded.batches.flat().filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
@@ -317,7 +319,7 @@ describe('a node without state overrides', () => {
     let faults = 1
     const faltering: Rpc = (requests) => (faults-- > 0 ? refusing(rpc)(requests) : rpc(requests))
     const asked: RpcRequest[] = []
-    const reader = chainReader(BASE, (requests) => {
+    const reader = createChainReader(BASE, (requests) => {
       asked.push(...requests)
       return faltering(requests)
     })
@@ -342,12 +344,12 @@ describe('a node without state overrides', () => {
     'a number': { result: 7 },
   }
   test.for(Object.entries(NO_WORDS))('A word answered by %s is a bad answer', async ([, outcome], { world, rpc }) => {
-    const error = await failure(readVault(chainReader(BASE, wordsAnswered(rpc, outcome)), world))
+    const error = await failure(readVault(createChainReader(BASE, wordsAnswered(rpc, outcome)), world))
     expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
   })
 
   test('A word without its leading zeros is the same word', async ({ world, rpc }) => {
-    const { value } = await readVault(chainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
+    const { value } = await readVault(createChainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
     expect(value.words).toEqual({ proposal: 7n, epochs: 7n })
   })
 })
@@ -360,7 +362,7 @@ describe('a block between the two calls', () => {
     const then = await atBlock(world, await latestBlock(world))
     const recorded = recording(interrupted(rpc, order, () => changeBoth(world)))
     const along = [{ method: 'eth_chainId', params: [] }]
-    const reader = chainReader(BASE, recorded.rpc)
+    const reader = createChainReader(BASE, recorded.rpc)
 
     const { block, value, outcomes } = await reader.readOne(vaultQuery(world, world.vault), { extraCalls: along })
     expect({ block, value }).toEqual(then)
@@ -382,7 +384,7 @@ describe('many contracts', () => {
   }) => {
     const first = await latestBlock(world)
     const { batches, rpc: recorded } = recording(interrupted(rpc, [2, 3], () => changeBoth(world), 2))
-    const { block, blocks, values } = await chainReader(BASE, recorded).read(many(world, 250))
+    const { block, blocks, values } = await createChainReader(BASE, recorded).read(many(world, 250))
     expect(batches.map((batch) => batch.length)).toEqual([6])
     const before = await atBlock(world, first)
     const after = await atBlock(world, first + 2n)
@@ -394,7 +396,7 @@ describe('many contracts', () => {
     expect(values.slice(100, 200)).toEqual(Array(100).fill(before.value))
     expect(values.slice(200)).toEqual(Array(50).fill(after.value))
 
-    const pinned = await chainReader(BASE, rpc).read(many(world, 250), { at: first })
+    const pinned = await createChainReader(BASE, rpc).read(many(world, 250), { at: first })
     expect(pinned.values).toEqual(Array(250).fill(before.value))
     expect(new Set(pinned.blocks.map(({ number }) => number))).toEqual(new Set([first]))
   })
@@ -404,9 +406,9 @@ describe('many contracts', () => {
     const data: Hex = `0x${'00'.repeat(60_000)}`
     const large = { to: world.token, data, decode: (returned: Hex) => returned }
     const queries = Array.from({ length: 30 }, () =>
-      readPlan({ address: world.token, slots: {}, calls: { large } }, () => true),
+      buildReadPlan({ address: world.token, slots: {}, calls: { large } }, () => true),
     )
-    const { values } = await chainReader(BASE, recorded).read(queries)
+    const { values } = await createChainReader(BASE, recorded).read(queries)
     expect(values).toEqual(Array(30).fill(true))
     expect(batches).toHaveLength(1)
     expect(batches[0]).toHaveLength(4)
@@ -414,10 +416,10 @@ describe('many contracts', () => {
   })
 
   test('2,000 of them take 20 calls for views, and 20 for storage', async ({ world, rpc }) => {
-    const reader = chainReader(BASE, rpc)
+    const reader = createChainReader(BASE, rpc)
     await readVault(reader, world)
     const { batches, rpc: recorded } = recording(rpc)
-    const counting = chainReader(BASE, recorded)
+    const counting = createChainReader(BASE, recorded)
     await readVault(counting, world)
     batches.length = 0
     const { values } = await counting.read(many(world, 2_000))
@@ -438,7 +440,7 @@ describe('answers that are none', () => {
   }
   test.for(Object.entries(SPOILT))('Views answered by %s are a bad answer', async ([, outcome], { world, rpc }) => {
     const broken: Rpc = async (requests) => (await rpc(requests)).with(0, outcome)
-    const error = await failure(readVault(chainReader(BASE, broken), world))
+    const error = await failure(readVault(createChainReader(BASE, broken), world))
     expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
   })
 })
@@ -448,7 +450,7 @@ describe('contracts of which one may be broken', () => {
   const BURNING: Hex = '0xfe'
   const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
   const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, call(BROKEN, abi, 'name', [])])
-  const BROKEN_QUERY: ReadPlan<unknown> = readPlan(
+  const BROKEN_QUERY: ReadPlan<unknown> = buildReadPlan(
     { address: BROKEN, slots: {}, calls: Object.fromEntries(names) },
     (all) => all,
   )
@@ -465,7 +467,7 @@ describe('contracts of which one may be broken', () => {
       const { batches, rpc: recorded } = recording(rpc)
       const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
       const queries = [...vaults(expected.before + 24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
-      const { blocks, values } = await chainReader(BASE, recorded).readEach(queries)
+      const { blocks, values } = await createChainReader(BASE, recorded).readEach(queries)
       expect(batches.map(({ length }) => length)).toEqual(expected.batches)
       const { block, value: whole } = await atBlock(world, await latestBlock(world))
       const broken = expected.before + 24
@@ -479,14 +481,14 @@ describe('contracts of which one may be broken', () => {
 
   test('All whole, they take one request', async ({ world, rpc }) => {
     const { batches, rpc: recorded } = recording(rpc)
-    const { values } = await chainReader(BASE, recorded).readEach([vaultQuery(world, world.vault)])
+    const { values } = await createChainReader(BASE, recorded).readEach([vaultQuery(world, world.vault)])
     expect(batches).toHaveLength(1)
     expect(values).toHaveLength(1)
   })
 
   test('None of them whole is a bad answer', async ({ rpc }) => {
     const queries = [BROKEN_QUERY, BROKEN_QUERY]
-    expect(await failure(chainReader(BASE, rpc).readEach(queries))).toMatchObject({ code: 'upstream_bad_answer' })
+    expect(await failure(createChainReader(BASE, rpc).readEach(queries))).toMatchObject({ code: 'upstream_bad_answer' })
   })
 
   const refuseAll: Rpc = async (requests) => requests.map(() => ({ error: { code: -32000 } }))
@@ -497,7 +499,9 @@ describe('contracts of which one may be broken', () => {
   ] as const)('A node that %s is not asked for each of them', async ([, node, requests], { world }) => {
     const { batches, rpc: recorded } = recording(node)
     const queries = Array.from({ length: 50 }, () => vaultQuery(world, world.vault))
-    expect(await failure(chainReader(BASE, recorded).readEach(queries))).toMatchObject({ code: 'upstream_bad_answer' })
+    expect(await failure(createChainReader(BASE, recorded).readEach(queries))).toMatchObject({
+      code: 'upstream_bad_answer',
+    })
     expect(batches).toHaveLength(requests)
   })
 })
@@ -511,7 +515,7 @@ describe('the number of a block', () => {
   test.afterEach(({ world }) => setArbSys('0x', world))
 
   test("On Arbitrum it is the chain's own, which ArbSys tells, and not the EVM's", async ({ world, rpc }) => {
-    const { block } = await readVault(chainReader(ARBITRUM, rpc), world)
+    const { block } = await readVault(createChainReader(ARBITRUM, rpc), world)
     expect(block.number).toBe((await latestBlock(world)) + 1_000n)
   })
 
@@ -522,7 +526,7 @@ describe('the number of a block', () => {
         requests[i]?.method === 'eth_getStorageAt' ? { result: '0x7' } : outcome,
       ),
     )
-    const { value } = await readVault(chainReader(ARBITRUM, recorded.rpc), world)
+    const { value } = await readVault(createChainReader(ARBITRUM, recorded.rpc), world)
     const tag = numberToHex((await latestBlock(world)) + 1_000n)
     expect(recorded.batches[1]).toMatchObject([
       { params: [world.vault, PROPOSAL, tag] },
@@ -533,12 +537,12 @@ describe('the number of a block', () => {
 
   test("Where ArbSys does not answer it is the EVM's", async ({ world, rpc }) => {
     await setArbSys('0x', world)
-    const { block } = await readVault(chainReader(ARBITRUM, rpc), world)
+    const { block } = await readVault(createChainReader(ARBITRUM, rpc), world)
     expect(block.number).toBe(await latestBlock(world))
   })
 
   test("On other chains it is the EVM's, whatever is at the address of ArbSys", async ({ world, rpc }) => {
-    const { block } = await readVault(chainReader(BASE, rpc), world)
+    const { block } = await readVault(createChainReader(BASE, rpc), world)
     expect(block.number).toBe(await latestBlock(world))
   })
 })

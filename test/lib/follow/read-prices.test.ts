@@ -1,7 +1,7 @@
 import { hexToBigInt, numberToHex, zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
 import { initialProgress } from '../../../lib/activity/store.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome } from '../../../lib/chain/rpc.ts'
 import { readPrices } from '../../../lib/follow/read-prices.ts'
@@ -40,7 +40,7 @@ function runAt(say: (block: bigint) => RpcOutcome) {
       asked.push(block)
       return say(block)
     })
-  const reader = chainReader(evmChain(8453) as EvmChain, rpc)
+  const reader = createChainReader(evmChain(8453) as EvmChain, rpc)
   const run = { reader, final: { number: blockAt(0), timestamp: BigInt(NOW) }, pricesSince: 0n } as unknown as Run
   return { run, asked }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
-import { findTaken, findUnreported, isEnded, isNews, settleRequest } from '../../../lib/follow/settle-requests.ts'
+import { findTaken, findUnreported, isEnded, isReportable, settleRequest } from '../../../lib/follow/settle-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
 import { type Given, inOrder as inPlaces, place } from '../../support/ledger-entries.ts'
@@ -110,7 +110,8 @@ function startJob() {
     const left = snapshot && snapshot.number > final ? snapshot : undefined
     const head = chain.length - 1
     const { amounts, hash } = chain.at(-1) ?? START
-    const taken = waiting && head > final && isNews(waiting, amounts) ? { number: head, hash, amounts } : undefined
+    const taken =
+      waiting && head > final && isReportable(waiting, amounts) ? { number: head, hash, amounts } : undefined
     const next = left ?? taken
     kept = { through: final, ...(waiting && { waiting }), ...(next && { snapshot: next }) }
   }
@@ -167,7 +168,7 @@ describe('What a vault settles of requests, of which no event tells,', () => {
     ])
     const second = settleRequest(first.request, { pending: 0n, claimable: 10n, cancelled: 0n }, entries)
     expect(second.parts.map(({ id, amount }) => [id, amount])).toEqual([[ids[1], 5n]])
-    expect(isNews(second.request, { pending: 0n, claimable: 10n, cancelled: 0n })).toBe(false)
+    expect(isReportable(second.request, { pending: 0n, claimable: 10n, cancelled: 0n })).toBe(false)
   })
 
   test('is reported as far as the vault lets it be claimed, and the rest when it does', () => {

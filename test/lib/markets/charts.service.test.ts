@@ -3,7 +3,7 @@ import { Network } from '../../../lib/markets/address.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import * as charts from '../../../lib/markets/charts.ts'
 import type { DatedChart } from '../../../lib/markets/coin.ts'
-import type { PriceSources, Span } from '../../../lib/markets/source.ts'
+import type { ChartRange, PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { CALL, DAI, SOURCE_FAILURES, START, someSource, test } from '../../support/markets.ts'
 
@@ -14,7 +14,7 @@ const { payFor } = CALL
 const BASE = Network.parse('base-mainnet')
 const CHART: DatedChart = { chart: { prices: [[START, 7]], marketCaps: [], volumes: [] }, days: 1 }
 
-const chartById = (services: Parameters<typeof charts.chartById>[0], id: string, span: Span) =>
+const chartById = (services: Parameters<typeof charts.chartById>[0], id: string, span: ChartRange) =>
   charts.chartById(services, { id, ...span, payFor })
 
 describe('A chart', () => {

@@ -2,7 +2,7 @@ import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { decodeBase58 } from '../../../lib/accounts/base58.ts'
-import { bridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
+import { findBridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
 import { CHAINS, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
@@ -46,7 +46,7 @@ test('every token of the list has all that is told of a token, but for its pictu
 test('the list has each token that the bridge takes, with the decimals that the bridge gives it', () => {
   for (const { id, key } of EVM_CHAINS) {
     for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']) {
-      const token = bridgeTokenBySymbol(id, symbol)
+      const token = findBridgeTokenBySymbol(id, symbol)
       const { address, decimals } = token ?? {}
       if (token) expect(on(key)).toContainEqual(expect.objectContaining({ address, decimals }))
     }

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../lib/errors.ts'
-import { askEach } from '../../../lib/portfolio/ask-each.ts'
+import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
 
 const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number }))
 
@@ -9,7 +9,7 @@ describe('Questions to an index', () => {
   test('are asked eight at a time, and one that fails stops no other', async () => {
     let underWay = 0
     let most = 0
-    const outcomes = await askEach(QUESTIONS, async ({ number }) => {
+    const outcomes = await fetchEach(QUESTIONS, async ({ number }) => {
       underWay += 1
       most = Math.max(most, underWay)
       await turn()
@@ -30,7 +30,7 @@ describe('Questions to an index', () => {
       vi.useRealTimers()
     })
     const asked: number[] = []
-    const outcomes = askEach(QUESTIONS, ({ number }) => {
+    const outcomes = fetchEach(QUESTIONS, ({ number }) => {
       asked.push(number)
       return number === 0 ? Promise.resolve(number) : new Promise(() => {})
     })

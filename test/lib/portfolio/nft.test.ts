@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fitting, fittingItem, type NftCollection } from '../../../lib/portfolio/nft.ts'
+import { fitNfts, fittingItem, type NftCollection } from '../../../lib/portfolio/nft.ts'
 
 function someCollection(name: string, nfts: number, { isSpam = false, text = '' } = {}): NftCollection {
   return {
@@ -27,21 +27,21 @@ function someCollection(name: string, nfts: number, { isSpam = false, text = '' 
 describe('NFTs', () => {
   test('are all there when they are few', () => {
     const collections = [someCollection('one', 2), someCollection('two', 0)]
-    expect(fitting(collections)).toEqual({ collections, isWhole: true })
+    expect(fitNfts(collections)).toEqual({ collections, isWhole: true })
   })
 
   test('are at most 500, with their real number beside them', () => {
-    const { collections, isWhole } = fitting([someCollection('one', 300), someCollection('two', 300)])
+    const { collections, isWhole } = fitNfts([someCollection('one', 300), someCollection('two', 300)])
     expect(collections.map(({ nft_data, balance }) => [nft_data.length, balance])).toEqual([
       [300, 300n],
       [200, 300n],
     ])
     expect(isWhole).toBe(false)
-    expect(fitting([someCollection('one', 500)]).isWhole).toBe(true)
+    expect(fitNfts([someCollection('one', 500)]).isWhole).toBe(true)
   })
 
   test('fit into an item, however long the texts of strangers are', () => {
-    const { collections, isWhole } = fitting([someCollection('one', 200, { text: '漢'.repeat(4000) })])
+    const { collections, isWhole } = fitNfts([someCollection('one', 200, { text: '漢'.repeat(4000) })])
     expect(isWhole).toBe(false)
     expect(collections[0]?.nft_data.length).toBeGreaterThan(20)
     const size = Buffer.byteLength(JSON.stringify(collections, (_, value) => (typeof value === 'bigint' ? '' : value)))
@@ -49,7 +49,7 @@ describe('NFTs', () => {
   })
 
   test('that are no spam come first', () => {
-    const { collections } = fitting([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
+    const { collections } = fitNfts([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
     expect(collections.map(({ contract_name, nft_data }) => [contract_name, nft_data.length])).toEqual([
       ['one', 400],
       ['spam', 100],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../../lib/errors.ts'
-import { inOrder, type TokenIndex } from '../../../lib/portfolio/token-index.ts'
+import { createFallbackIndex, type TokenIndex } from '../../../lib/portfolio/token-index.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 
@@ -33,7 +33,7 @@ describe('Indexes in order', () => {
   test('are not asked for the NFTs of a chain that they do not know', async () => {
     const first = someIndex(['base-mainnet'])
     const second = someIndex(['base-mainnet', 'gnosis-mainnet'])
-    const both = inOrder([first.index, second.index])
+    const both = createFallbackIndex([first.index, second.index])
     expect(both?.nftChains).toEqual(['base-mainnet', 'gnosis-mainnet'])
     await both?.fetchNfts('gnosis-mainnet', WALLET)
     expect([first.asked, second.asked]).toEqual([[], ['gnosis-mainnet']])
@@ -41,7 +41,7 @@ describe('Indexes in order', () => {
 
   test('fail as the last one fails', async () => {
     const last = unavailable('second')
-    const both = inOrder(
+    const both = createFallbackIndex(
       [someIndex(['base-mainnet'], unavailable('first')), someIndex(['base-mainnet'], last)].map(({ index }) => index),
     )
     await expect(both?.fetchTokens('base-mainnet', WALLET, [], new Set())).rejects.toBe(last)
@@ -49,7 +49,7 @@ describe('Indexes in order', () => {
 
   test('hide no mistake of ours', async () => {
     const mistake = new TypeError('ours')
-    const both = inOrder([someIndex(['base-mainnet'], mistake).index, someIndex(['base-mainnet']).index])
+    const both = createFallbackIndex([someIndex(['base-mainnet'], mistake).index, someIndex(['base-mainnet']).index])
     await expect(both?.fetchTokens('base-mainnet', WALLET, [], new Set())).rejects.toBe(mistake)
   })
 })

@@ -7,7 +7,7 @@ import {
   isIndexFresh,
   isReadFresh,
   isUnused,
-  joined,
+  joinReports,
   type KnownOnChain,
   oldestOf,
   TOKEN_PROGRAMS,
@@ -150,7 +150,7 @@ describe('Two reports about a wallet on a chain', () => {
       read: read({ native: BigInt(secondsAgo), shares: { [`of ${secondsAgo}`]: someShare() } }, secondsAgo),
       indexed: indexed([], secondsAgo),
     })
-    expect(joined(reports(first), reports(second))).toEqual({
+    expect(joinReports(reports(first), reports(second))).toEqual({
       read: read({ shares: { 'of 0': someShare(), 'of 60': { ...someShare(), asOf: before(60) } } }),
       indexed: indexed(),
     })
@@ -158,7 +158,7 @@ describe('Two reports about a wallet on a chain', () => {
 
   test('become one where each has a part', () => {
     const [part, other] = [{ read: read() }, { indexed: indexed() }]
-    expect([joined(part, other), joined(other, part), joined({}, part)]).toEqual([
+    expect([joinReports(part, other), joinReports(other, part), joinReports({}, part)]).toEqual([
       { ...part, ...other },
       { ...part, ...other },
       part,

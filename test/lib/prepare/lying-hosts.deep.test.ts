@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { type Address, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { max } from '../../../lib/bigint.ts'
-import { type Agree, agreementOf, type GetReader } from '../../../lib/chain/agree.ts'
+import { createAgreementOf, type GetReader, type RunAgreed } from '../../../lib/chain/agree.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { prepareClaim } from '../../../lib/prepare/claim.ts'
@@ -45,7 +45,7 @@ async function prepare(service: Service) {
   const url = lagoon.chain.rpcUrl
   const node = createRpc([url], environment)
   const recordOf = async (address: Address): Promise<Vault> => {
-    const described = await describeVault({ reader: chainReader(BASE, node), archive: node }, address)
+    const described = await describeVault({ reader: createChainReader(BASE, node), archive: node }, address)
     const shown = { poolId: 'p', description: '', logoUrl: '', riskProfile: '', riskProtocol: '', addedAt: new Date(0) }
     return { ...described, ...shown, firstBlock: 0 } as Vault
   }
@@ -103,7 +103,7 @@ async function prepare(service: Service) {
     })
     return (await Promise.all(outcomes)).flat()
   }
-  const agreeAmong = (...rpcs: Rpc[]): Agree => agreementOf(() => ({ chain: BASE, rpcs }))
+  const agreeAmong = (...rpcs: Rpc[]): RunAgreed => createAgreementOf(() => ({ chain: BASE, rpcs }))
   const truth = await Promise.all(works.map((work) => toResult(agreeAmong(honest)([8453], work, agreeOnReply))))
   return { works, honest, agreeAmong, truth }
 }

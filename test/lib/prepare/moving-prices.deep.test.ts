@@ -1,8 +1,8 @@
 import { type Address, type Hex, keccak256, numberToHex, pad } from 'viem'
 import { expect } from 'vitest'
-import { agreementOf } from '../../../lib/chain/agree.ts'
+import { createAgreementOf } from '../../../lib/chain/agree.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
@@ -28,7 +28,7 @@ test('Two hosts up to five seconds apart, at five blocks a second and a price th
   await savings.approve(ALICE.address, units('200'))
   await savings.act(ALICE.address, 'deposit', units('100'), ALICE.address)
   const node = createRpc([chain.rpcUrl], { fetch, random: () => 0, now: () => performance.now() })
-  const described = await describeVault({ reader: chainReader(BASE, node), archive: node }, savings.address)
+  const described = await describeVault({ reader: createChainReader(BASE, node), archive: node }, savings.address)
   const shown = { poolId: 'p', description: '', logoUrl: '', riskProfile: '', riskProtocol: '', addedAt: new Date(0) }
   const vault = { ...described, ...shown, firstBlock: 0 } as Vault
 
@@ -61,7 +61,7 @@ test('Two hosts up to five seconds apart, at five blocks a second and a price th
     }
   let lag = 0
   const rpcs = [hostOf(0, () => 0), hostOf(1, () => lag)]
-  const agree = agreementOf(() => ({ chain: BASE, rpcs }))
+  const agree = createAgreementOf(() => ({ chain: BASE, rpcs }))
 
   const trips: number[] = []
   for (let round = 0; round < 26; round += 1) {

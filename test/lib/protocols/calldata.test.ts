@@ -14,7 +14,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import { encodeOperation, type OperationRequest, verifyOperations } from '../../../lib/protocols/calldata.ts'
-import { OPERATIONS, operationNamed, withdrawalNamed } from '../../../lib/protocols/operations.ts'
+import { findOperation, findWithdrawalOperation, OPERATIONS } from '../../../lib/protocols/operations.ts'
 import type { RequestKind } from '../../../lib/protocols/request-kind.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
@@ -77,7 +77,7 @@ type Setting = { readonly request: Request; readonly stranger: Address }
 
 /** ERC-7887: cancels a request by its id, then claims the refund. */
 function cancellation(kind: RequestKind, functionName: string) {
-  const operation = operationNamed(OPERATIONS.erc7540.cancels[kind], functionName)
+  const operation = findOperation(OPERATIONS.erc7540.cancels[kind], functionName)
   return { operation, call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account] }) }
 }
 function claimedCancellation(kind: RequestKind, functionName: string) {
@@ -105,38 +105,38 @@ const CALLS = {
     call: ({ account, amount }: Request): Call => ({ functionName: 'syncDeposit', args: [amount, account, NOBODY] }),
   },
   claim: {
-    operation: operationNamed(claims, 'deposit'),
+    operation: findOperation(claims, 'deposit'),
     call: ({ account, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, account, account] }),
   },
   redeem: {
-    operation: withdrawalNamed({ protocol: 'erc4626' }, 'redeem'),
+    operation: findWithdrawalOperation({ protocol: 'erc4626' }, 'redeem'),
     call: ({ account, amount }: Request): Call => ({ functionName: 'redeem', args: [amount, account, account] }),
   },
   withdraw: {
-    operation: withdrawalNamed({ protocol: 'erc4626' }, 'withdraw'),
+    operation: findWithdrawalOperation({ protocol: 'erc4626' }, 'withdraw'),
     call: ({ account, amount }: Request): Call => ({ functionName: 'withdraw', args: [amount, account, account] }),
   },
   requestRedeem: {
-    operation: withdrawalNamed({ protocol: 'lagoon' }, 'requestRedeem'),
+    operation: findWithdrawalOperation({ protocol: 'lagoon' }, 'requestRedeem'),
     call: ({ account, amount }: Request): Call => ({ functionName: 'requestRedeem', args: [amount, account, account] }),
   },
   claimSharesAndRequestRedeem: {
-    operation: withdrawalNamed({ protocol: 'lagoon' }, 'claimSharesAndRequestRedeem'),
+    operation: findWithdrawalOperation({ protocol: 'lagoon' }, 'claimSharesAndRequestRedeem'),
     call: ({ amount }: Request): Call => ({ functionName: 'claimSharesAndRequestRedeem', args: [amount] }),
   },
   syncRedeem: {
-    operation: withdrawalNamed({ protocol: 'lagoon' }, 'syncRedeem'),
+    operation: findWithdrawalOperation({ protocol: 'lagoon' }, 'syncRedeem'),
     call: ({ account, amount }: Request): Call => ({
       functionName: 'syncRedeem',
       args: [amount, account, amount / 2n],
     }),
   },
   cancelRequestDeposit: {
-    operation: operationNamed(cancels.deposit, 'cancelRequestDeposit'),
+    operation: findOperation(cancels.deposit, 'cancelRequestDeposit'),
     call: (): Call => ({ functionName: 'cancelRequestDeposit', args: [] }),
   },
   cancelRequestRedeem: {
-    operation: operationNamed(cancels.withdrawal, 'cancelRequestRedeem'),
+    operation: findOperation(cancels.withdrawal, 'cancelRequestRedeem'),
     call: ({ account }: Request): Call => ({ functionName: 'cancelRequestRedeem', args: [account] }),
   },
   ...{

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isFixed, matchPayments, sharesBehind } from '../../../lib/protocols/fixed-requests.ts'
+import { isFixed, matchPayments, sumSharesBehind } from '../../../lib/protocols/fixed-requests.ts'
 import { type Given, inOrder } from '../../support/ledger-entries.ts'
 
 const request = (assets: bigint): Given => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
@@ -29,5 +29,5 @@ test('A payment that is less than all that was requested is a gift, of the last 
 
 test('The shares behind what waits are those of the latest requests', () => {
   const requests = inOrder([request(5n), request(6n)]).filter(isFixed)
-  expect([0n, 6n, 11n].map((assets) => sharesBehind(requests, assets))).toEqual([0n, 18n, 33n])
+  expect([0n, 6n, 11n].map((assets) => sumSharesBehind(requests, assets))).toEqual([0n, 18n, 33n])
 })

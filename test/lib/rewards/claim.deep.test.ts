@@ -3,7 +3,7 @@ import { type Address, encodeFunctionData, getAddress, type Hex, pad, toHex, zer
 import { readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
+import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { prepareRewardsClaim } from '../../../lib/rewards/claim.ts'
@@ -59,7 +59,7 @@ const test = base
     return { chain, good, bad }
   })
   .extend('reader', ({ world }) =>
-    chainReader(BASE, createRpc([world.chain.rpcUrl], { fetch, random: () => 0, now: () => performance.now() })),
+    createChainReader(BASE, createRpc([world.chain.rpcUrl], { fetch, random: () => 0, now: () => performance.now() })),
   )
 
 const call = (

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { checksumAddress } from '../../../lib/codecs.ts'
 import {
   type Distributions,
+  deriveRewardState,
   distributionsPlan,
   distributorAbi,
   encodeClaim,
   foldProof,
-  toStanding,
   verifyClaim,
 } from '../../../lib/rewards/distributor.ts'
 import { MAX_UINT208 } from '../../../lib/rewards/merkl.ts'
@@ -71,7 +71,7 @@ describe('What stands of a reward', () => {
       fc.property(TREE, amount, ({ leaves, own: { user, token, amount: total } }, claimed) => {
         const tree = rewardTree(leaves)
         const reward = reported(token, total, tree.proofOf({ user, token, amount: total }), 3n)
-        const standing = toStanding(user, reward, at(tree.root, undefined, token, claimed, user))
+        const standing = deriveRewardState(user, reward, at(tree.root, undefined, token, claimed, user))
         const left = total > claimed ? total - claimed : 0n
         expect(standing).toEqual({ amount: left, pending: 3n, claimed, claimableAt: undefined, recipient: user })
       }),
@@ -85,8 +85,11 @@ describe('What stands of a reward', () => {
         const reward = reported(token, total, tree.proofOf({ user, token, amount: total }), 3n)
         const next = { root: tree.root, at: 1_800_000_000n }
         const pending = { amount: 0n, pending: total + 3n, claimed: 0n, recipient: user }
-        expect(toStanding(user, reward, at(last, next, token, 0n, user))).toEqual({ ...pending, claimableAt: next.at })
-        const disputed = toStanding(user, reward, at(last, undefined, token, 0n, user))
+        expect(deriveRewardState(user, reward, at(last, next, token, 0n, user))).toEqual({
+          ...pending,
+          claimableAt: next.at,
+        })
+        const disputed = deriveRewardState(user, reward, at(last, undefined, token, 0n, user))
         expect(disputed).toEqual({ ...pending, claimableAt: undefined })
       }),
     )
@@ -95,7 +98,7 @@ describe('What stands of a reward', () => {
   test('has no time if the chain reports one that no date has', () => {
     const tree = rewardTree([{ user: TOKEN_OWNER, token: TOKEN_OWNER, amount: 5n }])
     const next = { root: tree.root, at: 2n ** 48n - 1n }
-    const standing = toStanding(
+    const standing = deriveRewardState(
       TOKEN_OWNER,
       reported(TOKEN_OWNER, 5n, []),
       at(zeroHash, next, TOKEN_OWNER, 0n, TOKEN_OWNER),
@@ -107,7 +110,7 @@ describe('What stands of a reward', () => {
     fc.assert(
       fc.property(address, address, amount, fc.array(hash, { maxLength: 5 }), (user, token, total, proof) => {
         const distributions = at(zeroHash, { root: zeroHash, at: 0n }, token, 0n, user)
-        expect(toStanding(user, reported(token, total, proof), distributions)).toMatchObject({ amount: 0n })
+        expect(deriveRewardState(user, reported(token, total, proof), distributions)).toMatchObject({ amount: 0n })
       }),
     )
   })

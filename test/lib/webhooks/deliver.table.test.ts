@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, vi } from 'vitest'
 import { listSecrets } from '../../../lib/webhooks/secret.ts'
-import type { Sent } from '../../../lib/webhooks/sent.ts'
+import type { SendResult } from '../../../lib/webhooks/sent.ts'
 import { DOWN, deliveries, type Got, KEY, OK, REFUSED, START } from '../../support/deliveries.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -13,8 +13,8 @@ const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
 const PAUSES = [5 * SECOND, 5 * MINUTE, HOUR, ...Array.from({ length: 6 }, () => 12 * HOUR)].map(
   (ms) => Math.ceil((ms * 0.98) / SECOND) * SECOND,
 )
-const BUSY: Sent = { delivered: false, reason: 'status', status: 429, retryAfterMs: MINUTE }
-const GONE: Sent = { delivered: false, reason: 'status', status: 410 }
+const BUSY: SendResult = { delivered: false, reason: 'status', status: 429, retryAfterMs: MINUTE }
+const GONE: SendResult = { delivered: false, reason: 'status', status: 410 }
 
 const test = base.extend('world', ({ memory }) => deliveries(memory))
 
@@ -685,7 +685,7 @@ describe('Whatever happens,', () => {
   test('of any responses, kills, tests and lies of the queue, each event is taken or given up in the end', async ({
     memory,
   }) => {
-    const response = fc.constantFrom<Sent>(OK, OK, OK, DOWN, REFUSED, BUSY)
+    const response = fc.constantFrom<SendResult>(OK, OK, OK, DOWN, REFUSED, BUSY)
     const step = fc.oneof(
       fc.record({ do: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 15 }) }),
       fc.record({ do: fc.constant('take' as const), kill: fc.option(fc.nat(30)) }),
