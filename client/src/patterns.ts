@@ -3,40 +3,40 @@ import { type Found, type FunctionName, isSame, readCall, type Transaction } fro
 import { demand, Refusal } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
-/** What a caller knows of a vault by other means than the answer. */
+/** Vault's facts that a caller knows from elsewhere than the response. */
 export type PinnedVault = {
   readonly chainId: number
   readonly address: string
   readonly protocol: 'cooldown' | 'erc4626' | 'erc7540' | 'lagoon'
   /** The token that the vault takes and pays. */
   readonly asset: string
-  /** The token of its shares, where that is another contract. */
+  /** Token of the shares, if that is another contract. */
   readonly shareToken?: string | undefined
 }
 
-/** What a caller knows by other means than the answer. */
+/** Facts that a caller knows from elsewhere than the response. */
 export type Known = {
-  /** The vaults that may be used. Without them a vault's protocol, asset and chain are what the answer says. */
+  /** Vaults that may be used. Without them the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
-   * The most that may go to another chain, in the smallest unit of the vault's asset. Needed where neither the request nor
-   * the vault's calls say how much the vault pays: a withdrawal by `shares` or `max`, or a claim, that redeems shares.
+   * Maximum that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the
+   * vault's calls bound the payment: withdrawals by `shares` or `max` and claims that redeem shares.
    */
   readonly mostSent?: bigint | undefined
 }
 
-/** What one transaction does, and where it is to be sent. */
+/** Effect of one transaction, and its destination. */
 export type Step = {
   readonly chainId: number
   readonly to: string
   readonly call: FunctionName | 'transfer to another chain' | 'claim of rewards'
-  /** In the smallest unit of what the call takes; 0 where it takes none. */
+  /** Amount in the smallest unit of what the call takes; 0 if it takes none. */
   readonly amount: bigint
-  /** The same in words. */
+  /** Effect in words. */
   readonly does: string
 }
 
-/** Which of the operations that answer transactions was asked for. */
+/** Operation whose response has transactions. */
 export type Preparation = OfVault | 'rewards'
 type OfVault = 'deposit' | 'withdraw' | 'claim' | 'cancel'
 
@@ -50,7 +50,7 @@ const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
   lagoon: ['requestDeposit', 'syncDeposit'],
 }
 
-/** The calls that pay, and those that may go before, which claim for the user what is settled. */
+/** Calls that pay, and calls before them that claim settled amounts for the user. */
 const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
 > = {
@@ -80,7 +80,7 @@ const CANCELS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly Function
   lagoon: { deposit: ['cancelRequestDeposit'], withdrawal: ['cancelRequestRedeem'] },
 }
 
-/** Calls after which something is awaited. */
+/** Calls that settle later. */
 const AWAITED: readonly FunctionName[] = [
   'requestDeposit',
   'requestRedeem',
@@ -90,18 +90,18 @@ const AWAITED: readonly FunctionName[] = [
   'cancelDepositRequest',
   'cancelRedeemRequest',
 ]
-/** Calls whose amount is of the asset; that of all others is of shares. */
+/** Calls whose amount counts assets; all others count shares. */
 const OF_ASSETS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
-/** Calls before a withdrawal that give shares alone. */
+/** Calls before a withdrawal that yield only shares. */
 const PAYS_NOTHING: readonly FunctionName[] = ['claimDeposit', 'mint']
-/** By how much the least that a vault pays at once may be below what is told. */
+/** Maximum gap between an instant withdrawal's guaranteed minimum and the amount in the response. */
 const LARGEST_SLIPPAGE_PERCENT = 1n
 
-/** JSON of which nothing is known. */
+/** Unchecked JSON. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** What is asked and answered, as far as all preparations share it. */
+/** Request and response, as far as all preparations share them. */
 type Context = {
   readonly input: Json
   readonly answer: Json
@@ -109,9 +109,9 @@ type Context = {
   readonly vault: string
   readonly protocol: Protocol
   readonly chainId: number
-  /** The chain on which the transactions are sent. */
+  /** Chain on which the transactions are sent. */
   readonly sentOn: number
-  /** The vault's asset and the token of its shares, where they are pinned. */
+  /** Vault's asset, and the token of its shares; undefined if the vault is not pinned. */
   readonly asset: string | undefined
   readonly shareToken: string | undefined
   readonly approval: readonly Transaction[]
@@ -120,8 +120,8 @@ type Context = {
 }
 
 /**
- * Verifies that the transactions of an answer are exactly those of the one known pattern for what was asked for, and tells
- * what each does. Throws a Refusal, or whatever comes of an input that is no object.
+ * Verifies that a response's transactions match exactly the one known pattern for the request. Returns what each does. Throws a
+ * Refusal on any difference.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
   if (preparation === 'rewards') return claimRewards(readObject(input), readObject(answer))
@@ -192,7 +192,7 @@ function depositFromAfar(context: Context, fromChain: number): Step[] {
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
-/** What a vault pays, and where the answer says so its transfer to another chain. */
+/** Verifies a vault's payment, and its transfer to another chain if the request names one. */
 function payments(context: Context, verify: (context: Context, calls: readonly Transaction[]) => Found[]): Step[] {
   const { input, answer, user, chainId, operations } = context
   const toChain = Number(input['dstChainId'] ?? chainId)
@@ -235,7 +235,7 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   ]
 }
 
-/** A claim of rewards: of no vault, and on the chain that the request names. */
+/** Verifies a claim of rewards, which belongs to no vault, on the request's chain. */
 function claimRewards(input: Json, answer: Json): Step[] {
   const user = readAddress(input['userAddress'])
   const chainId = Number(input['chainId'])
@@ -256,7 +256,7 @@ function claimRewards(input: Json, answer: Json): Step[] {
   return [{ chainId, to: operation.to, call: 'claim of rewards', amount: 0n, does }]
 }
 
-/** Reads what a claim of rewards pays, in the smallest unit of each token. Throws a Refusal if an answer does not say it. */
+/** Reads the rewards that a claim pays, in each token's smallest unit. Throws a Refusal if the response lacks them. */
 export function readRewards(answer: Json): { readonly token: string; readonly amount: bigint }[] {
   const { rewards } = answer
   demand(Array.isArray(rewards), 'there is no list of rewards')
@@ -266,7 +266,9 @@ export function readRewards(answer: Json): { readonly token: string; readonly am
   })
 }
 
-/** What calls pay or revert, in the smallest unit of the asset; undefined where one of them pays what the vault decides. */
+/**
+ * Sums the amounts that calls must pay or else revert, in the asset's smallest unit. Undefined if the vault decides one of them.
+ */
 function readPaid(found: readonly Found[]): bigint | undefined {
   const parts = found.map(({ name, amount, minimum }) => {
     if (name === 'withdraw') return amount
@@ -296,7 +298,7 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // What is settled alone: there are no other shares, and how much it is the vault alone knows.
+  // Without other shares, `max` redeems only settled ones. Only the vault knows their number.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares are not those that are told')
   if (last.name === 'syncRedeem') {
@@ -325,7 +327,7 @@ function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly
   return found
 }
 
-/** The approvals of a withdrawal: of a vault by the standard, which may take the shares by them. */
+/** Verifies the approvals of a withdrawal: only an ERC-7540 vault may need one, for its shares. */
 function verifyShareApprovals(context: Context, found: readonly Found[]): Step[] {
   const { protocol, vault, chainId, shareToken } = context
   const pulled = protocol === 'erc7540' ? found.find(({ name }) => name === 'requestRedeem') : undefined
@@ -336,7 +338,7 @@ function verifyShareApprovals(context: Context, found: readonly Found[]): Step[]
   return verifyApprovals(context, { token: shareToken, spender: vault, amount: pulled.amount, on: chainId })
 }
 
-/** None, one of exactly the amount, or one of 0 before it, as some tokens demand. */
+/** Verifies approvals: none, one of exactly the amount, or a reset to 0 before it, which some tokens require. */
 function verifyApprovals(
   { approval, user }: Context,
   { token, spender, amount, on }: { token: unknown; spender: string; amount: bigint; on: number },
@@ -473,13 +475,13 @@ function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigin
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
-/** Reads transactions. Throws a Refusal unless each sends exactly so much of the coin. */
+/** Reads transactions. Throws a Refusal unless each sends exactly this amount of native coin. */
 function readTransactions(list: unknown, sentOn: number, coin: bigint): Transaction[] {
   demand(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {
     const transaction = readObject(item)
     const { chainId, to, data, value } = transaction
-    // A wallet might do something with any other field.
+    // A wallet might act on any other field.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'what is no transaction stands among them')
@@ -492,7 +494,7 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
 /** Reads an object. Throws a Refusal if it is none. */
 export function readObject(value: unknown): Json {
   demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
-  // Any object is such a record.
+  // The cast is safe because any object is such a record.
   return value as Json
 }
 
