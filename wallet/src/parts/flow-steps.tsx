@@ -18,7 +18,7 @@ const ACTS: Readonly<Record<Step['kind'], string>> = {
   arrive: 'Wait for arrival',
 }
 
-/** Name of a step, for a button or a list. */
+/** Names a step, for a button or a list. */
 export function actOf(kind: Step['kind']): string {
   return ACTS[kind]
 }
@@ -36,7 +36,7 @@ type FlowStepsProps = Pick<FlowState, 'steps'> & {
   readonly toChainId?: number
 }
 
-/** The steps of a flow in order. Screen readers announce each change. */
+/** Lists the steps of a flow in order. Screen readers announce each change. */
 export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   return (
     <ol className="timeline" aria-live="polite">
@@ -55,7 +55,7 @@ export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   )
 }
 
-/** Why a flow stands still; with the `tokens` of what was asked for, how much works. */
+/** Explains why a flow stopped; with the request's `tokens` it includes the amount that works. */
 export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: AmountTokens }) {
   switch (error.code) {
     case 'wallet':
