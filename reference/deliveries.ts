@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type EventType, WebhookEvent, WebhookTestEvent } from '../lib/webhooks/event.ts'
 
-/** What a delivery is, as Markdown. */
+/** Description of a delivery, as Markdown. */
 export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
 [Standard Webhooks](https://www.standardwebhooks.com).
 
@@ -20,7 +20,7 @@ export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the UR
   the reverted event.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
-/** The headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
+/** Headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export const DeliveryHeaders = z.object({
   'webhook-id': z.string().describe("The event's `id`, the same in each attempt. Skip an `id` that you already have"),
   'webhook-timestamp': z
@@ -35,7 +35,7 @@ export const DeliveryHeaders = z.object({
     ),
 })
 
-/** What each answer to a delivery leads to, by its status as OpenAPI writes it; each with a name. */
+/** Effect of each response to a delivery, by its status in OpenAPI's form; each has a name. */
 export const DELIVERY_ANSWERS = {
   '2XX': {
     name: 'Delivered',
@@ -105,8 +105,8 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
 }
 
 /**
- * Everything that is delivered, each type of event and a test: its schema, and what it means, when it is sent, and which
- * events come before and after it. Apart from the schemas, so that functions that send events do not carry it.
+ * Deliveries: each type of event and a test, with schema and meaning. Meanings stay out of the schemas, so that functions that
+ * send events do not bundle them.
  */
 export const DELIVERED = [...WebhookEvent.options, WebhookTestEvent].map((schema) => {
   const type = schema.shape.type.value
