@@ -13,36 +13,36 @@ const ErrorSchema = z
     statusCode: z.number().int().describe('The HTTP status'),
     error: z.string().describe('Stable text to match on'),
     code: z.string().describe('The same as a stable snake_case word'),
-    message: z.string().describe('What the caller can do'),
+    message: z.string().describe('Next step for the caller'),
     requestId: z.string().describe('Quote it when you report a problem'),
     details: z
       .array(
         z.object({
-          field: z.string().describe('Which field of the request, with dots between names'),
-          issue: z.string().describe('What is wrong with it, for people'),
+          field: z.string().describe('Field of the request, with dots between names'),
+          issue: z.string().describe('Problem of the field, in words for people'),
           atLeast: Amount.optional().describe(
-            'The least amount that works, where it is known, in the smallest unit of what the field counts',
+            'Smallest amount that works, if known, in the smallest unit of what the field counts',
           ),
           atMost: Amount.optional().describe(
-            'The most that works, where it is known, in the smallest unit of what the field counts',
+            'Largest amount that works, if known, in the smallest unit of what the field counts',
           ),
         }),
       )
       .optional()
       .describe('Every problem of the input'),
   })
-  .meta({ id: 'Error', description: 'What every error answers' })
+  .meta({ id: 'Error', description: 'Body of every error' })
 
 const GatewayErrorSchema = z
   .object({ message: z.string().describe('The status in words') })
-  .meta({ id: 'GatewayError', description: 'What the gateway itself answers, in its own form' })
+  .meta({ id: 'GatewayError', description: 'Body of the errors of the gateway itself' })
 
 /** Reason for each status that the gateway itself sends (docs/decisions/0002-http-api.md). */
 const GATEWAY_ERRORS: Readonly<Record<number, string>> = {
   413: 'the body is above 10 MB.',
-  429: 'all callers together ask too often. Try again.',
+  429: 'all callers together send too many requests. Try again.',
   431: 'the headers are above 10 KiB.',
-  500: 'the function broke down. Try again.',
+  500: 'the function crashed. Try again.',
   503: 'the function could not start. Try again.',
 }
 
@@ -112,7 +112,7 @@ export function buildOpenApi(
       contact: { name: 'Vaultline' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'Where this document is from' }],
+    servers: [{ url: '/', description: 'Server of this document' }],
     security: [{ apiKey: [] }],
     tags: Object.entries(TAGS).flatMap(([name, description]) => [
       { name, description },
@@ -135,17 +135,17 @@ export function buildOpenApi(
       headers: HEADERS,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key', description: 'Names the client: your key' },
-        session: { type: 'http', scheme: 'bearer', description: 'Names the user: the token that a login answers' },
+        session: { type: 'http', scheme: 'bearer', description: 'Names the user: the token from a login' },
       },
     },
   }
 }
 
-const DESCRIPTION = `The back end of a self-custody wallet. It signs and sends nothing: it answers transactions, which the
+const DESCRIPTION = `The back end of a self-custody wallet. It signs and sends nothing: it returns transactions, which the
 wallet signs and sends.
 
 The examples follow one user through a service on one machine. Prices and vaults are made up, long lists are cut short, and
-tokens are told by their names.`
+tokens are replaced by their names.`
 
 /** Named parts that operations share. */
 type Components = {
@@ -244,29 +244,30 @@ const HEADERS = {
   'x-request-id': { description: 'Quote it when you report a problem.', schema: { type: 'string' } },
   'ratelimit-policy': {
     description:
-      'How many requests (q) the key may make in a window of so many seconds (w); left out where no key is known.',
+      'Number of requests (q) that the key may make in a window of this many seconds (w). Left out without a known key.',
     schema: { type: 'string' },
   },
   ratelimit: {
-    description: 'How many are left (r) until the window ends, in so many seconds (t); left out where nobody counts.',
+    description:
+      'Number of requests left (r) until the window ends in this many seconds (t). Left out if requests are not counted.',
     schema: { type: 'string' },
   },
   age: {
     description:
-      'How old the answer is, in seconds. Of a GET, a cache may keep it for a minute more, which max-age includes.',
+      'Age of the response in seconds. A cache may keep the response to a GET for a minute more, which max-age includes.',
     schema: { type: 'integer' },
   },
   'x-stale': {
-    description: 'Present when the answer is past its time, because its source cannot be reached.',
+    description: 'Present if the response is past its lifetime because its source cannot be reached.',
     schema: { const: 'true' },
   },
   etag: {
-    description: 'Send it as If-None-Match: 304 while the answer is the same.',
+    description: 'Send it as If-None-Match: 304 while the response is the same.',
     schema: { type: 'string' },
   },
   'content-digest': { description: 'The SHA-256 of the body (RFC 9530).', schema: { type: 'string' } },
-  'signature-input': { description: 'What is signed, since when and by which key.', schema: { type: 'string' } },
-  signature: { description: 'The signature of it (RFC 9421), by Ed25519.', schema: { type: 'string' } },
+  'signature-input': { description: 'Signed parts, time of the signature and key id.', schema: { type: 'string' } },
+  signature: { description: 'Ed25519 signature of these parts (RFC 9421).', schema: { type: 'string' } },
   'retry-after': { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } },
 }
 type HeaderName = keyof typeof HEADERS
@@ -320,7 +321,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]) {
   return {
     description: [
       ...codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`),
-      ...(ofGateway ? [`\`{ "message": "…" }\` alone, from the gateway: ${ofGateway}`] : []),
+      ...(ofGateway ? [`\`{ "message": "…" }\` only, from the gateway: ${ofGateway}`] : []),
     ].join('\n\n'),
     ...(codes.length > 0 && {
       headers: headers(

@@ -29,7 +29,7 @@ export const WalletsResponse = z.object({
   errors: z
     .partialRecord(ChainKey, z.string())
     .optional()
-    .describe('Reason by chain key why entries are old, incomplete or missing'),
+    .describe('Reasons why entries are old, incomplete or missing, by chain key'),
 })
 
 /** The common part of an answer about these chains. Throws the first failure where nothing is known of any chain. */
