@@ -119,7 +119,7 @@ export function verifyTransfer(
   poolOn(toChain)
   const asset = ASSETS.find(({ [fromChain]: known }) => known && isSame(known[0], token))
   const { [fromChain]: sent, [toChain]: received } = asset ?? {}
-  demand(sent !== undefined && received !== undefined, 'the token is none that the bridge takes to that chain')
+  demand(sent !== undefined && received !== undefined, 'the bridge does not take the token to that chain')
   const [outputToken, decimals] = received
   demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
   verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
@@ -144,7 +144,7 @@ export function verifyTransfer(
     ? into.functions.map((name) => [name, depositMessage(user, { ...into, name, asset: outputToken })] as const)
     : [[undefined, ''] as const]
   const [found] = messages.flatMap(fits)
-  demand(found !== undefined, 'the transfer is not the one that was asked for')
+  demand(found !== undefined, 'the transfer is not the requested one')
   return found.name
 }
 
@@ -154,7 +154,7 @@ export function verifyRefundClaim(
   { user, token, chainId }: { readonly user: string; readonly token: string; readonly chainId: number },
 ): void {
   demand(isSame(to, poolOn(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
-  demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not for the user alone')
+  demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not only for the user')
 }
 
 function verifyFee(input: bigint, output: bigint): void {
@@ -171,7 +171,7 @@ function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' 
     deadline > quotedAt &&
     deadline <= quotedAt + 7n * HOUR_SECONDS &&
     (relayer === 0n ? exclusivity === 0n : exclusivity <= least + LONGEST_EXCLUSIVITY_SECONDS)
-  demand(isBounded, 'the times of the transfer are none that the bridge gives')
+  demand(isBounded, 'the transfer has times that the bridge does not give')
 }
 
 /**

@@ -78,7 +78,7 @@ export function readCall(
   people: Pick<Arguments, 'user' | 'payer' | 'spender'>,
 ): Found {
   const name = names.find((candidate) => data.startsWith(FUNCTIONS[candidate][0]))
-  demand(name !== undefined, `the call 0x${data.slice(0, 8)} is none that fits the request`)
+  demand(name !== undefined, `the call 0x${data.slice(0, 8)} does not fit the request`)
   const [, ...places]: readonly [string, ...Argument[]] = FUNCTIONS[name]
   const number = (argument: Argument) => {
     const index = places.indexOf(argument)
@@ -86,7 +86,7 @@ export function readCall(
     return index < 0 || text.length < 64 ? 0n : BigInt(`0x${text}`)
   }
   const found = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
-  demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not for the user alone`)
+  demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not only for the user`)
   return found
 }
 

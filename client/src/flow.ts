@@ -148,21 +148,21 @@ const AFTER_SETTLING = {
 
 const REVERTED = {
   code: 'transaction_reverted',
-  message: 'The transaction failed: nothing was done but for its fee.',
+  message: 'The transaction failed. Only its network fee was paid.',
 } as const
 const GIVEN_UP = { code: 'wallet', message: 'Your wallet did not send the transactions. Nothing has moved.' } as const
 const NO_HASH = {
   code: 'wallet',
-  message: 'Your wallet reports no transaction hash yet. Try again to ask for it; nothing is sent twice.',
+  message: 'Your wallet reports no transaction hash yet. Try again to read it; nothing is sent twice.',
 } as const
-const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
+const EXPIRED = { code: 'quote_expired', message: 'The quote expired before it was used.' } as const
 const EXPIRED_MIDWAY = {
   code: 'quote_expired',
-  message: 'The quote has expired before the transfer. What was withdrawn is in the wallet.',
+  message: 'The quote expired before the transfer. The withdrawn tokens are in the wallet.',
 } as const
 const TERMS_CHANGED = {
   code: 'terms_changed',
-  message: 'The terms have changed since they were shown. Please look at them again.',
+  message: 'The terms have changed since they were shown. Please review them again.',
 } as const
 
 // The service's nodes may lag some blocks behind the node that returned a receipt.
@@ -273,8 +273,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const isRefused = simulation.status === 'reverted'
     const steps = [...done(), ...stepsOf(of, result.data)]
     const prepares = toCalls(result.data)
-    if (operations.length === 0) throw new Error('nothing is to be sent')
-    if (of.input.chainId && of.input.chainId !== chainId) throw new Error(`it is about chain ${chainId}`)
+    if (operations.length === 0) throw new Error('it has nothing to send')
+    if (of.input.chainId && of.input.chainId !== chainId) throw new Error(`it is for chain ${chainId}`)
     prepared = isRefused ? undefined : result.data
     calls = prepares
     set({

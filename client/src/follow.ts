@@ -41,7 +41,7 @@ const ABORTED = {
   error: {
     code: 'aborted',
     status: 0,
-    message: 'The caller has given up.',
+    message: 'The caller aborted the call.',
     details: [],
     requestId: undefined,
     retryAfterMs: undefined,

@@ -181,8 +181,8 @@ async function send<Data, Code extends string>(
     const response = await fetch(url, { ...init, signal: controller.signal })
     return parse(response, await response.text(), isEmpty)
   } catch (error) {
-    if (signal?.aborted) return failed('aborted', 'The caller has given up.')
-    if (controller.signal.aborted) return failed('timeout', `No answer within ${timeoutMs} ms.`)
+    if (signal?.aborted) return failed('aborted', 'The caller aborted the call.')
+    if (controller.signal.aborted) return failed('timeout', `No response within ${timeoutMs} ms.`)
     if (error instanceof Error && error.name === 'UnverifiedAnswer') {
       const requestId = 'requestId' in error && typeof error.requestId === 'string' ? error.requestId : undefined
       const reason = 'reason' in error && typeof error.reason === 'string' ? (error.reason as Reason) : undefined
@@ -226,7 +226,9 @@ function parse<Data, Code extends string>(
   }
   const code = status === 429 ? 'throttled' : 'unexpected'
   const message =
-    status === 429 ? 'The API is asked too often by all callers together.' : `Status ${status} came from elsewhere.`
+    status === 429
+      ? 'All callers together send the API too many requests.'
+      : `The response with status ${status} is not from the API.`
   return failed(code, message, { status, requestId, retryAfterMs })
 }
 

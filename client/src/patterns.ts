@@ -145,7 +145,7 @@ const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
     demand(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
     demand(
       answer['isAsync'] === found.some(({ name }) => AWAITED.includes(name)),
-      'it is told otherwise when it is done',
+      'isAsync does not fit the cancellation',
     )
     return found.map((call) => step(context, call))
   },
@@ -165,8 +165,8 @@ function depositHere(context: Context): Step[] {
   demand(operation !== undefined && more.length === 0, 'a deposit is one operation')
   const found = readCall(operation, DEPOSITS[protocol], whose(user))
   demand(found.amount === amount, 'the deposit is of another amount')
-  demand(answer['isCrossChain'] === false, 'the deposit is told to be from another chain')
-  demand(answer['isAsync'] === AWAITED.includes(found.name), 'it is told otherwise when the shares come')
+  demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a deposit on one chain')
+  demand(answer['isAsync'] === AWAITED.includes(found.name), 'isAsync does not fit the deposit')
   verifyTargets(context, operations)
   return [...approvals, step(context, found)]
 }
@@ -182,11 +182,8 @@ function depositFromAfar(context: Context, fromChain: number): Step[] {
   demand(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
   const transfer = { user, fromChain, toChain: chainId, token, arrives: asset, amount, ...readQuote(answer, amount) }
   const name = verifyTransfer(operation, { ...transfer, into: { vault, functions: DEPOSITS[protocol] } })
-  demand(answer['isCrossChain'] === true, 'the deposit is told to be on one chain')
-  demand(
-    answer['isAsync'] === (name !== undefined && AWAITED.includes(name)),
-    'it is told otherwise when the shares come',
-  )
+  demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a deposit from another chain')
+  demand(answer['isAsync'] === (name !== undefined && AWAITED.includes(name)), 'isAsync does not fit the deposit')
   const what = isCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
   const does = `sends ${amount} of ${what} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
@@ -199,7 +196,7 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   if (toChain === chainId) {
     const found = verify(context, operations)
     verifyTargets(context, operations)
-    demand(answer['isCrossChain'] === false, 'it is told to go to another chain')
+    demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a payment on one chain')
     return [...verifyShareApprovals(context, found), ...found.map((call) => step(context, call))]
   }
   const last = operations.at(-1)
@@ -207,7 +204,7 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   demand(last !== undefined, 'there is no transfer')
   const found = verify(context, before)
   verifyTargets(context, before)
-  demand(answer['isCrossChain'] === true, 'it is told to stay on its chain')
+  demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
   demand(!found.some(({ name }) => AWAITED.includes(name)), 'the vault would pay later than the transfer needs it')
   const quote = readObject(answer['quote'])
   const amount = readAmount(quote['inputAmount'])
@@ -220,8 +217,8 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   const asked = (input['amount'] ?? undefined) === undefined ? undefined : readAmount(input['amount'])
   const bounds = [asked, readPaid(found), context.mostSent].filter((bound) => bound !== undefined)
   if (bounds.length === 0) {
-    const what = `${amount} of the token ${token} to chain ${toChain}, and nothing tells that the vault pays so much`
-    throw new Refusal('unbounded', `It would send ${what}: say the most that may go as mostSent.`)
+    const what = `${amount} of the token ${token} to chain ${toChain}, and nothing proves that the vault pays so much`
+    throw new Refusal('unbounded', `It would send ${what}: set mostSent to the maximum that may go.`)
   }
   demand(
     bounds.every((bound) => amount <= bound),
@@ -251,7 +248,7 @@ function claimRewards(input: Json, answer: Json): Step[] {
   const asked = input['tokens'] ?? undefined
   const isAsked = ({ token }: { readonly token: string }) =>
     asked === undefined || (Array.isArray(asked) && asked.some((one) => isSame(readAddress(one), token)))
-  demand(rewards.every(isAsked), 'a token would be claimed that was not asked for')
+  demand(rewards.every(isAsked), 'a token would be claimed that was not requested')
   const does = describeRewardsClaim(user, rewards)
   return [{ chainId, to: operation.to, call: 'claim of rewards', amount: 0n, does }]
 }
@@ -290,7 +287,7 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   demand(last !== undefined, 'there is no call')
   const names = found.map(({ name }) => name)
   demand(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
-  demand(answer['isAsync'] === AWAITED.includes(last.name), 'it is told otherwise when the vault pays')
+  demand(answer['isAsync'] === AWAITED.includes(last.name), 'isAsync does not fit the withdrawal')
   if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
     demand(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
     return found
@@ -300,7 +297,7 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
   // Without other shares, `max` redeems only settled ones. Only the vault knows their number.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
-  demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares are not those that are told')
+  demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
     const isBound =
       asked[0] === 'amount'
@@ -321,7 +318,7 @@ function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly
       continue
     }
     const told = readAmount(claimable[OF_ASSETS.includes(name) ? 'assets' : 'shares'])
-    demand(amount > 0n && amount === told, 'another amount would be claimed than is told')
+    demand(amount > 0n && amount === told, 'the claimed amount differs from that of the answer')
   }
   demand(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
   return found
@@ -368,9 +365,9 @@ function step({ chainId, vault, user }: Context, { name, amount, minimum }: Foun
 }
 
 const cancels = (_: bigint, vault: string, user: string) =>
-  `takes the pending request of ${user} back from the vault ${vault}`
+  `cancels the pending request of ${user} in the vault ${vault}`
 const collects = (_: bigint, vault: string, user: string) =>
-  `gives ${user} what the vault ${vault} gives back of a cancelled request`
+  `pays ${user} what the vault ${vault} returns of a cancelled request`
 
 const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user: string) => string>> = {
   approve: (amount, token) => `approves ${amount} of ${token}`,
@@ -386,8 +383,8 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
     `asks the vault ${vault} to pay ${user} for ${amount} shares later, unclaimed ones among them`,
   cooldownAssets: (amount, vault, user) => `asks the vault ${vault} to pay ${amount} of the asset to ${user} later`,
   cooldownShares: (amount, vault, user) => `asks the vault ${vault} to pay ${user} for ${amount} shares later`,
-  unstake: (_, vault, user) => `has the vault ${vault} pay ${user} everything that has waited`,
-  syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} at once`,
+  unstake: (_, vault, user) => `has the vault ${vault} pay ${user} everything after its cooldown`,
+  syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} instantly`,
   cancelRequestDeposit: cancels,
   cancelRequestRedeem: cancels,
   cancelDepositRequest: cancels,
@@ -484,9 +481,12 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
     // A wallet might act on any other field.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
-    demand(isOne, 'what is no transaction stands among them')
+    demand(isOne, 'an entry is no transaction')
     demand(chainId === sentOn, 'a transaction is for another chain')
-    demand(value === `${coin}`, coin === 0n ? 'a transaction sends coins' : 'other coins are sent than were asked for')
+    demand(
+      value === `${coin}`,
+      coin === 0n ? 'a transaction sends coins' : 'another amount of coins is sent than requested',
+    )
     return { to: readAddress(to), data: data.slice(2).toLowerCase(), value: coin }
   })
 }

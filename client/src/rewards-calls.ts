@@ -39,12 +39,12 @@ export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewa
     listOf(totals),
     word(BigInt(proofs.length)) + behindOffsets(proofs.map(listOf)),
   ]
-  demand(data === CLAIM + behindOffsets(lists), 'the claim is not of these tokens for the user alone')
+  demand(data === CLAIM + behindOffsets(lists), 'the claim is not of these tokens only for the user')
   const isCovered = rewards.every(({ amount }, index) => {
     const total = BigInt(`0x${totals[index]}`)
     return amount > 0n && amount <= total && total <= MAX_TOTAL
   })
-  demand(isCovered, 'less would be claimed than is told')
+  demand(isCovered, 'less would be claimed than the answer names')
 }
 
 /** Describes the claim in words. */

@@ -40,7 +40,7 @@ export async function verifySignature(
   const [, parameters = '', coversBody, created, expires, keyId = ''] = FORM.exec(read('signature-input')) ?? []
   const [, signature] = SIGNATURE.exec(read('signature')) ?? []
   if (signature === undefined || parameters === '')
-    throw new Refusal('unsigned', 'The answer is not signed as it must be.')
+    throw new Refusal('unsigned', 'The answer is not signed as required.')
   if (request.body !== undefined && coversBody === undefined) {
     throw new Refusal(
       'request_not_covered',
@@ -48,7 +48,7 @@ export async function verifySignature(
     )
   }
   const key = keys.find(({ kid }) => kid === keyId)
-  if (!key) throw new Refusal('unknown_key', `The key ${keyId} is none of those that are trusted.`)
+  if (!key) throw new Refusal('unknown_key', `The key ${keyId} is not trusted.`)
   const [signedAt, expiresAt] = [created, expires].map((seconds) => new Date(Number(seconds) * 1000)) as [Date, Date]
   const isEarly = now !== null && signedAt.getTime() > now.getTime() + CLOCK_TOLERANCE_MS
   const isLate = now !== null && expiresAt.getTime() < now.getTime() - CLOCK_TOLERANCE_MS
@@ -76,7 +76,7 @@ export async function verifySignature(
   const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['verify'])
   const bytes = Uint8Array.from(atob(signature), (character) => character.charCodeAt(0))
   if (!(await crypto.subtle.verify('Ed25519', imported, bytes, new TextEncoder().encode(base)))) {
-    throw new Refusal('wrong_signature', 'The signature is not of this answer to this request.')
+    throw new Refusal('wrong_signature', 'The signature does not fit this answer to this request.')
   }
   return { signedAt, expiresAt, keyId }
 }

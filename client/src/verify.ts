@@ -146,7 +146,7 @@ export function preparationOf({
 function demandNoTransactions(text: string): void {
   // Parsed and written again, a name has only one form.
   const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''
-  demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions where none were asked for')
+  demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions that were not requested')
 }
 
 /** Verifies the refund claims in a transfer's status: each is for the request's account, or else for the depositor. */
@@ -172,5 +172,5 @@ type Status = {
 
 function refusalOf(error: unknown): { ok: false; reason: Reason; message: string } {
   if (error instanceof Refusal) return { ok: false, reason: error.reason, message: error.message }
-  return { ok: false, reason: 'malformed', message: 'The request or the answer has not the form of one.' }
+  return { ok: false, reason: 'malformed', message: 'The request or the answer is malformed.' }
 }

@@ -189,7 +189,7 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
   }
   COMPARISONS[preparation](checks)
   if (response['isCrossChain'] === true)
-    notes.push(`What arrives on the other chain is not checked, only chain ${chainId}.`)
+    notes.push(`Only chain ${chainId} is checked, not the arrival on the other chain.`)
   for (const [token, { given, received }] of moved ?? []) {
     if (given - received <= (allowed.get(token) ?? 0n)) continue
     const what = `${given - received} of the token ${token}`
@@ -259,7 +259,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     }
     allow(share, shares + (shares * tolerance) / BASIS_POINTS + ROUNDING_UNITS)
     if (isSimulated) confirm('the shares of the withdrawal', shares, [given(share)])
-    if (assets === undefined) note('The answer names no amount of assets, so none is checked.')
+    if (assets === undefined) note('The response names no amount of assets, so none is checked.')
     else {
       const worth = hasPreviews ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
       confirm('the assets of the withdrawal', assets, [

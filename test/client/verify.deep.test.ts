@@ -728,7 +728,7 @@ describe('What the service builds and what the verifier knows agree', () => {
         expect(verdict, url).toMatchObject(
           hasTransactions
             ? { message: 'an address is missing' }
-            : { message: 'there are transactions where none were asked for' },
+            : { message: 'there are transactions that were not requested' },
         )
       }
     }
