@@ -47,12 +47,12 @@ export async function describeAnswer(
       ...steps.map(({ chainId, does }, index) => `${index + 1}. On chain ${chainId}: ${does}.`),
       ...(steps.length === 0
         ? ['It has no transactions.']
-        : ['These are all of its transactions, and what was asked for.']),
+        : ['These are all of its transactions, and exactly the requested ones.']),
       ...(witnessed ? describeWitness(witnessed) : []),
       ...(isOfVault && !vaults
-        ? ['The asset, the protocol and the chain of the vault are what the answer says: pin them with --vaults.']
+        ? ['The asset, the protocol and the chain of the vault come only from the answer: pin them with --vaults.']
         : []),
-      ...(isOver ? ['Its time is over: send nothing of it, and ask again.'] : []),
+      ...(isOver ? ['It has expired: send nothing of it, and request it again.'] : []),
     ],
   }
 }

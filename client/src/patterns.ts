@@ -280,7 +280,7 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   const told = readObject(answer['withdrawal'])
   const shares = readAmount(told['shares'])
   const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
-  demand(asked.length === 1, 'a withdrawal is asked for in one way')
+  demand(asked.length === 1, 'a withdrawal is requested in one way')
   demand(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
   const found = calls.map((call, index) => readCall(call, index < calls.length - 1 ? claims : pays, whose(user)))
   const last = found.at(-1)

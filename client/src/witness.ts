@@ -193,7 +193,7 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
   for (const [token, { given, received }] of moved ?? []) {
     if (given - received <= (allowed.get(token) ?? 0n)) continue
     const what = `${given - received} of the token ${token}`
-    throw new Refusal('wrong_amounts', `At your node, ${what} would leave the user, who did not ask for that.`)
+    throw new Refusal('wrong_amounts', `At your node, ${what} would leave the user, which was not requested.`)
   }
   return { notes }
 }

@@ -575,7 +575,7 @@ describe('The command', () => {
       expect(code, lines.join()).toBe(0)
       expect(lines[0]).toMatch(/^Signed by the key [\w-]{43} at .*Z, good until .*Z\.$/)
       expect(lines[1]).toMatch(/^1\. On chain \d+: /)
-      const over = [...lines, 'Its time is over: send nothing of it, and ask again.']
+      const over = [...lines, 'It has expired: send nothing of it, and request it again.']
       expect(await describeAnswer(pinned, anHourLater)).toEqual({ code: 3, lines: over })
       const asJson = { keys: JSON.stringify(signingKey), mostSent, answer: JSON.stringify(exchange) }
       expect(await describeAnswer(asJson, now)).toMatchObject({

@@ -16,7 +16,7 @@ export function rememberTransfer(transfer: StartedTransfer): void {
   transfers.set([transfer, ...others].slice(0, KEPT_TRANSFERS))
 }
 
-/** Marks a transfer as closed: no page reports it any more. */
+/** Marks a transfer as closed: no page reports it afterwards. */
 export function closeTransfer(hash: string): void {
   const all = transfers.get()
   if (!all.some((transfer) => transfer.hash === hash && !transfer.isClosed)) return

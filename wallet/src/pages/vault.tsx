@@ -132,7 +132,7 @@ function Figures({ vault }: { vault: Vault }) {
             <CampaignRates rewards={rewards} />
           </dd>
           <dd className="note">
-            A year, besides the yield. <PoweredByMerkl />
+            A year, on top of the yield. <PoweredByMerkl />
           </dd>
         </div>
       )}

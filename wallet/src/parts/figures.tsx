@@ -173,7 +173,7 @@ export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
     <span
       key={`${chainId} ${token}`}
       className="chip"
-      title={`A campaign pays it besides the yield, until ${formatTime(endsAt)}.`}
+      title={`A campaign pays it on top of the yield, until ${formatTime(endsAt)}.`}
     >
       + {apr !== null && `${apr.toFixed(2)}% `}
       {symbol}

@@ -66,7 +66,9 @@ export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: Amou
       return (
         <ProblemNotice
           error={
-            new Error(`The service’s answer is not what you asked for, so your wallet was not asked. ${error.message}`)
+            new Error(
+              `The service’s response does not fit your request, so it was not sent to your wallet. ${error.message}`,
+            )
           }
           requestId={error.requestId}
         />
