@@ -49,7 +49,6 @@ function transfer(outcome: Outcome, overrides: object = {}) {
   return { ...TRANSFER, ...VAULT, userAddress, ...row, final: true, ...overrides }
 }
 
-/** Returns the recorded events, cut short, with this one at the end. */
 function endingWith(kind: string, overrides: object = {}) {
   const [sent, filled] = TRANSFER.events
   return [sent, filled, { ...filled, kind, logIndex: 3, account: userAddress, ...overrides }]

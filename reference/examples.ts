@@ -5,7 +5,6 @@ import { type Example, operationId } from './openapi.ts'
 
 const EXAMPLES: Readonly<Record<string, Example>> = recorded
 const MAX_COLUMNS = 120
-/** Maximum length of a text that an example shows whole. */
 const MAX_CHARACTERS = 80
 const SENT_BY_CLIENT = ['authorization', 'origin']
 

@@ -84,7 +84,6 @@ function errorsIn(schema: z.ZodType): ErrorCode[] {
 
 /** Recorded request of an operation, and its response, as sent. */
 export type Example = {
-  /** Parameters of its path, its query and its headers, by name. */
   readonly parameters: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly response?: unknown
@@ -147,7 +146,6 @@ wallet signs and sends.
 The examples follow one user through a service on one machine. Prices and vaults are made up, long lists are cut short, and
 tokens are replaced by their names.`
 
-/** Named parts that operations share. */
 type Components = {
   readonly schemas: Record<string, z.core.JSONSchema._JSONSchema>
   readonly parameters: Record<string, object>
@@ -197,7 +195,6 @@ function operation(contract: EndpointContract, components: Components, example?:
   }
 }
 
-/** Builds the deliveries to webhooks, by event type. */
 function deliveries(components: Components) {
   for (const header of parameters('header', DeliveryHeaders, components)) components.parameters[header.name] = header
   const sent = Object.keys(DeliveryHeaders.shape).map((name) => ({ $ref: `#/components/parameters/${name}` }))
@@ -239,7 +236,6 @@ function security(contract: EndpointContract): readonly Record<string, readonly 
   return [{ apiKey: scope ? [scope] : [], ...(caller === 'user' && { session: [] }) }]
 }
 
-/** Headers of responses, which responses refer to. */
 const HEADERS = {
   'x-request-id': { description: 'Quote it when you report a problem.', schema: { type: 'string' } },
   'ratelimit-policy': {

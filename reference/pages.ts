@@ -15,7 +15,6 @@ const CALLERS: Record<EndpointContract['caller'], string> = {
   user: 'Needs the `x-join-key` header and a session: `Authorization: Bearer <token>`.',
 }
 
-/** Fields of every event, whatever its type. */
 const EveryEvent = z.object({
   ...WebhookEvent.options[0].shape,
   type: z.string().describe('One of those that follow'),
@@ -41,7 +40,6 @@ export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<
   ])
 }
 
-/** Returns the name of an operation's page: its title in kebab case. */
 function pageName({ title }: EndpointContract): string {
   return title.toLowerCase().replaceAll(' ', '-')
 }
@@ -91,7 +89,6 @@ function operationPage(contract: EndpointContract): string {
   ])
 }
 
-/** Builds the page of the events that webhooks receive. */
 function eventsPage(): string {
   const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { description }]) => `| ${status} | ${description} |`)
   const shown = new Map<string, string>()

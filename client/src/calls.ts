@@ -51,7 +51,6 @@ type Argument = 'amount' | 'minimum' | 'id' | 'user' | 'payer' | 'spender' | 'no
 /** Function's name; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
 export type FunctionName = keyof typeof FUNCTIONS
 
-/** Values of a call's arguments, 0 by default. */
 type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | bigint }
 
 /** Encodes a call, without 0x. */

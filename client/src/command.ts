@@ -6,7 +6,6 @@ import { createWitness } from './witness.ts'
 export type Given = {
   /** Trusted public keys: one, a list, or a key set. */
   readonly keys: string
-  /** A list of pinned vaults. */
   readonly vaults?: string | undefined
   /** Maximum amount that may go to another chain, in the smallest unit of the vault's asset. */
   readonly mostSent?: string | undefined
@@ -57,7 +56,6 @@ export async function describeAnswer(
   }
 }
 
-/** Describes what a node confirmed, and what it did not check. */
 function describeWitness({ chainId, isSimulated, notes }: Witnessed): string[] {
   const way = isSimulated ? 'by a dry run' : 'only in part'
   return [`Your node of chain ${chainId} confirms them ${way}.`, ...notes]

@@ -36,7 +36,6 @@ export type FlowInputs = {
   readonly rewards: PrepareRewardsClaimRequest
   /** Awaits the settlement of a pending request, then claims it. */
   readonly settle: PrepareCancellationRequest
-  /** Follows a transfer between chains to its end. */
   readonly arrive: {
     readonly txHash: TransactionHash
     readonly srcChainId: number
@@ -83,7 +82,6 @@ export type FlowState = {
   readonly status: 'busy' | 'ready' | 'done' | 'failed'
   /** Steps in order; future ones are a forecast. */
   readonly steps: readonly Step[]
-  /** First step that is not done. */
   readonly current: Step | undefined
   /** Transactions that are being signed, or were signed last. */
   readonly prepared: Prepared | undefined
@@ -137,7 +135,6 @@ type Waiting = Extract<Leg, { readonly kind: 'settle' | 'arrive' }>
 type Settling = Extract<Leg, { readonly kind: 'settle' }>
 type Signing = Exclude<Leg, Waiting>
 
-/** Steps that follow an asynchronous operation. */
 const AFTER_SETTLING = {
   deposit: ['settle', 'claim'],
   withdraw: ['settle', 'claim'],
@@ -365,7 +362,6 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
   }
 
-  /** Enters the leg that follows the last transaction. */
   function leave(of: Signing, { isAsync, chainId }: Prepared, transferHash: TransactionHash | undefined): void {
     const settle = isAsync && of.kind !== 'claim' && of.kind !== 'rewards' ? settlementOf(of, chainId) : undefined
     looks = 0
@@ -442,7 +438,6 @@ function settlementOf({ kind, input }: Exclude<Signing, { readonly kind: 'reward
   return { kind: 'settle', input: { vaultAddress, userAddress, chainId, kind: requested } }
 }
 
-/** Returns the chain on which the transactions are sent. */
 function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'>): number {
   return (kind === 'deposit' && input.srcChainId) || chainId
 }

@@ -1,7 +1,6 @@
 import { getDepositStatus, getTransferStatus, getWithdrawalStatus } from './api.ts'
 import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type Result, sleep } from './operation.ts'
 
-/** Response that says when to poll again. */
 type Polled = { readonly nextPollAfterMs: number | null }
 
 /**
@@ -83,7 +82,6 @@ export function waitForTransfer(
   return lastOf(poll(getTransferStatus, client, input, { signal }), onAnswer)
 }
 
-/** Page of a list. */
 type Page = { readonly nextCursor: string | null }
 /** Item of a page: an element of its only list, apart from its evidence. */
 type ItemOf<Data> = {

@@ -3,7 +3,6 @@ import { parseJson, parseKeys, parseVaults } from './command.ts'
 import type { ServerOptions } from './mcp.ts'
 import { createWitness } from './witness.ts'
 
-/** Variables of the command `vaultline-mcp`, each with its meaning. */
 const VARIABLES = {
   VAULTLINE_URL: 'URL of the API, such as https://api.example.com',
   VAULTLINE_KEY: 'Your API key; give it the scopes vaults and markets only',

@@ -75,14 +75,12 @@ export function createServer({ client: caller, trust, account }: ServerOptions):
 }
 
 type Input = Readonly<Record<string, unknown>>
-/** Response; prepared transactions have a simulation. */
 type Data = { readonly simulation?: Simulation }
 
 type InputSchema = Pick<(typeof TOOLS)[keyof typeof TOOLS]['inputSchema'], 'type' | 'properties'> & {
   readonly required: readonly string[]
 }
 
-/** Returns the schema with this field made optional. */
 function leavingOut(schema: InputSchema, field: string): InputSchema {
   return { ...schema, required: schema.required.filter((name) => name !== field) }
 }
@@ -97,7 +95,6 @@ function schemaOf(inputSchema: InputSchema): StandardSchemaWithJSON<Input> {
   return { '~standard': { ...schema, validate } }
 }
 
-/** Returns the method of an operation, and a URL with its path. */
 function urlOf({ route }: Operation<Input, Data, string>) {
   const [method = '', path = ''] = route.split(' ')
   return { method, url: `http://localhost${path}` }
@@ -146,7 +143,6 @@ function describeSimulation(simulation: Simulation | undefined): string {
   return 'Simulation unavailable: these transactions could not be tested.'
 }
 
-/** Describes a response with its longest lists cut, after these notes. */
 function describeRead(data: object, before: readonly string[]): CallToolResult {
   const notes = [...before]
   const shown = Object.entries(Array.isArray(data) ? { items: data } : data).map(([name, value]) => {
@@ -173,7 +169,6 @@ function describe(data: object, lines: readonly string[]): CallToolResult {
   return { content: texts.map((text) => ({ type: 'text', text })), structuredContent: { ...data } }
 }
 
-/** Returns a character as JSON escapes of its UTF-16 units. */
 function escapeUnits(character: string): string {
   return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

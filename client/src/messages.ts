@@ -39,5 +39,4 @@ function describeOffer({ field, atLeast, atMost }: ErrorDetail, { amount, shares
   return atMost === undefined ? undefined : `At most ${formatAmount(BigInt(atMost), token, 'down', DIGITS)}.`
 }
 
-/** Significant digits of an amount in a message. */
 const DIGITS = 3

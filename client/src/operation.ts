@@ -93,7 +93,6 @@ type Places = {
   readonly query?: readonly string[]
   readonly headers?: readonly string[]
   readonly items?: string
-  /** True if a success has no body. */
   readonly isEmpty?: boolean
 }
 
@@ -249,7 +248,6 @@ function parseJson(text: string): ErrorBody | undefined {
   }
 }
 
-/** Reads the well-formed details. */
 function readDetails(details: unknown): ErrorDetail[] {
   if (!Array.isArray(details)) return []
   return details.flatMap((detail: Partial<Record<keyof ErrorDetail, unknown>> | null) => {

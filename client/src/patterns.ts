@@ -101,7 +101,6 @@ const LARGEST_SLIPPAGE_PERCENT = 1n
 /** Unchecked JSON. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Request and response, as far as all preparations share them. */
 type Context = {
   readonly input: Json
   readonly answer: Json
@@ -109,7 +108,6 @@ type Context = {
   readonly vault: string
   readonly protocol: Protocol
   readonly chainId: number
-  /** Chain on which the transactions are sent. */
   readonly sentOn: number
   /** Vault's asset, and the token of its shares; undefined if the vault is not pinned. */
   readonly asset: string | undefined

@@ -1,7 +1,6 @@
 import { CallFailure, type Client, type Operation, pauseFor, type Success } from './operation.ts'
 
 type Asked = { readonly signal?: AbortSignal }
-/** Query of TanStack Query: its data so far. */
 type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**

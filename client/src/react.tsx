@@ -59,14 +59,12 @@ export type DepositProps = {
   readonly sender: Sender
   /** Entry of `listVaults` or response of `getVault`. */
   readonly vault: Vault
-  /** User's wallet. */
   readonly account: Address
   /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. Without it the user types an amount. */
   readonly amount?: string | undefined
   readonly className?: string | undefined
   /** Returns a transaction's page in a block explorer. */
   readonly transactionUrl?: ((hash: TransactionHash, chainId: number) => string) | undefined
-  /** Called when all steps are done. */
   readonly onDone?: (() => void) | undefined
 }
 
@@ -354,7 +352,6 @@ function nameOf(kind: Step['kind'], isRequest: boolean): string {
   return isRequest && kind === 'withdraw' ? 'Request withdrawal' : STEPS[kind]
 }
 
-/** Names the next step, in words for a button. */
 function nameNext(
   { status, current, error }: Pick<FlowState, 'status' | 'current' | 'error'>,
   isRequest: boolean,

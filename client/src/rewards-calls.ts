@@ -53,7 +53,6 @@ export function describeRewardsClaim(user: string, rewards: readonly Reward[]): 
   return `has the contract ${DISTRIBUTOR} pay the rewards of ${user}: ${paid.join(', ')}`
 }
 
-/** Encodes an array: its length, then its words. */
 function listOf(words: readonly string[]): string {
   return word(BigInt(words.length)) + words.join('')
 }

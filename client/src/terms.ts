@@ -40,7 +40,6 @@ export function areWorse(now: Terms, shown: Terms): boolean {
   )
 }
 
-/** Returns a call's target and value, and the spender of an approval. */
 function identify(call: Call | undefined): string | undefined {
   const isApproval = call?.data.startsWith('0x095ea7b3')
   return call && `${call.to} ${call.value} ${isApproval && call.data.slice(0, '0x095ea7b3'.length + 64)}`

@@ -162,7 +162,6 @@ function verifyRefundClaims(url: string, text: string): void {
   }
 }
 
-/** Fields of a response that may hold a refund claim. */
 type PossibleStatus = Status & { readonly transfers?: readonly Status[] }
 type Claim = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
 type Status = {

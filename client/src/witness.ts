@@ -23,7 +23,6 @@ export type Witnessed = {
   readonly chainId: number
   /** False if the node cannot simulate, or leaves out logs. Then `notes` list what it did not try. */
   readonly isSimulated: boolean
-  /** Sentences that name each check the node did not make. */
   readonly notes: readonly string[]
 }
 
@@ -201,7 +200,6 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
 type Token = string | undefined
 type Amount = bigint | undefined
 
-/** Inputs to compare one kind of response. */
 type Checks = Context & {
   /** Returns the first word that a view returned; undefined if it reverted. */
   readonly see: (name: ViewName) => Amount
@@ -209,7 +207,6 @@ type Checks = Context & {
   readonly share: Token
   /** Lagoon's fees in basis points; 0 for others. */
   readonly rates: Readonly<Record<'entry' | 'exit' | 'haircut', bigint>>
-  /** First word that the first operation returned. */
   readonly returned: Amount
   readonly isSimulated: boolean
   /** Amounts of a token in the dry run; undefined without one. */
@@ -333,7 +330,6 @@ function isNear(figure: bigint, value: bigint, tolerance: bigint): boolean {
   return difference * BASIS_POINTS <= value * tolerance + ROUNDING_UNITS * BASIS_POINTS
 }
 
-/** Returns an amount less a fee in basis points. */
 function after(amount: Amount, rate: bigint): Amount {
   return amount === undefined ? undefined : amount - (amount * rate) / BASIS_POINTS
 }

@@ -26,7 +26,6 @@ export type Entry = {
   /** Chain of the wallet's end; the vault's, unless money went between chains. */
   readonly otherChainId: number
   readonly status: Status
-  /** Undefined once the entry is done. */
   readonly state: { readonly text: string; readonly tone: string } | undefined
   readonly symbol: string
   readonly decimals: number
@@ -46,7 +45,6 @@ export type FollowedTransfer = {
   readonly progress: GetTransferStatusResponse | undefined
 }
 
-/** Loaded part of a list, newest first. */
 type Loaded<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean }
 
 /** Time and transaction of a request's steps, from its events. */
@@ -260,12 +258,10 @@ type Request = {
   readonly chainId: number
   readonly status: Status
   readonly reported: Partial<Record<keyof Reported, { at: string | undefined; hash: Hash | undefined }>>
-  /** Name of the final step. */
   readonly last: 'Claimed' | 'Paid'
   readonly settled?: string
 }
 
-/** Lists the steps of a request after it was made. */
 function stepsOfRequest({ chainId, status, reported, last, settled = 'Settled' }: Request): readonly Step[] {
   const wait: Step = { text: 'Waiting for the vault', state: 'now', chainId }
   const ready: Step = { text: settled, state: 'done', chainId, ...reported.claimable }

@@ -3,7 +3,6 @@ import { createContext, useContext } from 'react'
 import type { Config } from './config.ts'
 import { createStoredStore, useStore } from './store.ts'
 
-/** Configuration and service of every page. */
 type Surroundings = { readonly config: Config; readonly service: Client }
 
 export const SurroundingsContext = createContext<Surroundings | undefined>(undefined)

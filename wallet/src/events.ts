@@ -10,7 +10,6 @@ export type Arrival = {
   readonly isVerified: boolean
   /** True if it is verified and received for the first time. */
   readonly isTaken: boolean
-  /** Status of the receiver's response; null without one. */
   readonly status: number | null
   readonly delayMs: number | null
   /** Null if the body is no event. Its type may be unknown to this wallet, such as that of a test. */

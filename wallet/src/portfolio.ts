@@ -22,7 +22,6 @@ export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
   'solana-mainnet': 1151111081099710,
 }
 
-/** Value in the chosen currency. */
 type Worth = {
   /** Null if no price is known. */
   readonly value: number | null

@@ -5,7 +5,6 @@ import { type AmountTokens, messageForUser } from '@vaultline/client/messages'
 /** The wallet already shows another request (MetaMask). */
 const BUSY = -32002
 
-/** Failure in words for the user. */
 type Problem = {
   readonly text: string
   /** Identifies the request for support. */

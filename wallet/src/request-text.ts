@@ -7,7 +7,6 @@ export type OpenStatus = 'pending' | 'claimable' | 'cancelled'
 type OpenRequest = {
   readonly status: OpenStatus
   readonly estimate: EstimatedSettlement | null
-  /** End of its cooldown; null if a settlement decides. */
   readonly claimableAt: string | null
 }
 

@@ -2,7 +2,6 @@ import { LOCALE } from './format.ts'
 
 /** Smallest value that a scale shortens: 12.5K in place of 12,500. */
 const FIRST_SHORT = 10_000
-/** Maximum decimals that Intl writes. */
 const MAX_DECIMALS = 20
 
 /** Formats axis labels for this step: short and all different. */

@@ -3,7 +3,6 @@ import type { Config } from './config.ts'
 import { redact } from './redact.ts'
 import { createStore, createStoredStore, hasFields } from './store.ts'
 
-/** Session of the logged-in user. */
 type Session = {
   readonly token: string
   readonly email: string

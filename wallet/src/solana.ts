@@ -2,7 +2,6 @@ type SolanaAccount = {
   readonly address: string
   /** Such as `solana:mainnet`; a multichain wallet also has accounts of other chains. */
   readonly chains: readonly string[]
-  /** Features of the wallet that work with this account. */
   readonly features: readonly string[]
 }
 
@@ -51,7 +50,6 @@ export async function signWithSolana(wallet: SolanaWallet, account: SolanaAccoun
 
 const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Encodes bytes in Solana's base58. */
 function toBase58(bytes: Uint8Array): string {
   let text = ''
   for (let rest = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n); rest > 0n; rest /= 58n) {

@@ -4,12 +4,10 @@ import { createStore, createStoredStore, hasFields, useStore } from './store.ts'
 
 /** Transaction, or batch of them (EIP-5792), that was sent and was not mined at this browser's last check. */
 export type UnderWay = {
-  /** Chain of the transaction. */
   readonly chainId: number
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}` }
   readonly account: `0x${string}`
-  /** Epoch milliseconds. */
   readonly sentAt: number
   /** Transfer between chains that it begins. */
   readonly transfer?: Omit<StartedTransfer, 'hash'> | undefined

@@ -25,7 +25,6 @@ export function useArrivals(): readonly Arrival[] | undefined {
 
 const NONE: readonly Arrival[] = []
 
-/** Fetches new arrivals and adds them to the known ones. */
 async function fetchArrivals(
   queries: QueryClient,
   queryKey: readonly unknown[],
@@ -38,7 +37,6 @@ async function fetchArrivals(
   return [...received.toReversed(), ...known].slice(0, KEPT_ARRIVALS)
 }
 
-/** Returns the accounts and transfers whose events this wallet shows. */
 function useOwner(): Owner {
   const { accounts } = useAccounts()
   const sent = useStore(transfers).filter(({ account }) => accounts.has(account))

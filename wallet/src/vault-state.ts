@@ -47,7 +47,6 @@ export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsO
 /** Sort orders of vaults: highest figure first, names from A to Z. */
 export type VaultOrder = 'yield' | 'total' | 'name'
 
-/** Fields of a vault that an order compares. */
 type Sortable = { readonly name: string; readonly annualYield: { readonly percent: string } | null }
 
 /** Sorts vaults; unknown figures come last, in either direction. `totalOf` returns a vault's total in one currency. */

@@ -106,7 +106,6 @@ type ShownKitProps = {
   readonly children: ReactNode
 }
 
-/** Shows the kit until the user confirms that it is saved. */
 function ShownKit({ kit, done, other, children }: ShownKitProps) {
   const [isSaved, setSaved] = useState(false)
   const heading = useRef<HTMLHeadingElement>(null)

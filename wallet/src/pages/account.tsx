@@ -186,7 +186,6 @@ function LinkStair({ address }: { address: string | undefined }) {
   )
 }
 
-/** Links the account's pages, each with a short state. */
 function Security() {
   const service = useService()
   const credentials = useQuery(query(listCredentials, service, undefined))

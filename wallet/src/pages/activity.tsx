@@ -22,7 +22,6 @@ import { useArrivals } from '../use-events.ts'
 import { useFilters } from '../use-filters.ts'
 
 const PAGE_SIZE = 20
-/** Pause between two fetches of pending entries. */
 const REFRESH_MS = 20_000
 
 const KINDS = [
@@ -132,7 +131,6 @@ function Timeline({ account }: { account: `0x${string}` }) {
   )
 }
 
-/** Lists open entries, then the others by day. */
 function Entries({ entries }: { entries: readonly Entry[] }) {
   // Kept here, because a finished entry moves to its day.
   const [opened, setOpened] = useState<readonly string[]>([])
@@ -156,7 +154,6 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
 type DayProps = {
   readonly title: string
   readonly entries: readonly Entry[]
-  /** Ids of the rows that show their steps. */
   readonly opened: readonly string[]
   readonly toggle: (id: string, isOpened: boolean) => void
 }
@@ -189,7 +186,6 @@ type EntryRowProps = {
   readonly onToggle: (isOpened: boolean) => void
 }
 
-/** Line of the timeline; it opens to show the steps. */
 function EntryRow({ entry, isOpened, onToggle }: EntryRowProps) {
   const { kind, vault, otherChainId, state, status, timestamp, steps, shares, transfer } = entry
   const isAcross = otherChainId !== vault.chainId
@@ -261,7 +257,6 @@ function useTransfers(account: `0x${string}`) {
   }
 }
 
-/** Loads both histories page by page, as far as the filter needs them. */
 function useHistories(userAddress: `0x${string}`, status: Status | undefined, kind: (typeof KINDS)[number]['value']) {
   const service = useService()
   const input = { userAddress, limit: PAGE_SIZE, ...(status && { status }) }

@@ -119,7 +119,6 @@ function PriceChart({ id, name }: { id: string; name: string }) {
   )
 }
 
-/** Lists the vaults that take this coin; renders nothing if there are none. */
 function CoinVaults({ id }: { id: string }) {
   const coins = useCoins()
   const vaults = useQuery(query(listVaults, useService(), undefined))

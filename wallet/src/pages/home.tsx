@@ -119,7 +119,6 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-/** Lists notes beside the total: missing or outdated parts. */
 function listGaps(portfolio: Portfolio): string[] {
   const { balances, holdings, positions, positionProblem, underWay, unknownTransfers } = portfolio
   const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))

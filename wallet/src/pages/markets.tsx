@@ -19,7 +19,6 @@ import { useRested } from '../use-rested.ts'
 
 const MIN_SEARCH = 3
 const MAX_SEARCH = 100
-/** Pause that ends the typing. */
 const PAUSE_MS = 300
 
 /** Shows all coins: a search, the movers of the day, and the coins that the wallet supports. */

@@ -209,7 +209,6 @@ function Position({ vault, position }: { vault: Vault; position: PositionQuery }
   return <SkeletonRows count={3} />
 }
 
-/** Common names of the protocols. */
 const PROTOCOLS = {
   lagoon: 'Lagoon',
   erc7540: 'ERC-7540',

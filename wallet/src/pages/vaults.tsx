@@ -170,7 +170,6 @@ function keyOf({ chainId, poolAddress }: Pick<Vault, 'chainId' | 'poolAddress'>)
 
 type VaultRowProps = {
   readonly vault: Vault
-  /** Vault's total in the chosen currency; null if no price is known. */
   readonly value: number | null
   readonly isConnected: boolean
   readonly position: Position | undefined

@@ -88,7 +88,6 @@ function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
 type OnItsWayProps = {
   readonly sent: UnderWay
   readonly hasFailed: boolean
-  /** Button's text while the transaction is pending. */
   readonly forget: string
   readonly children: ReactNode
 }

@@ -6,7 +6,6 @@ import { Skeleton } from './skeletons.tsx'
 export type Points = readonly (readonly [number, number])[]
 
 export type ChartProps = {
-  /** Undefined while loading. */
   readonly points: Points | undefined
   readonly format: (value: number) => string
   /** Meaning of the values: "Price of ETH". */

@@ -1,5 +1,4 @@
 type ChoicesProps<Value extends string> = {
-  /** Meaning of the choice. */
   readonly label: string
   /** Button texts; a title explains a short one. */
   readonly options: readonly { readonly value: Value; readonly text: string; readonly title?: string }[]

@@ -75,7 +75,6 @@ function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   )
 }
 
-/** Formats the request as a curl command without its session. */
 function toCurl({ method, url, body }: Exchange, key: string): string {
   const parts = [`curl -s '${url}' -H 'x-join-key: ${key}'`]
   if (method !== 'GET') parts.push(`-X ${method}`)

@@ -60,7 +60,6 @@ type AmountProps = {
   readonly symbol: string
   /** 1.2M in place of 1,234,567. */
   readonly short?: boolean
-  /** Shows all digits, for amounts that the user signs. */
   readonly isExact?: boolean
 }
 

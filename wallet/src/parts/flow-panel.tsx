@@ -24,7 +24,6 @@ type FlowPanelProps<K extends Kind> = {
   readonly kind: K
   readonly input: FlowInputs[K]
   readonly vault: Vault
-  /** Token that is sent, and the one that arrives. */
   readonly from: Token
   readonly to: Token
   /** Amount in the smallest unit of the token that is sent. */
@@ -35,7 +34,6 @@ type FlowPanelProps<K extends Kind> = {
   readonly onUnderWay: (isUnderWay: boolean) => void
   /** Called with true if a deposit is refused because the vault has changed. */
   readonly onRefused: (isRefused: boolean) => void
-  /** Begins again after a permanent failure. */
   readonly onRestart: () => void
   /** Called when the vault has the money; with true if it waits there. */
   readonly onSent: (isAsync: boolean) => void

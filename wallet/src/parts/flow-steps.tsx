@@ -32,7 +32,6 @@ const CLASSES: Readonly<Record<Step['status'], string>> = {
 }
 
 type FlowStepsProps = Pick<FlowState, 'steps'> & {
-  /** Destination of a transfer between chains. */
   readonly toChainId?: number
 }
 

@@ -83,7 +83,6 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-/** Shows a coin; opened, it lists the amounts on each chain. */
 function CoinRows({ coin, coinId }: { coin: HeldCoin; coinId: string | undefined }) {
   const { holdings, units, decimals, value, valueBefore } = coin
   const [isOpen, setOpen] = useState(false)

@@ -6,7 +6,6 @@ import { Amount, Money } from './figures.tsx'
 import { Skeleton } from './skeletons.tsx'
 
 type NetworkFeeProps = {
-  /** Units of gas, as the service estimates them. */
   readonly gas: string
   readonly chainId: number
   /** True if it can be less, because there was no dry run. */

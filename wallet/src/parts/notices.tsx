@@ -11,7 +11,6 @@ type EmptyProps = {
   readonly title: string
   readonly children?: ReactNode
   readonly action?: Action
-  /** True if the title is the page's heading. */
   readonly isWholePage?: boolean
 }
 

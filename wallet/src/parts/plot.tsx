@@ -146,7 +146,6 @@ function longestOf(values: readonly string[] | null): number {
   return Math.max(0, ...(values ?? []).map(({ length }) => length))
 }
 
-/** Returns the format of times on an axis of this length, in ms. */
 function formatFor(length: number): (time: number) => string {
   if (length <= DAY_MS / 4) return formatClock
   if (length <= 2 * DAY_MS) return formatShortClock

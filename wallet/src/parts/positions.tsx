@@ -146,7 +146,6 @@ function ShareLine({ share, vault }: { share: Holding; vault: Vault | undefined 
   )
 }
 
-/** Returns true if all of it was withdrawn and no request is open. */
 function isPast(position: ValuedPosition, { requests }: Portfolio): boolean {
   return position.currentValue === '0' && !requests.some((request) => isSame(request.position, position))
 }

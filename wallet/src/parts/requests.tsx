@@ -12,7 +12,6 @@ import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { ProblemNotice } from './notices.tsx'
 
-/** Pause between two reads of the statuses, in ms. */
 const REFETCH_MS = 15_000
 
 type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${string}`; readonly chainId: number }
@@ -139,7 +138,6 @@ function Request({ kind, status, place, vault, estimate, claimableAt = null, chi
 
 type RequestFlowProps = {
   readonly begins: 'claim' | 'cancel'
-  /** Button's text. */
   readonly act: string
   readonly input: FlowInputs['cancel']
   readonly vault: Vault

@@ -95,7 +95,6 @@ function Terms({ prepared: { rewards, leftOut }, shown }: TermsProps) {
   )
 }
 
-/** Reasons why a claim leaves a reward out, in words for the user. */
 const LEFT_OUT: Readonly<Record<PrepareRewardsClaimResponse['leftOut'][number]['reason'], string>> = {
   not_yet_claimable: 'It cannot be claimed yet.',
   paid_to_another_account: 'It would be paid to another account, as you have set.',

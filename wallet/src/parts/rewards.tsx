@@ -17,7 +17,6 @@ const REFRESH_MS = 60_000
 /** The code that signs is loaded only when the user claims. */
 const RewardsClaim = lazy(async () => ({ default: (await import('./rewards-claim.tsx')).RewardsClaim }))
 
-/** Account's rewards on one chain, which one claim pays. */
 type Group = { readonly account: `0x${string}`; readonly chainId: Reward['chainId']; readonly rewards: ShownReward[] }
 
 /** Shows the rewards of vaults' campaigns by account and chain; renders nothing if there are none. */

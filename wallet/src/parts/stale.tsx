@@ -1,7 +1,6 @@
 import type { Success } from '@vaultline/client'
 import { AsOf } from './figures.tsx'
 
-/** Part of a query that `queryAnswer` builds. */
 type Answered = { readonly data: Success<unknown> | undefined; readonly dataUpdatedAt: number }
 
 /** Shows the time of a stale response. */

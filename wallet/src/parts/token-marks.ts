@@ -21,7 +21,6 @@ const G = 'M24 14a7 7 0 1 0 1 5h-6'
 const J = 'M21 10v11a4.5 4.5 0 0 1-9 0'
 const SQUARE = 'M18 9l9 9-9 9-9-9z'
 
-/** Keyed by upper-case symbol. */
 const MARKS: Readonly<Record<string, readonly [color: string, path: string, ink?: string]>> = {
   USDC: ['#2775ca', DOLLAR],
   'USDC.E': ['#2775ca', DOLLAR],

@@ -16,9 +16,7 @@ function isOwnPicture(url: string | null | undefined): url is string {
 type PictureProps = {
   readonly url: string | null | undefined
   readonly className: string
-  /** Width and height in pixels. */
   readonly size: number
-  /** Shown if there is no picture. */
   readonly otherwise: ReactNode
 }
 
@@ -68,7 +66,6 @@ type OnChainProps = {
   readonly value: string
   /** Name for screen readers: "the vault's address". */
   readonly what: string
-  /** Chain whose explorer has a page about it. */
   readonly chainId?: number | undefined
 }
 
@@ -105,7 +102,6 @@ function OnChain({ value, what, chainId, kind }: OnChainProps & { readonly kind:
   )
 }
 
-/** Returns a hue that is constant for a name. */
 function hueOf(name: string): number {
   return [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 7)
 }

@@ -23,7 +23,6 @@ const MEASURES = [
 ] as const
 type Measure = (typeof MEASURES)[number]['value']
 
-/** Explanation under the chart. */
 const NOTES: Readonly<Record<Measure, string>> = {
   price: 'Value of one share. It grows as the vault earns.',
   yield: 'APY over the seven days before, after fees.',

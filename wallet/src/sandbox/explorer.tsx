@@ -230,7 +230,6 @@ function Loading({ title, error, onRetry }: { title: string; error: unknown; onR
   )
 }
 
-/** Returns a client of a configured chain. */
 function useChain(chainId: number) {
   const { chains } = useSurroundings().config
   const chain = chains.find((candidate) => candidate.chainId === chainId)

@@ -1,7 +1,6 @@
 import { encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import type { Config } from '../config.ts'
 
-/** Error in the form of EIP-1193. */
 class ProviderError extends Error {
   readonly code: number
 
@@ -57,7 +56,6 @@ export function announceLocalAccounts({ chains, sandbox }: Config): void {
   announce()
 }
 
-/** Batch of calls (EIP-5792). */
 type Batch = {
   readonly version: string
   readonly chainId: Hex

@@ -36,7 +36,6 @@ type Choice = { readonly label: string; readonly decimals?: number } & (
   | { readonly body: object }
 )
 
-/** Part of JSON Schema that the sandbox uses. */
 type Schema = {
   readonly properties?: Readonly<Record<string, Property>>
   readonly required?: readonly string[]
