@@ -11,11 +11,9 @@ const DECIMALS = [
 const MIN_DECIMALS = 2
 
 /**
- * Formats an amount as the wallet shows it. `units` are the token's smallest.
- *
- * * It is cut, never rounded up, so the user has at least the shown amount. 24.999999 USDC is 24.9999, not 25.
- * * It has six significant digits, and two to four decimals: 24.9999, 123.456, 1,234,567.89.
- * * Below 1 it has four significant digits: 0.0001234. Below 0.0001 it is `< 0.0001`.
+ * Formats an amount as the wallet shows it. `units` are the token's smallest. The amount is cut, never rounded up: the user has
+ * at least the shown amount. 24.999999 USDC is 24.9999. It has six significant digits, and two to four decimals: 24.9999,
+ * 123.456, 1,234,567.89. Below 1 it has four significant digits: 0.0001234. Below 0.0001 it is `< 0.0001`.
  *
  * Uniswap writes balances like this, but rounds them to the nearest. A user could then type an amount that they do not have.
  */
