@@ -1,7 +1,7 @@
 import { demand } from './refusal.ts'
 
-// Calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, written as bytes from their specifications. Nothing here
-// is shared with the service that builds the calls, so an error there cannot repeat here.
+// Calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, from their specifications. Nothing here is shared with
+// the service that builds the calls: expected calls are written as bytes and compared.
 
 /** Encodes a 20-byte address or an amount as a 32-byte word, without 0x. */
 export function word(value: string | bigint): string {
