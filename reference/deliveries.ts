@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type EventType, WebhookEvent, WebhookTestEvent } from '../lib/webhooks/event.ts'
 
-/** What a delivery is, as Markdown. */
+/** Description of a delivery, as Markdown. */
 export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
 [Standard Webhooks](https://www.standardwebhooks.com).
 
@@ -20,7 +20,7 @@ export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the UR
   the reverted event.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
-/** The headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
+/** Headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export const DeliveryHeaders = z.object({
   'webhook-id': z.string().describe("The event's `id`, the same in each attempt. Skip an `id` that you already have"),
   'webhook-timestamp': z
@@ -35,7 +35,7 @@ export const DeliveryHeaders = z.object({
     ),
 })
 
-/** What each answer to a delivery leads to, by its status as OpenAPI writes it; each with a name. */
+/** Effect of each response to a delivery, by its status in OpenAPI's form; each has a name. */
 export const DELIVERY_ANSWERS = {
   '2XX': {
     name: 'Delivered',
@@ -70,14 +70,14 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
   'deposit.pending':
     'A user requested a deposit into an asynchronous vault. The vault has the assets and settles the request later. Sent once for each request. Followed by `deposit.claimable` or `deposit.cancelled`.',
   'deposit.claimable':
-    'A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null where the settlement does not tell it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
+    'A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null if the settlement does not report it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
   'deposit.completed': `A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows \`deposit.claimable\`. ${ofSeveral('A claim of several deposits')} Nothing follows, except the next claim of a partly claimed deposit.`,
   'deposit.cancelled': `A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. ${ofSeveral('A cancellation of several deposits')} Follows \`deposit.pending\`; nothing follows.`,
   'deposit.reverted': revertedEntry('deposit'),
   'withdrawal.pending':
     'A user requested a withdrawal, or began one with a cooldown. A requested one is settled later. With a cooldown the shares are burned, and `assets` is fixed. Sent once for each of these. Followed by `withdrawal.claimable`, or `withdrawal.cancelled` for a request.',
   'withdrawal.claimable':
-    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
+    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null if the settlement does not report it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
   'withdrawal.completed': `A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows \`withdrawal.claimable\`. ${ofSeveral('A claim of several withdrawals')} Nothing follows, except the next claim of a partly claimed withdrawal.`,
   'withdrawal.cancelled': `A user cancelled a requested withdrawal before its settlement. Sent when the vault returns the shares. ${ofSeveral('A cancellation of several withdrawals')} Follows \`withdrawal.pending\`; nothing follows.`,
   'withdrawal.reverted': revertedEntry('withdrawal'),
@@ -97,16 +97,16 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
   'vault.reverted':
     'An earlier `vault.paused` or `vault.resumed` with `final: false` no longer holds: the vault changed back before it was final, or a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`.',
   'reward.claimable':
-    'A user can claim a reward that is worth at least a dollar. Sent to you if the user asked for rewards through you in the last seven days, and had some then. The service checks each user once a day, at the newest block. It sends the event once for each amount, and again after 40 days. Followed by `reward.claimed` once the user claims.',
+    "A user can claim a reward that is worth at least a dollar. Sent to you if you listed the user's rewards in the last seven days, and there were some then. The service checks each user once a day, at the newest block. It sends the event once for each amount, and again after 40 days. Followed by `reward.claimed` once the user claims.",
   'reward.claimed':
     'A user claimed a reward, through you or elsewhere. Sent once for each token of a claim, to you under the same condition as `reward.claimable`. Nothing follows.',
   'webhook.test':
-    'A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Answer 2xx and store nothing.',
+    'A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Respond with 2xx and store nothing.',
 }
 
 /**
- * Everything that is delivered, each type of event and a test: its schema, and what it means, when it is sent, and which
- * events come before and after it. Apart from the schemas, so that functions that send events do not carry it.
+ * Deliveries: each type of event and a test, with schema and meaning. Meanings stay out of the schemas, so that functions that
+ * send events do not bundle them.
  */
 export const DELIVERED = [...WebhookEvent.options, WebhookTestEvent].map((schema) => {
   const type = schema.shape.type.value

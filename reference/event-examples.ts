@@ -49,7 +49,6 @@ function transfer(outcome: Outcome, overrides: object = {}) {
   return { ...TRANSFER, ...VAULT, userAddress, ...row, final: true, ...overrides }
 }
 
-/** The recorded events, which are cut short, with their last one. */
 function endingWith(kind: string, overrides: object = {}) {
   const [sent, filled] = TRANSFER.events
   return [sent, filled, { ...filled, kind, logIndex: 3, account: userAddress, ...overrides }]
@@ -57,7 +56,7 @@ function endingWith(kind: string, overrides: object = {}) {
 
 const reverted = (data: object) => ({ ...VAULT, eventId: 'evt_f5cf0a79c7f0c50fdb5aadc94943ceff', ...data })
 
-/** `data` of an event of each type, with the fields of the response that its schema leaves out. */
+/** `data` of an event of each type, with fields of the response that its schema leaves out. */
 const DATA: Readonly<Record<EventType, object>> = {
   'deposit.pending': {
     ...deposit('pending', 'Deposit request submitted, awaiting curator settlement.', { pendingDeposit: ASSETS }),
@@ -130,7 +129,7 @@ const TEST = { type: 'webhook.test', timestamp: AT, data: { webhookId: recorded.
 
 const idOf = (number: number) => `evt_f5cf0a79c7f0c50fdb5aadc94943ce${number.toString(16).padStart(2, '0')}`
 
-/** An example of each delivery as it is on the wire, by its type. Throws if one does not fit its schema. */
+/** Example of each delivery as sent, by type. Throws if one does not fit its schema. */
 export const EVENT_EXAMPLES: Readonly<Record<string, unknown>> = Object.fromEntries([
   ...WebhookEvent.options.map((schema, index) => {
     const type = schema.shape.type.value

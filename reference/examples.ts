@@ -5,19 +5,17 @@ import { type Example, operationId } from './openapi.ts'
 
 const EXAMPLES: Readonly<Record<string, Example>> = recorded
 const MAX_COLUMNS = 120
-/** The longest text of an example that is shown whole. */
 const MAX_CHARACTERS = 80
-/** Headers that the client sends by itself. */
 const SENT_BY_CLIENT = ['authorization', 'origin']
 
-/** The request of an operation's example: what follows the API's URL, and the headers that name no caller. */
+/** Request of an operation's example: the path after the API's URL, and the headers that identify no caller. */
 export type ExampleRequest = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
-/** The request of an operation's example; undefined where none was recorded. */
+/** Returns the request of an operation's example; undefined if none was recorded. */
 export function exampleRequest(contract: EndpointContract): ExampleRequest | undefined {
   const example = EXAMPLES[operationId(contract)]
   if (!example) return undefined
@@ -37,7 +35,7 @@ export function exampleRequest(contract: EndpointContract): ExampleRequest | und
   }
 }
 
-/** An operation's example by curl and by our client, and its response, as blocks of Markdown. */
+/** Formats an operation's example for curl and for our client, and its response, as Markdown blocks. */
 export function exampleBlocks(contract: EndpointContract): string[] {
   const request = exampleRequest(contract)
   if (!request) return []
@@ -52,7 +50,7 @@ export function exampleBlocks(contract: EndpointContract): string[] {
   ]
 }
 
-/** A value as a block of JSON in Markdown. */
+/** Formats a value as a Markdown block of JSON. */
 export function jsonBlock(value: unknown): string {
   return `\`\`\`json\n${jsonText(value)}\n\`\`\``
 }
@@ -87,12 +85,12 @@ function clientText(contract: EndpointContract): string {
   ].join('\n')
 }
 
-/** A value as JSON, each part of it on one line where it fits; long texts are cut short. */
+/** Formats a value as JSON, each part on one line if it fits; long texts are cut short. */
 function jsonText(value: unknown): string {
   return valueText(value, (text) => JSON.stringify(text), JSON.stringify)
 }
 
-/** The same as TypeScript. */
+/** Formats a value as TypeScript in the same way. */
 function typescriptText(value: unknown): string {
   const quote = (text: string) => (/['\\\n]/.test(text) ? JSON.stringify(text) : `'${text}'`)
   return valueText(value, quote, (name) => (/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name)))

@@ -13,36 +13,36 @@ const ErrorSchema = z
     statusCode: z.number().int().describe('The HTTP status'),
     error: z.string().describe('Stable text to match on'),
     code: z.string().describe('The same as a stable snake_case word'),
-    message: z.string().describe('What the caller can do'),
+    message: z.string().describe('Next step for the caller'),
     requestId: z.string().describe('Quote it when you report a problem'),
     details: z
       .array(
         z.object({
-          field: z.string().describe('Which field of the request, with dots between names'),
-          issue: z.string().describe('What is wrong with it, for people'),
+          field: z.string().describe('Field of the request, with dots between names'),
+          issue: z.string().describe('Problem of the field, in words for people'),
           atLeast: Amount.optional().describe(
-            'The least amount that works, where it is known, in the smallest unit of what the field counts',
+            'Smallest amount that works, if known, in the smallest unit of what the field counts',
           ),
           atMost: Amount.optional().describe(
-            'The most that works, where it is known, in the smallest unit of what the field counts',
+            'Largest amount that works, if known, in the smallest unit of what the field counts',
           ),
         }),
       )
       .optional()
       .describe('Every problem of the input'),
   })
-  .meta({ id: 'Error', description: 'What every error answers' })
+  .meta({ id: 'Error', description: 'Body of every error' })
 
 const GatewayErrorSchema = z
   .object({ message: z.string().describe('The status in words') })
-  .meta({ id: 'GatewayError', description: 'What the gateway itself answers, in its own form' })
+  .meta({ id: 'GatewayError', description: 'Body of the errors of the gateway itself' })
 
-/** When the gateway itself answers which status (docs/decisions/0002-http-api.md). */
+/** Reason for each status that the gateway itself sends (docs/decisions/0002-http-api.md). */
 const GATEWAY_ERRORS: Readonly<Record<number, string>> = {
   413: 'the body is above 10 MB.',
-  429: 'all callers together ask too often. Try again.',
+  429: 'all callers together send too many requests. Try again.',
   431: 'the headers are above 10 KiB.',
-  500: 'the function broke down. Try again.',
+  500: 'the function crashed. Try again.',
   503: 'the function could not start. Try again.',
 }
 
@@ -60,7 +60,7 @@ const BODY_ERRORS: readonly ErrorCode[] = [
 /** An edge counts requests by address before any function does. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['too_many_requests', 'timed_out', 'service_unavailable', 'internal']
 
-/** Every error that an endpoint can answer, in the order of their statuses. */
+/** Lists every error that an endpoint can return, in the order of their statuses. */
 export function listErrors(contract: EndpointContract): ErrorCode[] {
   const { caller, request, errors } = contract
   const codes = [
@@ -75,24 +75,23 @@ export function listErrors(contract: EndpointContract): ErrorCode[] {
   return [...new Set(codes)].sort((a, b) => ERRORS[a].status - ERRORS[b].status)
 }
 
-/** The errors of an object's fields, and of those inside of them. */
+/** Lists the errors of an object's fields, and of those inside them. */
 function errorsIn(schema: z.ZodType): ErrorCode[] {
   const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   const inner = object instanceof z.ZodObject ? Object.values<z.ZodType>(object.shape).flatMap(errorsIn) : []
   return [...inner, ...Object.values(fieldErrors(schema) ?? {})]
 }
 
-/** What an operation was once asked, and what it answered, as on the wire. */
+/** Recorded request of an operation, and its response, as sent. */
 export type Example = {
-  /** Those of its path, its query and its headers, by their names. */
   readonly parameters: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly response?: unknown
 }
 
 /**
- * The OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0), with these examples by the names of
- * their operations.
+ * Builds the OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0), with these examples by operation
+ * name.
  */
 export function buildOpenApi(
   contracts: readonly EndpointContract[],
@@ -112,7 +111,7 @@ export function buildOpenApi(
       contact: { name: 'Vaultline' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'Where this document is from' }],
+    servers: [{ url: '/', description: 'Server of this document' }],
     security: [{ apiKey: [] }],
     tags: Object.entries(TAGS).flatMap(([name, description]) => [
       { name, description },
@@ -135,19 +134,18 @@ export function buildOpenApi(
       headers: HEADERS,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key', description: 'Names the client: your key' },
-        session: { type: 'http', scheme: 'bearer', description: 'Names the user: the token that a login answers' },
+        session: { type: 'http', scheme: 'bearer', description: 'Names the user: the token from a login' },
       },
     },
   }
 }
 
-const DESCRIPTION = `The back end of a self-custody wallet. It signs and sends nothing: it answers transactions, which the
+const DESCRIPTION = `The back end of a self-custody wallet. It signs and sends nothing: it returns transactions, which the
 wallet signs and sends.
 
 The examples follow one user through a service on one machine. Prices and vaults are made up, long lists are cut short, and
-tokens are told by their names.`
+tokens are replaced by their names.`
 
-/** What operations share, by name. */
 type Components = {
   readonly schemas: Record<string, z.core.JSONSchema._JSONSchema>
   readonly parameters: Record<string, object>
@@ -197,7 +195,6 @@ function operation(contract: EndpointContract, components: Components, example?:
   }
 }
 
-/** What receivers of webhooks are sent, by the type of the event. */
 function deliveries(components: Components) {
   for (const header of parameters('header', DeliveryHeaders, components)) components.parameters[header.name] = header
   const sent = Object.keys(DeliveryHeaders.shape).map((name) => ({ $ref: `#/components/parameters/${name}` }))
@@ -222,16 +219,16 @@ function deliveries(components: Components) {
   return Object.fromEntries(DELIVERED.map((event) => [event.type, { post: delivery(event) }]))
 }
 
-/** What is delivered stands apart from the operations by which webhooks are registered. */
+/** The deliveries have a tag of their own, apart from the operations that register webhooks. */
 const EVENTS = { name: 'Events', description: DELIVERY }
 
-/** The name of a contract's operation: its title in camel case. */
+/** Returns the name of a contract's operation: its title in camel case. */
 export function operationId({ title }: EndpointContract): string {
   const [first = '', ...rest] = title.split(' ')
   return [first.toLowerCase(), ...rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
 
-/** Who may call; the scope that the key needs stands where OpenAPI 3.1 has the roles of a scheme that is not OAuth's. */
+/** Returns the required credentials. The key's scope stands where OpenAPI 3.1 allows roles of schemes other than OAuth. */
 function security(contract: EndpointContract): readonly Record<string, readonly string[]>[] {
   const { caller } = contract
   const scope = scopeOf(contract)
@@ -239,34 +236,34 @@ function security(contract: EndpointContract): readonly Record<string, readonly 
   return [{ apiKey: scope ? [scope] : [], ...(caller === 'user' && { session: [] }) }]
 }
 
-/** The headers of answers, which responses refer to. */
 const HEADERS = {
   'x-request-id': { description: 'Quote it when you report a problem.', schema: { type: 'string' } },
   'ratelimit-policy': {
     description:
-      'How many requests (q) the key may make in a window of so many seconds (w); left out where no key is known.',
+      'Number of requests (q) that the key may make in a window of this many seconds (w). Left out without a known key.',
     schema: { type: 'string' },
   },
   ratelimit: {
-    description: 'How many are left (r) until the window ends, in so many seconds (t); left out where nobody counts.',
+    description:
+      'Number of requests left (r) until the window ends in this many seconds (t). Left out if requests are not counted.',
     schema: { type: 'string' },
   },
   age: {
     description:
-      'How old the answer is, in seconds. Of a GET, a cache may keep it for a minute more, which max-age includes.',
+      'Age of the response in seconds. A cache may keep the response to a GET for a minute more, which max-age includes.',
     schema: { type: 'integer' },
   },
   'x-stale': {
-    description: 'Present when the answer is past its time, because its source cannot be reached.',
+    description: 'Present if the response is past its lifetime because its source cannot be reached.',
     schema: { const: 'true' },
   },
   etag: {
-    description: 'Send it as If-None-Match: 304 while the answer is the same.',
+    description: 'Send it as If-None-Match: 304 while the response is the same.',
     schema: { type: 'string' },
   },
   'content-digest': { description: 'The SHA-256 of the body (RFC 9530).', schema: { type: 'string' } },
-  'signature-input': { description: 'What is signed, since when and by which key.', schema: { type: 'string' } },
-  signature: { description: 'The signature of it (RFC 9421), by Ed25519.', schema: { type: 'string' } },
+  'signature-input': { description: 'Signed parts, time of the signature and key id.', schema: { type: 'string' } },
+  signature: { description: 'Ed25519 signature of these parts (RFC 9421).', schema: { type: 'string' } },
   'retry-after': { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } },
 }
 type HeaderName = keyof typeof HEADERS
@@ -277,12 +274,11 @@ const AGED: readonly HeaderName[] = ['age', 'x-stale']
 const TAGGED: readonly HeaderName[] = ['etag']
 const SIGNED: readonly HeaderName[] = ['content-digest', 'signature-input', 'signature']
 
-/** References to these headers. */
 function headers(...names: readonly HeaderName[]): Readonly<Record<string, object>> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** Whether the key of the request is known when this is answered, where it needs one. */
+/** Returns whether a response with this error goes to a known key. */
 function isToAKey(code: ErrorCode): boolean {
   return code !== 'missing_api_key' && code !== 'invalid_api_key'
 }
@@ -292,12 +288,12 @@ function canRetry(code: ErrorCode): boolean {
   return definition.retryAfterSeconds !== undefined
 }
 
-/** The most codes by which a response that operations share is named; others are described where they are. */
+/** Maximum number of codes that name a shared response; responses with more codes are described in place. */
 const MOST_NAMED = 4
 
 /**
- * The responses of these errors, and of the gateway's own, by their statuses; those of few codes are shared by a name made
- * of these.
+ * Builds the responses of these errors and of the gateway's own, by status. Responses with few codes are shared, under a name
+ * made of the codes.
  */
 function errorResponses(codes: readonly ErrorCode[], { responses }: Components): Readonly<Record<string, object>> {
   const statuses = new Set([...codes.map((code) => ERRORS[code].status), ...Object.keys(GATEWAY_ERRORS).map(Number)])
@@ -321,7 +317,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]) {
   return {
     description: [
       ...codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`),
-      ...(ofGateway ? [`\`{ "message": "…" }\` alone, from the gateway: ${ofGateway}`] : []),
+      ...(ofGateway ? [`\`{ "message": "…" }\` only, from the gateway: ${ofGateway}`] : []),
     ].join('\n\n'),
     ...(codes.length > 0 && {
       headers: headers(
@@ -377,7 +373,7 @@ function parameters(
   })
 }
 
-/** Puts a schema among those that operations share, by its own name or by this one; a reference to it. */
+/** Adds a schema to the shared ones, by its own name or by this one. Returns a reference to it. */
 function nameSchema(schema: JsonSchema, components: Components, name?: string): JsonSchema {
   const own = hoist(schema, components)
   if (own.$ref || !name) return own
@@ -385,21 +381,21 @@ function nameSchema(schema: JsonSchema, components: Components, name?: string): 
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** A schema with those that it refers to by name put among those that operations share. */
+/** Moves a schema's named parts to the shared ones. Returns the schema. */
 function hoist({ $defs, ...schema }: JsonSchema, { schemas }: Components): JsonSchema {
   Object.assign(schemas, refer($defs ?? {}))
   return refer(schema)
 }
 
-/** The same with references to where the document has its schemas. */
+/** Points references at the document's schemas. */
 function refer<Json>(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
-/** What zod writes as JSON Schema. */
+/** JSON Schema that zod writes. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** The JSON Schema of what is on the wire: codecs and defaults are described by their text form; named parts are in `$defs`. */
+/** Returns the JSON Schema of the sent form: codecs and defaults are described by their text. Named parts are in `$defs`. */
 export function jsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
@@ -414,30 +410,33 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return rest
 }
 
-/** Zod leaves out the default of what is parsed into another form. */
+/** Adds a default: zod leaves it out if a value is parsed into another form. */
 function tellDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'default') return
   part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
 }
 
-/** What is true of every integer of JavaScript is left out; tuples have a length, and records no names that they do not describe. What a reference says is not said beside it. */
+/**
+ * Removes limits that hold for every integer of JavaScript. Gives tuples a length. Drops required names of records, and fields
+ * that a reference repeats.
+ */
 function tidy(part: z.core.JSONSchema.BaseSchema): void {
   if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
   if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
   if (part.prefixItems) {
     part.minItems = part.maxItems = part.prefixItems.length
-    // Some generators want to know what is in a list, whatever its length.
+    // Some generators need the type of a list's items, whatever its length.
     part.items = { anyOf: part.prefixItems.filter((item) => typeof item !== 'boolean') }
   }
   if (part.propertyNames) delete part.required
-  // What a part refers to says these.
+  // The referenced part has these.
   if (part.$ref) {
     delete part.type
     delete part.pattern
   }
 }
 
-/** Gives each variant of what one field tells apart its value there as its title, by which references list them. */
+/** Titles each variant with its value in the field that distinguishes them, by which references list the variants. */
 function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
   for (const variant of oneOf) {
     const fields = Object.values(variant.properties ?? {}).filter((field) => typeof field !== 'boolean')
@@ -447,7 +446,7 @@ function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
   }
 }
 
-/** Says which field tells variants apart that have names, and which value there is whose. */
+/** Declares the field that distinguishes named variants, and the variant of each value. */
 function mapVariants({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'union' || !('discriminator' in def)) return
   const propertyName = String(def.discriminator)
@@ -458,7 +457,7 @@ function mapVariants({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchem
   if (mapping.length > 0) part['discriminator'] = { propertyName, mapping: Object.fromEntries(mapping) }
 }
 
-/** The same schema, in which null may stand in place of every optional field of an object, as parseRequest takes it in bodies. */
+/** Returns the schema with null allowed in every optional field of an object, as parseRequest accepts it in bodies. */
 function allowNulls(schema: JsonSchema): JsonSchema {
   const { properties, required = [], items, anyOf, oneOf, $defs } = schema
   const inside = (part: z.core.JSONSchema._JSONSchema) => (typeof part === 'boolean' ? part : allowNulls(part))

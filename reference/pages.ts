@@ -15,7 +15,6 @@ const CALLERS: Record<EndpointContract['caller'], string> = {
   user: 'Needs the `x-join-key` header and a session: `Authorization: Bearer <token>`.',
 }
 
-/** The fields of every event, whatever its type. */
 const EveryEvent = z.object({
   ...WebhookEvent.options[0].shape,
   type: z.string().describe('One of those that follow'),
@@ -23,8 +22,8 @@ const EveryEvent = z.object({
 })
 
 /**
- * The pages of `docs/api` by their names: one for each of these endpoints, the list of them, the events, and
- * `operations.json`, from which the site has its menu and the requests to try.
+ * Builds the pages of `docs/api` by name: one for each endpoint, their list, the events, and `operations.json`. The site builds
+ * its menu and the requests to try from that file.
  */
 export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<string, string> {
   const tags = Object.keys(TAGS)
@@ -41,7 +40,6 @@ export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<
   ])
 }
 
-/** The name of an operation's page: its title in kebab case. */
 function pageName({ title }: EndpointContract): string {
   return title.toLowerCase().replaceAll(' ', '-')
 }
@@ -91,7 +89,6 @@ function operationPage(contract: EndpointContract): string {
   ])
 }
 
-/** The events that webhooks receive. */
 function eventsPage(): string {
   const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { description }]) => `| ${status} | ${description} |`)
   const shown = new Map<string, string>()
@@ -114,7 +111,7 @@ function eventsPage(): string {
   ])
 }
 
-/** The fields of a type of event, or the type that has the same; `shown` has the types by their tables. */
+/** Returns the fields of a type of event, or names a type with the same fields; `shown` has the types by their tables. */
 function ownTable({ type, schema }: (typeof DELIVERED)[number], shown: Map<string, string>): string[] {
   if (type === 'webhook.test') return fieldTable(schema)
   // The pages of the lists have the fields of an entry.

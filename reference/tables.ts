@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { type JsonSchema, jsonSchema } from './openapi.ts'
 
-/** The fields of a schema as a table, and of what they contain; none where there is no field. */
+/** Formats the fields of a schema, nested ones included, as a table; returns no lines if there are no fields. */
 export function fieldTable(schema: z.ZodType | undefined): string[] {
   if (!schema) return []
   const { $defs = {}, ...own } = jsonSchema(schema)
@@ -10,7 +10,7 @@ export function fieldTable(schema: z.ZodType | undefined): string[] {
   return [['| Field | Type | Meaning |', '|---|---|---|', ...rows].join('\n')]
 }
 
-/** The schema with each `$ref` replaced by its definition. */
+/** Returns the schema with each `$ref` replaced by its definition. */
 function inPlace(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const text = JSON.stringify(schema, (_, part) => {
     const name = typeof part?.$ref === 'string' ? part.$ref.replace('#/$defs/', '') : undefined
@@ -39,7 +39,7 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
   })
 }
 
-/** The fields of variants that a field tells apart, under what it says there; undefined where none does. */
+/** Returns the fields of variants under the value that distinguishes each; undefined if no field distinguishes them. */
 function variantsByTag(oneOf: readonly z.core.JSONSchema._JSONSchema[], prefix: string): string[] | undefined {
   const variants = oneOf.map((variant) => (typeof variant === 'boolean' ? {} : variant))
   const tagOf = ({ properties = {} }: z.core.JSONSchema.BaseSchema, name: string) => {
@@ -66,7 +66,7 @@ function variantsByTag(oneOf: readonly z.core.JSONSchema._JSONSchema[], prefix: 
   ]
 }
 
-/** The fields of an object, of the elements of a list, or of the values under the keys of a record. */
+/** Returns the fields of an object, of a list's elements, or of a record's values. */
 function fieldsWithin(schema: z.core.JSONSchema._JSONSchema, path: string): string[] {
   if (typeof schema === 'boolean') return []
   const { items, properties, additionalProperties } = schema

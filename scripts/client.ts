@@ -46,7 +46,7 @@ function generateTexts(page: string): string {
   const lines = rows.map(([, code, text = '']) => `  ${code}: ${JSON.stringify(text)},`)
   return [
     '// Written from docs/errors.md by `npm run client`.',
-    '/** What to tell users of an error, by its code. Of a code that is not here they are told nothing in particular. */',
+    '/** Texts for users by error code. Codes without a text get a general one. */',
     'export const TEXTS: Readonly<Record<string, string>> = {',
     ...lines,
     '}',

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** Tells pages under development what those are told that the running `npm start` serves. */
+/** Gives pages under development the configuration of the running `npm start`. */
 const runningService: Plugin = {
   name: 'running-service',
   configureServer({ middlewares }) {
@@ -22,14 +22,14 @@ async function readRunningConfig(): Promise<string> {
 
 export default defineConfig({
   plugins: [react(), runningService],
-  // The client as it stands here, not as it was last built.
+  // Uses the client's source, not its last build.
   resolve: { conditions: ['@vaultline/source', 'module', 'browser', 'development|production'] },
-  // Beside `npm start`, which serves the wallet at 3000; the API lets pages of both call.
+  // Runs beside `npm start`, which serves the wallet at 3000; the API allows pages of both.
   server: { port: 5173, strictPort: true },
   build: {
     target: 'es2022',
     modulePreload: { polyfill: false },
-    // What most pages share is one file: thirteen requests for the first page, not twenty-four.
+    // One file holds what most pages share: thirteen requests for the first page, not twenty-four.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 5 }] } } },
   },
 })

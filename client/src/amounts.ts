@@ -1,7 +1,7 @@
 /** A token's symbol and decimals. */
 export type AmountToken = { readonly symbol: string; readonly decimals: number }
 
-/** An amount in whole tokens with so many significant digits, where two decimals are fewer, and rounded in the given way. */
+/** Formats an amount in whole tokens, rounded the given way, to `digits` significant digits but at least two decimals. */
 export function formatAmount(
   units: bigint,
   { symbol, decimals }: AmountToken,
@@ -16,9 +16,11 @@ export function formatAmount(
   return `${(rounded / one).toLocaleString('en-US')}${places > 0 && fraction ? `.${fraction}` : ''} ${symbol}`
 }
 
-/** The smallest units of a typed amount. Undefined for zero, for no amount, and for more decimals than the token has. */
+/**
+ * Parses a typed amount to smallest units. Returns undefined for zero, for no amount, and for more decimals than the token has.
+ */
 export function parseAmount(text: string, decimals: number): bigint | undefined {
-  // A comma begins the decimals in one country and groups thousands in another.
+  // A comma is refused: it separates decimals in some countries and thousands in others.
   const [, whole = '', fraction = ''] = /^(\d*)(?:\.(\d*))?$/.exec(text.trim()) ?? []
   if (fraction.length > decimals) return undefined
   return BigInt(`${whole}${fraction.padEnd(decimals, '0')}`) || undefined

@@ -93,7 +93,7 @@ export type ChainName = {
 export type ClaimableRewardData = {
   /** Chain of the reward */
   chainId: ChainId
-  /** Account whose reward it is */
+  /** Account that owns the reward */
   userAddress: Address
   /** Token that is paid */
   token: Address
@@ -110,7 +110,7 @@ export type ClaimableRewardData = {
 export type ClaimedRewardData = {
   /** Chain of the reward */
   chainId: ChainId
-  /** Account whose reward it is */
+  /** Account that owns the reward */
   userAddress: Address
   /** Token that is paid */
   token: Address
@@ -274,13 +274,13 @@ export type DepositCancelledEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: DepositData
 }
 
-/** A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null where the settlement does not tell it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
+/** A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null if the settlement does not report it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
 export type DepositClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -289,7 +289,7 @@ export type DepositClaimableEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: DepositData
@@ -304,7 +304,7 @@ export type DepositCompletedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: DepositData
@@ -325,7 +325,7 @@ export type DepositData = {
   depositId: string | null
   /** The whole deposit at block `version`; null if it could not be read */
   entry: DepositEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -394,7 +394,7 @@ export type DepositPendingEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: RequestedDepositData
@@ -409,7 +409,7 @@ export type DepositRevertedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: RevertedDepositData
@@ -682,7 +682,7 @@ export type GetPositionResponse = {
     /** True if the valuation is valid; null if the vault does not report it */
     isTotalAssetsValid: boolean | null
   }
-  /** At least what campaigns of the vault have paid, as Merkl attributes it; not part of earnedAssets. Null if `GET …/rewards` has not read the user's rewards within a day */
+  /** Minimum that campaigns of the vault have paid, as Merkl attributes it; not part of earnedAssets. Null if `GET …/rewards` has not read the user's rewards within a day */
   rewards: {
     token: Address
     /** Paid, in the token's smallest unit */
@@ -730,7 +730,7 @@ export type GetVaultHistoryResponse = {
   vaultAddress: Address
   /** Chain of the vault */
   chainId: number
-  /** As requested */
+  /** Requested range */
   range: '30d' | '90d' | '1y' | 'all'
   /** Empty if no price is recorded; hours and days without a price have no point */
   history: ({
@@ -776,7 +776,7 @@ export type GetVaultResponse = {
   type: 'async' | 'sync'
   /** True if deposits have an upper limit */
   MaxCap: boolean
-  /** Which kind of vault it is */
+  /** Kind of vault */
   protocol: 'lagoon' | 'erc7540' | 'cooldown' | 'erc4626'
   /** Curator multisig; async vaults only, null if the vault has none */
   curatorAddress?: Address | null | undefined
@@ -797,7 +797,7 @@ export type GetVaultResponse = {
     /** Time of the later price */
     to: Timestamp
   } | null
-  /** Growth a year, each over so many days or more; null if no known price is that old */
+  /** Growth a year, each over at least this many days; null if no known price is that old */
   annualYields: {
     /** Over about 7 days, as annualYield */
     '7d': {
@@ -844,9 +844,9 @@ export type GetVaultResponse = {
     /** Time of the later price */
     to: Timestamp
   } | null
-  /** Tokens that campaigns pay besides the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user */
+  /** Tokens that campaigns pay on top of the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user */
   rewards: ({
-    /** Chain on which it is paid, which can be another than that of the vault */
+    /** Chain that pays it; it can differ from the chain of the vault */
     chainId: number
     /** Token that is paid */
     token: Address
@@ -873,7 +873,7 @@ export type GetVaultResponse = {
   terms: VaultTerms
   /** Async vaults only; null if never read */
   vaultState?: VaultState | null | undefined
-  /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
+  /** True if the vault's code changed, or its price moved by over a tenth, since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
   hasChanged: boolean | null
   /** Time when an operator last confirmed the vault's code and price; null if not checked or not known now */
   pinnedAt: Timestamp | null
@@ -899,7 +899,7 @@ export type GetWithdrawalStatusResponse = {
   status: 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
   /** Status as text for users */
   statusDescription: string
-  /** When the cooldown of a pending withdrawal ends; null without one, or if a settlement decides */
+  /** End of the cooldown of a pending withdrawal; null without one, or if a settlement decides */
   claimableAt: Timestamp | null
   /** Amounts, in the smallest units of asset and share */
   amounts: {
@@ -939,7 +939,7 @@ export type ListBalancesResponse = {
   }[]
   /** Time of the entries by chain key */
   updated_at: Record<string, Timestamp>
-  /** Reason by chain key why entries are old, incomplete or missing */
+  /** Reasons why entries are old, incomplete or missing, by chain key */
   errors?: Record<string, string> | undefined
   /** Balances by chain key: the chain's coin for each linked wallet's chain, and every token held */
   tokens: Record<string, Balance[]>
@@ -997,7 +997,7 @@ export type ListDepositsResponse = {
   hasMore: boolean
   /** Cursor of the next page; null on the last one */
   nextCursor: string | null
-  /** Reason by chain id why the list omits vaults of that chain, all or some */
+  /** Reasons why the list omits vaults, all or some of a chain, by chain id */
   errors?: Record<string, string> | undefined
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
@@ -1057,7 +1057,7 @@ export type ListNFTsResponse = {
   }[]
   /** Time of the entries by chain key */
   updated_at: Record<string, Timestamp>
-  /** Reason by chain key why entries are old, incomplete or missing */
+  /** Reasons why entries are old, incomplete or missing, by chain key */
   errors?: Record<string, string> | undefined
   /** NFTs by chain key */
   nfts: Record<string, NftCollection[]>
@@ -1068,7 +1068,7 @@ export type ListPositionsResponse = {
   /** Number of positions */
   totalRecords: number
   positions: Position[]
-  /** Reason by chain id why the list omits vaults of that chain, all or some */
+  /** Reasons why the list omits vaults, all or some of a chain, by chain id */
   errors?: Record<string, string> | undefined
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
@@ -1078,7 +1078,7 @@ export type ListRewardsResponse = {
   userAddress: Address
   /** Without tokens that look like spam */
   rewards: Reward[]
-  /** Reason by chain id why rewards of that chain are missing, all or some */
+  /** Reasons why rewards are missing, all or some of a chain, by chain id */
   errors?: Record<string, string> | undefined
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
@@ -1128,7 +1128,7 @@ export type ListWithdrawalsResponse = {
   hasMore: boolean
   /** Cursor of the next page; null on the last one */
   nextCursor: string | null
-  /** Reason by chain id why the list omits vaults of that chain, all or some */
+  /** Reasons why the list omits vaults, all or some of a chain, by chain id */
   errors?: Record<string, string> | undefined
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
@@ -1282,9 +1282,9 @@ export type NftCollection = {
   type: 'nft'
   /** Time of the last transfer in or out */
   last_transfered_at: string | null
-  /** In US dollars */
+  /** Floor price in US dollars */
   floor_price_quote: number | null
-  /** In the chain's coin */
+  /** Floor price in the chain's coin */
   floor_price_native_quote: number | null
   /** NFTs with details */
   nft_data: ({
@@ -1310,7 +1310,7 @@ export type NftCollection = {
       image_512: string | null
       /** Picture, 1024 pixels wide */
       image_1024: string | null
-      /** A film, a sound or a page */
+      /** Video, sound or page */
       animation_url: string | null
       /** Web page of the NFT */
       external_url: string | null
@@ -1451,7 +1451,7 @@ export type PrepareClaimResponse = {
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
   isAsync: true
-  /** For a deposit, assets that become shares. For a withdrawal, shares that become assets */
+  /** Claimed amounts: assets of a deposit that become shares, or shares of a withdrawal that become assets */
   claimable: {
     /** Assets, in the asset's smallest unit */
     assets: Amount
@@ -1507,7 +1507,7 @@ export type PrepareDepositResponse = {
     assets: Amount
     /** Entry fee, in the asset's smallest unit; null like `shares` */
     fee: Amount | null
-    /** True if a settlement sets the price later, no dry run was possible, the money comes from another chain, or the figures of two nodes differ slightly */
+    /** True if the figures can change: a settlement sets the price later, no dry run was possible, the money comes from another chain, or two nodes differ slightly */
     isEstimate: boolean
   }
   terms: VaultTerms
@@ -1606,15 +1606,15 @@ export type PrepareWithdrawalResponse = {
     fee: Amount | null
     /** Haircut part of the fee, in the asset's smallest unit */
     haircut: Amount
-    /** True if a settlement sets the price later, no dry run was possible, or the figures of two nodes differ slightly */
+    /** True if the figures can change: a settlement sets the price later, no dry run was possible, or two nodes differ slightly */
     isEstimate: boolean
     /** Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit */
     claimedAssets: Amount
     /** Earlier withdrawal whose cooldown this one restarts; null without one */
     prolongs: {
-      /** Assets that wait already, in the asset's smallest unit */
+      /** Assets that are already waiting, in the asset's smallest unit */
       assets: Amount
-      /** When they could be claimed without this withdrawal */
+      /** Time when they could be claimed without this withdrawal */
       claimableAt: Timestamp
     } | null
     /** Cross-chain only: paid assets that stay on the vault's chain, in the asset's smallest unit */
@@ -1687,7 +1687,7 @@ export type RequestedDepositData = {
   depositId: string | null
   /** The whole deposit at block `version`; null if it could not be read */
   entry: DepositEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -1712,7 +1712,7 @@ export type RequestedWithdrawalData = {
   withdrawalId: string | null
   /** The whole withdrawal at block `version`; null if it could not be read */
   entry: WithdrawalEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -1744,7 +1744,7 @@ export type RevertedDepositData = {
   depositId: string | null
   /** The deposit without the reverted event. Null with a `depositId`: it no longer exists */
   entry: DepositEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer */
   version: number
 }
 
@@ -1761,7 +1761,7 @@ export type RevertedWithdrawalData = {
   withdrawalId: string | null
   /** The withdrawal without the reverted event. Null with a `withdrawalId`: it no longer exists */
   entry: WithdrawalEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer */
   version: number
 }
 
@@ -1778,17 +1778,17 @@ export type Reward = {
   amount: Amount
   /** Earned but not claimable yet, in the token's smallest unit, as Merkl reports it */
   pending: Amount
-  /** All that was ever paid, in the token's smallest unit, by the chain */
+  /** Total paid so far, in the token's smallest unit, read from the chain */
   claimed: Amount
   /** `amount` in US dollars; null if the price is unknown */
   usd: number | null
   /** Time from which a claim also pays the part of `pending` that is in the newest tree; null if nothing waits there, or while that tree is disputed */
   claimableAt: Timestamp | null
-  /** Account that the contract pays. Only if it is the user's own account, `POST …/rewards/claim` claims this reward */
+  /** Account that the contract pays. `POST …/rewards/claim` claims the reward only if this is the user's own account */
   recipient: Address
 }
 
-/** A user can claim a reward that is worth at least a dollar. Sent to you if the user asked for rewards through you in the last seven days, and had some then. The service checks each user once a day, at the newest block. It sends the event once for each amount, and again after 40 days. Followed by `reward.claimed` once the user claims. */
+/** A user can claim a reward that is worth at least a dollar. Sent to you if you listed the user's rewards in the last seven days, and there were some then. The service checks each user once a day, at the newest block. It sends the event once for each amount, and again after 40 days. Followed by `reward.claimed` once the user claims. */
 export type RewardClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -1797,7 +1797,7 @@ export type RewardClaimableEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: ClaimableRewardData
@@ -1812,7 +1812,7 @@ export type RewardClaimedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: ClaimedRewardData
@@ -2167,7 +2167,7 @@ export type TransferCompletedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: TransferData
@@ -2214,7 +2214,7 @@ export type TransferData = {
     source: TransactionHash
     fill: TransactionHash | null
   }
-  /** Account that sent it, and that a refund goes to */
+  /** Account that sent it and receives a refund */
   depositor: Address | null
   /** Account that receives the shares or the tokens */
   recipient: Address | null
@@ -2242,7 +2242,7 @@ export type TransferData = {
   sharesReceived: Amount | null
   /** Expected arrival by the quote; null if unknown or arrived */
   expectedAt: Timestamp | null
-  /** If it is not filled before, it is refunded */
+  /** Time after which an unfilled transfer is refunded */
   deadline: Timestamp | null
   /** Refund on the source chain; null if none is paid or owed */
   refund: TransferRefund | null
@@ -2263,7 +2263,7 @@ export type TransferData = {
 
 /** Event of a chain that proves a step of a transfer */
 export type TransferEvent = {
-  /** deposited: the bridge took the funds on the source chain. slow_fill_requested: the bridge itself is to pay, which takes hours. sped_up: the bridge paid by other terms, which the depositor signed later. filled: the bridge paid on the destination chain. delivered: `account` received the tokens. undelivered: the tokens lie at a public contract, because the depositor signed no instruction for them. vault_deposited: the vault took the deposit for `account`. action_failed: the vault deposit failed, and `account` received the tokens. refund_owed: the bridge could not pay the refund, so `account` has to claim it. refunded: the bridge paid the refund to `account` */
+  /** deposited: the bridge took the funds on the source chain. slow_fill_requested: the bridge itself will pay, which takes hours. sped_up: the bridge paid by other terms, which the depositor signed later. filled: the bridge paid on the destination chain. delivered: `account` received the tokens. undelivered: the tokens lie at a public contract, because the depositor signed no instruction for them. vault_deposited: the vault took the deposit for `account`. action_failed: the vault deposit failed, and `account` received the tokens. refund_owed: the bridge could not pay the refund, so `account` has to claim it. refunded: the bridge paid the refund to `account` */
   kind: 'deposited' | 'slow_fill_requested' | 'sped_up' | 'filled' | 'delivered' | 'undelivered' | 'vault_deposited' | 'action_failed' | 'refund_owed' | 'refunded'
   /** Chain of the event */
   chainId: number
@@ -2294,7 +2294,7 @@ export type TransferFailedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: TransferData
@@ -2324,7 +2324,7 @@ export type TransferRefundedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: TransferData
@@ -2339,7 +2339,7 @@ export type TransferRevertedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: RevertedData
@@ -2380,7 +2380,7 @@ export type TransferStatus = {
     source: TransactionHash
     fill: TransactionHash | null
   }
-  /** Account that sent it, and that a refund goes to */
+  /** Account that sent it and receives a refund */
   depositor: Address | null
   /** Account that receives the shares or the tokens */
   recipient: Address | null
@@ -2410,7 +2410,7 @@ export type TransferStatus = {
   sharesReceived: Amount | null
   /** Expected arrival by the quote; null if unknown or arrived */
   expectedAt: Timestamp | null
-  /** If it is not filled before, it is refunded */
+  /** Time after which an unfilled transfer is refunded */
   deadline: Timestamp | null
   /** Refund on the source chain; null if none is paid or owed */
   refund: TransferRefund | null
@@ -2452,7 +2452,7 @@ export type Vault = {
   type: 'async' | 'sync'
   /** True if deposits have an upper limit */
   MaxCap: boolean
-  /** Which kind of vault it is */
+  /** Kind of vault */
   protocol: 'lagoon' | 'erc7540' | 'cooldown' | 'erc4626'
   /** Curator multisig; async vaults only, null if the vault has none */
   curatorAddress?: Address | null | undefined
@@ -2473,7 +2473,7 @@ export type Vault = {
     /** Time of the later price */
     to: Timestamp
   } | null
-  /** Growth a year, each over so many days or more; null if no known price is that old */
+  /** Growth a year, each over at least this many days; null if no known price is that old */
   annualYields: {
     /** Over about 7 days, as annualYield */
     '7d': {
@@ -2520,9 +2520,9 @@ export type Vault = {
     /** Time of the later price */
     to: Timestamp
   } | null
-  /** Tokens that campaigns pay besides the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user */
+  /** Tokens that campaigns pay on top of the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user */
   rewards: ({
-    /** Chain on which it is paid, which can be another than that of the vault */
+    /** Chain that pays it; it can differ from the chain of the vault */
     chainId: number
     /** Token that is paid */
     token: Address
@@ -2549,7 +2549,7 @@ export type Vault = {
   terms: VaultTerms
   /** Async vaults only; null if never read */
   vaultState?: VaultState | null | undefined
-  /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
+  /** True if the vault's code changed, or its price moved by over a tenth, since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
   hasChanged: boolean | null
   /** Time when an operator last confirmed the vault's code and price; null if not checked or not known now */
   pinnedAt: Timestamp | null
@@ -2566,7 +2566,7 @@ export type VaultChangedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: VaultData
@@ -2590,7 +2590,7 @@ export type VaultPausedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: VaultData
@@ -2605,7 +2605,7 @@ export type VaultResumedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: VaultData
@@ -2620,7 +2620,7 @@ export type VaultRevertedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: RevertedData
@@ -2672,11 +2672,11 @@ export type VaultState = {
   missing: string[]
 }
 
-/** How money enters and leaves a vault, and at what cost */
+/** Terms on which money enters and leaves a vault, with their fees */
 export type VaultTerms = {
-  /** How a deposit becomes shares now: at once, or by a request that a settlement fulfils */
+  /** Way from a deposit to shares now: instantly, or by a request that a settlement fulfils */
   entry: 'instant' | 'request'
-  /** How shares become assets now: at once, by a request that a settlement fulfils, after a cooldown, or not at all */
+  /** Way from shares to assets now: instantly, by a request that a settlement fulfils, after a cooldown, or none */
   exit: 'instant' | 'request' | 'cooldown' | 'none'
   /** Fees in percent, two decimals; null if unknown */
   fees: {
@@ -2688,12 +2688,12 @@ export type VaultTerms = {
     entry: string | null
     /** Part of a withdrawal, as the vault reports it; else as measured when an operator added the vault */
     exit: string | null
-    /** Part of a withdrawal that is paid at once, besides the exit fee */
+    /** Part of an instant withdrawal, on top of the exit fee */
     haircut: string | null
   }
   /** Assets that the vault still takes, in the asset's smallest unit; null without a limit, or if `missing` names it */
   room: Amount | null
-  /** Assets that the vault pays at once, in the asset's smallest unit; null without a limit, or if `missing` names it */
+  /** Assets that the vault pays instantly, in the asset's smallest unit; null without a limit, or if `missing` names it */
   liquidity: Amount | null
   /** Time from a request to its settlement, from the last settlements; null below five */
   settlement: {
@@ -2701,19 +2701,19 @@ export type VaultTerms = {
     medianSeconds: number
     /** 90th percentile of these waits */
     p90Seconds: number
-    /** Settlements that this is made of */
+    /** Number of settlements behind these figures */
     samples: number
   } | null
   /** Valuation of a vault whose assets are valued from time to time; null for other vaults */
   valuation: {
     /** Time of the last valuation; null if the vault does not report it */
     at: Timestamp | null
-    /** Until when it allows deposits at once; null if it does not */
+    /** Time until which it allows instant deposits; null if it allows none */
     validUntil: Timestamp | null
   } | null
   /** Wait between a withdrawal and its claim; null without one */
   cooldownSeconds: number | null
-  /** Which of `room`, `liquidity`, `valuation` and `cooldownSeconds` could not be read, or are not reported by the vault */
+  /** Fields among `room`, `liquidity`, `valuation` and `cooldownSeconds` that could not be read, or that the vault does not report */
   missing: string[]
 }
 
@@ -2761,9 +2761,9 @@ export type Webhook = {
   status: 'active' | 'disabled'
   /** Time when it was disabled; null while active */
   disabledAt: Timestamp | null
-  /** Reason why it was disabled. gone: it answered 410. failing: no delivery succeeded for three days. Null while active */
+  /** Reason why it was disabled. gone: it returned 410. failing: no delivery succeeded for three days. Null while active */
   disabledReason: 'gone' | 'failing' | null
-  /** Time since when every delivery has failed, at least two. Null while deliveries succeed, or if no event waits any longer */
+  /** Time of the first of at least two failures in a row. Null while deliveries succeed, or if no event is waiting */
   failingSince: Timestamp | null
   delivery: WebhookDelivery
 }
@@ -2791,11 +2791,11 @@ export type WebhookDelivery = {
   givenUpBefore: number
 }
 
-/** Something that happened in a vault of yours or to the rewards of a user, named by `type` */
+/** Event of a vault of yours or of the rewards of a user, named by `type` */
 export type WebhookEvent = DepositPendingEvent | DepositClaimableEvent | DepositCompletedEvent | DepositCancelledEvent | DepositRevertedEvent | WithdrawalPendingEvent | WithdrawalClaimableEvent | WithdrawalCompletedEvent | WithdrawalCancelledEvent | WithdrawalRevertedEvent | TransferCompletedEvent | TransferFailedEvent | TransferRefundedEvent | TransferRevertedEvent | VaultPausedEvent | VaultResumedEvent | VaultChangedEvent | VaultRevertedEvent | RewardClaimableEvent | RewardClaimedEvent
 
 export type WebhookTest = {
-  /** True if the endpoint answered 2xx within 5 seconds */
+  /** True if the endpoint returned 2xx within 5 seconds */
   delivered: boolean
   /** HTTP status of the endpoint's response; null if there was none */
   status: number | null
@@ -2803,7 +2803,7 @@ export type WebhookTest = {
   reason: 'not_allowed' | 'unresolved' | 'connection' | 'tls' | 'timeout' | 'redirect' | 'status' | 'bad_answer' | null
 }
 
-/** A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Answer 2xx and store nothing. */
+/** A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Respond with 2xx and store nothing. */
 export type WebhookTestEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2890,13 +2890,13 @@ export type WithdrawalCancelledEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: WithdrawalData
 }
 
-/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
+/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null if the settlement does not report it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
 export type WithdrawalClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2905,7 +2905,7 @@ export type WithdrawalClaimableEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: WithdrawalData
@@ -2920,7 +2920,7 @@ export type WithdrawalCompletedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: WithdrawalData
@@ -2941,7 +2941,7 @@ export type WithdrawalData = {
   withdrawalId: string | null
   /** The whole withdrawal at block `version`; null if it could not be read */
   entry: WithdrawalEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -3020,7 +3020,7 @@ export type WithdrawalPendingEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: RequestedWithdrawalData
@@ -3035,7 +3035,7 @@ export type WithdrawalRevertedEvent = {
   timestamp: Timestamp
   /** Number of the event among the client's events, counted 1, 2, 3 */
   sequence: number
-  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  /** True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
   data: RevertedWithdrawalData
@@ -3470,7 +3470,7 @@ export const listVaults = /* @__PURE__ */ operation<
   sort?: 'annualYield' | 'totalAssetsUsd' | 'name' | undefined
   /** Order of `sort`; default `desc` for figures, `asc` for names. Without `sort` it has no effect */
   order?: 'asc' | 'desc' | undefined
-  /** Only vaults with at least so many US dollars; those of unknown value are left out */
+  /** Only vaults with at least this many US dollars; leaves out vaults of unknown value */
   minTotalAssetsUsd?: string | undefined
   /** Page size, 1 to 100; without it one page has all vaults */
   limit?: string | number | undefined
@@ -3650,7 +3650,7 @@ ListWithdrawalsResponse,
 'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/withdrawals', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'withdrawals' })
 
-/** Lists what campaigns pay a user besides the yield of vaults, on all supported chains that the key may use. What is claimable is proven by the chain. */
+/** Lists the rewards that campaigns pay a user on top of vault yields. It reads all supported chains that the key may use, and the chain proves claimable amounts. */
 export const listRewards = /* @__PURE__ */ operation<
 {
   /** The user's wallet */

@@ -7,20 +7,19 @@ import { describeAnswer } from './command.ts'
 const USAGE = `Usage: vaultline-verify --keys <file> [--vaults <file>] [--most-sent <amount>] [--rpc <url> [--tolerance <percent>]]
                         [--url <url> [--data <body>]] <answer>
 
-Says in plain words what the transactions of an answer do, after verifying that it is signed and that it is the answer to
-what was asked for; or why it is refused.
+Verifies a saved response: its signature, and that its transactions are the requested ones. Then it describes them in plain
+words. If it refuses the response, it gives the reason.
 
-  --keys       Public keys that may sign, as JSON: those that you were given, not those that the service tells
-  --vaults     What you know of vaults: a JSON list of { chainId, address, protocol, asset, shareToken? }
-  --most-sent  The most that may go to another chain, in the smallest unit of the vault's asset
-  --rpc        Your own node of the chain on which the transactions are sent: it dry-runs them and checks the amounts
-  --tolerance  The largest difference from what that node shows, in percent: 1 unless given
-  --url        What was asked: then <answer> is what curl -i printed
-  --data       The body that was sent, to the byte; a GET without it
-  <answer>     A file, - for the standard input; without --url an exchange as JSON, { request, answer }
+  --keys       Public keys that may sign, as JSON: from your operator, not from the service
+  --vaults     Vaults that may be used: a JSON list of { chainId, address, protocol, asset, shareToken? }
+  --most-sent  Maximum that may go to another chain, in the smallest unit of the vault's asset
+  --rpc        Your own node of the sending chain: it dry-runs the transactions and checks the amounts
+  --tolerance  Maximum difference from the values of that node, in percent; 1 by default
+  --url        URL of the request; <answer> is then the output of curl -i
+  --data       Body of the request, byte for byte; leave it out for a GET
+  <answer>     File, or - for the standard input; without --url an exchange as JSON, { request, answer }
 
-It ends with 0 where the answer is good now, with 1 where it is refused, with 2 where it cannot be looked at, and with 3 where
-it is what was asked for and its time is over.
+Exit codes: 0 for a response that is valid now, 1 for a refused one, 2 for wrong input, 3 for a valid one that has expired.
 `
 
 try {

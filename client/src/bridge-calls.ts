@@ -1,10 +1,10 @@
 import { behindOffsets, bytes, encodeCall, type FunctionName, isSame, type Transaction, word } from './calls.ts'
 import { demand } from './refusal.ts'
 
-// Transfers by Across' SpokePool and MulticallHandler, from their published ABI and addresses
+// Transfers by Across' SpokePool and MulticallHandler. Their ABI and addresses are published
 // (https://github.com/across-protocol/contracts, broadcast/deployed-addresses.json; npm @across-protocol/constants 3.1.127).
 
-/** The contract that takes tokens for another chain, by the id of the chain on which it stands. */
+/** Across' SpokePool, which takes tokens for another chain, by chain id. */
 const POOLS: Readonly<Record<number, string>> = {
   1: '0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5',
   10: '0x6f26bf09b1c792e3228e5467807a900a503c0281',
@@ -14,13 +14,13 @@ const POOLS: Readonly<Record<number, string>> = {
   42161: '0xe35e9842fceaca96570b734083f4a58e8f7c5f2a',
 }
 
-/** The contract that deposits what arrives, on each of these chains. */
+/** Across' MulticallHandler, which deposits what arrives; the same address on each of these chains. */
 const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
 
-/** The address that stands for a chain's own coin. */
+/** Placeholder address of a chain's native coin. */
 const COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** The same asset on each chain: its token, with how many decimals there, and whether it is the chain's coin, wrapped. */
+/** Same asset on each chain. `wrapsCoin` marks the wrapped native coin. */
 const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number, wrapsCoin?: true]>>[] = [
   {
     1: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
@@ -61,42 +61,44 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
   },
 ]
 
-/** Of what is sent, at most a tenth may be lost on the way. */
+/** Maximum loss on the way, in percent of the amount sent. */
 const HIGHEST_FEE_PERCENT = 10n
 const LONGEST_EXCLUSIVITY_SECONDS = 300n
-/** A number up to a year is a period that begins with the deposit; one above is a time since 1970. */
+/** Smaller numbers are a period that begins with the deposit; larger ones are Unix times. */
 const LONGEST_PERIOD_SECONDS = 31_536_000n
 const HOUR_SECONDS = 3600n
 
-/** A transfer as it was asked for. */
+/** Transfer that the user requested. */
 export type Transfer = {
   readonly user: string
   readonly fromChain: number
   readonly toChain: number
-  /** The token that is sent, on `fromChain`. */
+  /** Token to send, on `fromChain`. */
   readonly token: string
-  /** The token that must arrive, on `toChain`, where that is known beforehand. */
+  /** Token that must arrive on `toChain`, if known beforehand. */
   readonly arrives: string | undefined
   readonly amount: bigint
-  /** What the answer says that arrives, in the smallest unit there. */
+  /** Amount that arrives by the response, in the smallest unit of the token on `toChain`. */
   readonly outputAmount: bigint
-  /** The vault that takes it on `toChain`, by one of these functions; the user gets it where there is none. */
+  /** Vault on `toChain` that takes the tokens, by one of these functions. Without it the user gets the tokens. */
   readonly into?: { readonly vault: string; readonly functions: readonly FunctionName[] }
 }
 
-/** The contract that takes tokens on this chain. Throws a Refusal where none is known. */
+/** Returns the bridge's contract on this chain. Throws a Refusal for an unknown chain. */
 export function poolOn(chainId: number): string {
   const { [chainId]: pool } = POOLS
   demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
   return pool
 }
 
-/** True for the address that stands for a chain's own coin. */
+/** Returns true for the placeholder address of a chain's native coin. */
 export function isCoin(token: string): boolean {
   return isSame(token, COIN)
 }
 
-/** The token as which the bridge takes this one. Throws a Refusal for a coin that it does not take. */
+/**
+ * Returns the token that the bridge takes: the wrapped coin for a native coin. Throws a Refusal for a coin that it does not take.
+ */
 export function bridgedAs(chainId: number, token: string): string {
   if (!isCoin(token)) return token
   const { [chainId]: wrapped } = ASSETS.find(({ [chainId]: known }) => known?.[2]) ?? {}
@@ -105,8 +107,8 @@ export function bridgedAs(chainId: number, token: string): string {
 }
 
 /**
- * Verifies that a transaction sends exactly this. Returns the function by which the vault takes it. Throws a Refusal on any
- * difference.
+ * Verifies that a transaction makes exactly this transfer. Returns the function by which the vault takes it. Throws a Refusal on
+ * any difference.
  */
 export function verifyTransfer(
   { to, data }: Pick<Transaction, 'to' | 'data'>,
@@ -117,12 +119,12 @@ export function verifyTransfer(
   poolOn(toChain)
   const asset = ASSETS.find(({ [fromChain]: known }) => known && isSame(known[0], token))
   const { [fromChain]: sent, [toChain]: received } = asset ?? {}
-  demand(sent !== undefined && received !== undefined, 'the token is none that the bridge takes to that chain')
+  demand(sent !== undefined && received !== undefined, 'the bridge does not take the token to that chain')
   const [outputToken, decimals] = received
   demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
   verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
 
-  // Who fills it and when is the bridge's own: read, held within bounds, and written back.
+  // The bridge chooses the relayer and the times: they are read, checked against limits, and encoded again.
   const [relayer = 0n, quotedAt = 0n, deadline = 0n, exclusivity = 0n] = [7, 8, 9, 10].map((index) => {
     const text = data.slice(8 + 64 * index, 72 + 64 * index)
     return text.length < 64 ? 0n : BigInt(`0x${text}`)
@@ -134,7 +136,7 @@ export function verifyTransfer(
       [user, into ? HANDLER : user, token, outputToken].map(word).join('') +
       [amount, outputAmount, BigInt(toChain), relayer, quotedAt, deadline, exclusivity, 0x180n].map(word).join('') +
       bytes(message)
-    // The bridge lets those who build on it sign with two bytes behind a mark.
+    // Across lets integrators mark a deposit with two bytes behind a prefix.
     const isRight = data.startsWith(expected) && /^(1dc0de[0-9a-f]{4})?$/.test(data.slice(expected.length))
     return isRight ? [{ name }] : []
   }
@@ -142,17 +144,17 @@ export function verifyTransfer(
     ? into.functions.map((name) => [name, depositMessage(user, { ...into, name, asset: outputToken })] as const)
     : [[undefined, ''] as const]
   const [found] = messages.flatMap(fits)
-  demand(found !== undefined, 'the transfer is not the one that was asked for')
+  demand(found !== undefined, 'the transfer is not the requested one')
   return found.name
 }
 
-/** Verifies that a transaction claims what the bridge owes the user of this token. Throws a Refusal on any difference. */
+/** Verifies that a transaction claims the user's refund of this token from the bridge. Throws a Refusal on any difference. */
 export function verifyRefundClaim(
   { to, data, value }: Transaction,
   { user, token, chainId }: { readonly user: string; readonly token: string; readonly chainId: number },
 ): void {
   demand(isSame(to, poolOn(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
-  demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not for the user alone')
+  demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not only for the user')
 }
 
 function verifyFee(input: bigint, output: bigint): void {
@@ -169,12 +171,12 @@ function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' 
     deadline > quotedAt &&
     deadline <= quotedAt + 7n * HOUR_SECONDS &&
     (relayer === 0n ? exclusivity === 0n : exclusivity <= least + LONGEST_EXCLUSIVITY_SECONDS)
-  demand(isBounded, 'the times of the transfer are none that the bridge gives')
+  demand(isBounded, 'the transfer has times that the bridge does not give')
 }
 
 /**
- * What the handler does with all that it is given: it lets the vault take it, and deposits it for the user, who gets the
- * tokens where that fails. `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
+ * Encodes the handler's instructions: approve the vault, then deposit the whole balance for the user. If that fails, the user
+ * gets the tokens. `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
  */
 function depositMessage(
   user: string,
@@ -190,12 +192,12 @@ function depositMessage(
   return word(0x20n) + word(0x40n) + word(user) + word(3n) + behindOffsets(calls)
 }
 
-/** `Call { address target; bytes callData; uint256 value }` of no value. */
+/** Encodes `Call { address target; bytes callData; uint256 value }` with a value of 0. */
 function call(target: string, data: string): string {
   return word(target) + word(0x60n) + word(0n) + bytes(data)
 }
 
-/** `makeCallWithBalance(target, callData, 0, [(asset, offset)])`: the handler's balance goes to this place of the data. */
+/** Encodes `makeCallWithBalance(target, callData, 0, [(asset, offset)])`, which writes the handler's balance at this offset. */
 function withBalance(
   target: string,
   data: string,

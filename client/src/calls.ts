@@ -1,20 +1,20 @@
 import { demand } from './refusal.ts'
 
-// Calls by the text of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, without anything of the service that
-// builds them: what is expected is written down as bytes, and compared.
+// Calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, from their specifications. Nothing here is shared with
+// the service that builds the calls: expected calls are written as bytes and compared.
 
-/** A 20-byte address or an amount as the 32-byte word of calldata, without 0x. */
+/** Encodes a 20-byte address or an amount as a 32-byte word, without 0x. */
 export function word(value: string | bigint): string {
   const hex = typeof value === 'bigint' ? value.toString(16) : value.slice(2).toLowerCase()
   return hex.padStart(64, '0')
 }
 
-/** Bytes as they stand in calldata behind their offset: their length, and themselves in whole words. */
+/** Encodes dynamic bytes: their length, then the bytes padded to whole words. */
 export function bytes(hex: string): string {
   return word(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
-/** Encodes parts of calldata: the offset of each, followed by the parts. */
+/** Encodes dynamic parts: the offset of each, followed by the parts. */
 export function behindOffsets(parts: readonly string[]): string {
   const starts = parts.map((_, index) =>
     parts.slice(0, index).reduce((sum, before) => sum + before.length / 2, 32 * parts.length),
@@ -22,7 +22,7 @@ export function behindOffsets(parts: readonly string[]): string {
   return [...starts.map((start) => word(BigInt(start))), ...parts].join('')
 }
 
-/** A contract's functions: the selector, and what each argument is. `user` is who asks, `payer` whose tokens are taken. */
+/** Selector and arguments of each function. `user` makes the request; `payer` owns the tokens that are taken. */
 const FUNCTIONS = {
   approve: ['095ea7b3', 'spender', 'amount'],
   deposit: ['6e553f65', 'amount', 'user'],
@@ -48,22 +48,21 @@ const FUNCTIONS = {
 
 type Argument = 'amount' | 'minimum' | 'id' | 'user' | 'payer' | 'spender' | 'nobody'
 
-/** The name of a function; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
+/** Function's name; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
 export type FunctionName = keyof typeof FUNCTIONS
 
-/** What a call's arguments are; what is left out is 0. */
 type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | bigint }
 
-/** The data of a call, without 0x. */
+/** Encodes a call, without 0x. */
 export function encodeCall(name: FunctionName, given: Arguments): string {
   const [selector, ...names]: readonly [string, ...Argument[]] = FUNCTIONS[name]
   return selector + names.map((argument) => word(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
 }
 
-/** A transaction of an answer that has the form of one: data in lower case and without 0x, and how much of the coin it sends. */
+/** Well-formed transaction of a response: lower-case data without 0x, and the value in native coin. */
 export type Transaction = { readonly to: string; readonly data: string; readonly value: bigint }
 
-/** A call that was found: its function, and the numbers in it. */
+/** Recognized call: its function, and its numbers. */
 export type Found = {
   readonly name: FunctionName
   readonly amount: bigint
@@ -71,14 +70,14 @@ export type Found = {
   readonly id: bigint
 }
 
-/** The one of these functions that the transaction calls, for this user alone. Throws a Refusal where it is none of them. */
+/** Recognizes the transaction as one of these functions, called for this user only. Throws a Refusal if it is none of them. */
 export function readCall(
   { data }: Pick<Transaction, 'data'>,
   names: readonly FunctionName[],
   people: Pick<Arguments, 'user' | 'payer' | 'spender'>,
 ): Found {
   const name = names.find((candidate) => data.startsWith(FUNCTIONS[candidate][0]))
-  demand(name !== undefined, `the call 0x${data.slice(0, 8)} is none that fits the request`)
+  demand(name !== undefined, `the call 0x${data.slice(0, 8)} does not fit the request`)
   const [, ...places]: readonly [string, ...Argument[]] = FUNCTIONS[name]
   const number = (argument: Argument) => {
     const index = places.indexOf(argument)
@@ -86,11 +85,11 @@ export function readCall(
     return index < 0 || text.length < 64 ? 0n : BigInt(`0x${text}`)
   }
   const found = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
-  demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not for the user alone`)
+  demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not only for the user`)
   return found
 }
 
-/** Whether two addresses are the same. */
+/** Returns whether two addresses are equal, regardless of case. */
 export function isSame(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase()
 }

@@ -2,29 +2,28 @@ import type { Exchange, PublicKey } from './signature.ts'
 import { type PinnedVault, verifyAnswer, type Witness, type Witnessed } from './verify.ts'
 import { createWitness } from './witness.ts'
 
-/** Input of the command: the texts of its files, and its options. */
+/** Input of the command: the contents of its files, and its options. */
 export type Given = {
-  /** The keys that may sign: one, a list, or a key set. */
+  /** Trusted public keys: one, a list, or a key set. */
   readonly keys: string
-  /** A list of pinned vaults. */
   readonly vaults?: string | undefined
-  /** The most that may go to another chain, in the smallest unit of the vault's asset. */
+  /** Maximum amount that may go to another chain, in the smallest unit of the vault's asset. */
   readonly mostSent?: string | undefined
-  /** The answer as `curl -i` prints it, or an exchange as JSON. */
+  /** Response as `curl -i` prints it, or an exchange as JSON. */
   readonly answer: string
   readonly url?: string | undefined
-  /** The body that was sent, to the byte. */
+  /** Request body, byte for byte. */
   readonly data?: string | undefined
-  /** The URL of a node of the caller's own. */
+  /** URL of the caller's own node. */
   readonly rpc?: string | undefined
-  /** The largest difference from what that node shows, in percent. */
+  /** Maximum difference from the node's values, in percent. */
   readonly tolerance?: string | undefined
 }
 
 /** Lines to print, and the exit code: 0 for a good response, 1 for a refused one, 3 for an expired one. */
 export type Outcome = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
 
-/** Says in plain words what an answer that was kept does, or why it is refused. Throws where a file has another form. */
+/** Describes in plain words what a saved response does, or why it is refused. Throws if a file has another form. */
 export async function describeAnswer(
   { keys, vaults, mostSent, answer, url, data, rpc, tolerance }: Given,
   now: Date,
@@ -47,23 +46,22 @@ export async function describeAnswer(
       ...steps.map(({ chainId, does }, index) => `${index + 1}. On chain ${chainId}: ${does}.`),
       ...(steps.length === 0
         ? ['It has no transactions.']
-        : ['These are all of its transactions, and what was asked for.']),
+        : ['These are all of its transactions, and exactly the requested ones.']),
       ...(witnessed ? describeWitness(witnessed) : []),
       ...(isOfVault && !vaults
-        ? ['The asset, the protocol and the chain of the vault are what the answer says: pin them with --vaults.']
+        ? ['The asset, the protocol and the chain of the vault come only from the answer: pin them with --vaults.']
         : []),
-      ...(isOver ? ['Its time is over: send nothing of it, and ask again.'] : []),
+      ...(isOver ? ['It has expired: send nothing of it, and request it again.'] : []),
     ],
   }
 }
 
-/** Says what a node confirmed, and what it did not check. */
 function describeWitness({ chainId, isSimulated, notes }: Witnessed): string[] {
   const way = isSimulated ? 'by a dry run' : 'only in part'
   return [`Your node of chain ${chainId} confirms them ${way}.`, ...notes]
 }
 
-/** A response as `curl -i` prints it, after interim ones. */
+/** Parses a response that `curl -i` printed, and skips interim responses. */
 function parseCurl(text: string, url: string, data: string | undefined): Exchange {
   const [, head = '', body = ''] =
     /^(?:HTTP\/\S+ 1\d\d[\s\S]*?\r?\n\r?\n)*(HTTP\/\S+ \d{3}[\s\S]*?)\r?\n\r?\n([\s\S]*)$/.exec(text) ?? []
@@ -79,7 +77,7 @@ function parseCurl(text: string, url: string, data: string | undefined): Exchang
   return { request: { method, url, ...(data !== undefined && { body: data }) }, answer: { status, headers, body } }
 }
 
-/** Public keys from JSON: one, a list, or a key set. Throws, naming the `source`, if the text has another form. */
+/** Parses public keys from JSON: one, a list, or a key set. Throws, naming the `source`, if the text has another form. */
 export function parseKeys(text: string, source: string): PublicKey[] {
   const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, source)
   const keys: readonly unknown[] = [parsed].flatMap((one) => (hasFields(one, 'keys') ? one.keys : one)).flat()
@@ -91,7 +89,7 @@ export function parseKeys(text: string, source: string): PublicKey[] {
   return [...keys]
 }
 
-/** Pinned vaults from JSON. Throws, naming the `source`, if the text has another form. */
+/** Parses pinned vaults from JSON. Throws, naming the `source`, if the text has another form. */
 export function parseVaults(text: string, source: string): PinnedVault[] {
   const vaults: unknown = parseJson(text, source)
   const isVault = (vault: unknown): vault is PinnedVault => hasFields(vault, 'chainId', 'address', 'protocol', 'asset')
@@ -120,7 +118,7 @@ function hasFields<Name extends string>(value: unknown, ...names: readonly Name[
   return typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name))
 }
 
-/** JSON of the form that its reader names. Throws, naming the `source`, if it is none. */
+/** Parses JSON; the caller names its form, which is not checked. Throws, naming the `source`, if the text is no JSON. */
 export function parseJson<Form>(text: string, source: string): Form {
   try {
     return JSON.parse(text)

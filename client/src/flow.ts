@@ -27,7 +27,7 @@ import { type Call, toCalls } from './transactions.ts'
 
 export type { Prepared }
 
-/** Where a flow can begin, and what it is told: at transactions, or at what is awaited since an earlier visit. */
+/** Inputs of a flow, by the leg where it begins: transactions to sign, or a wait that an earlier visit left. */
 export type FlowInputs = {
   readonly deposit: PrepareDepositRequest
   readonly withdraw: PrepareWithdrawalRequest
@@ -36,32 +36,31 @@ export type FlowInputs = {
   readonly rewards: PrepareRewardsClaimRequest
   /** Awaits the settlement of a pending request, then claims it. */
   readonly settle: PrepareCancellationRequest
-  /** Follows a transfer between chains to its end. */
   readonly arrive: {
     readonly txHash: TransactionHash
     readonly srcChainId: number
-    /** Chooses the account's transfer in a bundle. */
+    /** Selects the account's transfer in a bundle. */
     readonly userAddress?: Address | undefined
   }
 }
 
-/** A transaction to sign, or, as `settle` and `arrive`, something to wait for. */
+/** Transaction to sign, or a wait (`settle`, `arrive`). */
 export type Step = {
   readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
-  /** `confirming`: in the wallet; `pending`: on the chain, or awaited. */
+  /** `confirming`: in the wallet. `pending`: on the chain, or waiting. */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
-  /** The chain of its transaction; of other steps `undefined`. */
+  /** Chain of the step's transaction; undefined for other steps. */
   readonly chainId: number | undefined
-  /** Of its transaction, once it is sent; of a batch, once it is mined. */
+  /** Known once the transaction is sent; in a batch, once it is mined. */
   readonly hash: TransactionHash | undefined
-  /** The wallet's id of the batch, for `wallet_getCallsStatus`; of a step that was sent in none `undefined`. */
+  /** Wallet's id of the batch, for `wallet_getCallsStatus`; undefined for a step that was not sent in a batch. */
   readonly batchId: string | undefined
 }
 
-/** An answer about what is awaited. */
+/** Status response of a wait. */
 export type Progress = GetDepositStatusResponse | GetWithdrawalStatusResponse | GetTransferStatusResponse
 
-/** Why a flow stands still: the API's error, or what happened on the way. */
+/** Reason why a flow stopped: the API's error, or an event on the way. */
 export type FlowError =
   | Failure<keyof Errors>['error']
   | {
@@ -73,36 +72,35 @@ export type FlowError =
         | 'transfer_failed'
         | 'wallet'
       readonly message: string
-      /** Of `wallet`: what the sender threw. */
+      /** Error that the sender threw; only for `wallet`. */
       readonly cause?: unknown
     }
 
-/** All that a page shows of a flow. */
+/** State of a flow, complete for a page. */
 export type FlowState = {
   /** `ready`: `next` goes on, or tries again after an error. `failed` is final. */
   readonly status: 'busy' | 'ready' | 'done' | 'failed'
-  /** In their order; those to come are a forecast. */
+  /** Steps in order; future ones are a forecast. */
   readonly steps: readonly Step[]
-  /** The first step that is not done. */
   readonly current: Step | undefined
-  /** What is being signed, or was last. */
+  /** Transactions that are being signed, or were signed last. */
   readonly prepared: Prepared | undefined
-  /** The latest answer about what is awaited, or was last. */
+  /** Latest status response. */
   readonly progress: Progress | undefined
-  /** A rejected signature is none. */
+  /** Undefined after a rejected signature. */
   readonly error: FlowError | undefined
 }
 
-/** What became of a transaction, as receipts of viem and wagmi say it; `cancelled`: its user put another one in its place. */
+/** Outcome of a transaction, as in receipts of viem and wagmi. `cancelled`: the user replaced the transaction. */
 export type Receipt =
   /** A batch may have no hash: some wallets report its success without receipts. */
   | { readonly status: 'success'; readonly transactionHash?: TransactionHash | undefined }
   | { readonly status: 'reverted' | 'cancelled'; readonly transactionHash?: TransactionHash | undefined }
 
 /**
- * What signs and sends for the user: one call at a time, or with `sendCalls` all at once, of which all or none are executed
- * (EIP-5792, atomic). Sends from `account`, for which the calls were prepared, or throws: the wallet may have changed to
- * another one. `wait` gives the receipt, reverted or not; where it throws it is asked again, and nothing is sent twice.
+ * Signs and sends for the user: one call at a time, or with `sendCalls` all of them, of which all or none are executed (EIP-5792,
+ * atomic). Sends from `account`, for which the calls were prepared. Throws if the wallet uses another account. `wait` returns the
+ * receipt, also of a reverted transaction. If it throws, the flow calls it again and sends nothing twice.
  */
 export type Sender =
   | {
@@ -116,15 +114,18 @@ export type Sender =
       wait(id: string, chainId: number): Promise<Receipt>
     }
 
-/** A deposit, a withdrawal or the like on its way, as a store that `useSyncExternalStore` takes. */
+/** Deposit, withdrawal or similar on its way, as a store for `useSyncExternalStore`. */
 export type Flow = {
   readonly getState: () => FlowState
-  /** Tells of each new state until the function that it gives is called. Prepares and polls only while somebody listens. */
+  /**
+   * Calls the listener on each new state until the returned function is called. The flow prepares and polls only while it has
+   * listeners.
+   */
   readonly subscribe: (listener: () => void) => () => void
   /**
-   * Takes the current step: has its transaction signed and waits for the receipt, or tries again what failed. Prepares again
-   * before the wallet is asked, unless a quote still holds, and stops where that gives other steps or worse terms than were
-   * shown. Does nothing unless the flow is `ready`.
+   * Takes the current step: has its transaction signed and waits for the receipt, or retries after an error. Prepares again
+   * before it asks the wallet, unless a quote still holds. Stops if that yields other steps or worse terms than shown. Does
+   * nothing unless the flow is `ready`.
    */
   readonly next: (sender: Sender) => Promise<void>
 }
@@ -134,7 +135,6 @@ type Waiting = Extract<Leg, { readonly kind: 'settle' | 'arrive' }>
 type Settling = Extract<Leg, { readonly kind: 'settle' }>
 type Signing = Exclude<Leg, Waiting>
 
-/** What waits for a settlement is followed by these. */
 const AFTER_SETTLING = {
   deposit: ['settle', 'claim'],
   withdraw: ['settle', 'claim'],
@@ -145,41 +145,41 @@ const AFTER_SETTLING = {
 
 const REVERTED = {
   code: 'transaction_reverted',
-  message: 'The transaction failed: nothing was done but for its fee.',
+  message: 'The transaction failed. Only its network fee was paid.',
 } as const
 const GIVEN_UP = { code: 'wallet', message: 'Your wallet did not send the transactions. Nothing has moved.' } as const
 const NO_HASH = {
   code: 'wallet',
-  message: 'Your wallet reports no transaction hash yet. Try again to ask for it; nothing is sent twice.',
+  message: 'Your wallet reports no transaction hash yet. Try again to read it; nothing is sent twice.',
 } as const
-const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
+const EXPIRED = { code: 'quote_expired', message: 'The quote expired before it was used.' } as const
 const EXPIRED_MIDWAY = {
   code: 'quote_expired',
-  message: 'The quote has expired before the transfer. What was withdrawn is in the wallet.',
+  message: 'The quote expired before the transfer. The withdrawn tokens are in the wallet.',
 } as const
 const TERMS_CHANGED = {
   code: 'terms_changed',
-  message: 'The terms have changed since they were shown. Please look at them again.',
+  message: 'The terms have changed since they were shown. Please review them again.',
 } as const
 
-// The service's nodes may be some blocks behind the node that gave a receipt.
+// The service's nodes may lag some blocks behind the node that returned a receipt.
 const LAG_MS = 1000
 const LOOKS = 5
 
-/** A flow that begins here. */
+/** Creates a flow that begins with this leg. */
 export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]): Flow {
   const listeners = new Set<() => void>()
-  /** Ends what is asked for when nobody listens any more. */
+  /** Aborts pending requests when the last listener leaves. */
   let listening = new AbortController()
-  // A kind and the input of that kind, which the compiler cannot tell of a type parameter.
+  // The cast pairs a kind with its own input; the compiler cannot infer this from a type parameter.
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
-  /** How often it was looked for a request that this flow has made. */
+  /** Number of polls that looked for this flow's own request. */
   let looks = LOOKS
   let prepared: Prepared | undefined
-  /** What is prepared and not done. */
+  /** Prepared calls that are not done. */
   let calls: readonly Call[] = []
-  /** What is sent and has no receipt yet. */
+  /** Sent calls that have no receipt yet. */
   let sent: Sent | undefined
   let isActing = false
   let state: FlowState = {
@@ -206,7 +206,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return state.steps.map((step, index) => (index >= first && index < first + count ? { ...step, ...change } : step))
   }
 
-  /** Has the flow stand still where an answer cannot be used, rather than stay busy. */
+  /** Stops the flow, instead of leaving it busy, if a response cannot be used. */
   async function orStand(work: Promise<unknown>): Promise<void> {
     try {
       await work
@@ -216,7 +216,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
   }
 
-  /** Goes on as far as no signature is needed. */
+  /** Goes on until a signature is needed. */
   async function proceed(): Promise<void> {
     const { signal } = listening
     if (leg.kind === 'settle' || leg.kind === 'arrive') return follow(leg)
@@ -245,7 +245,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     if (status === 'failed') {
       return set({ status, steps: changed({ status }), error: { code: 'transfer_failed', message } })
     }
-    // It goes to a chain that the service does not read: that it arrived is not known, nor will be.
+    // The service does not read the destination chain, so the arrival stays unknown.
     if (status === 'bridging') return set({ status: 'done' })
     const following = of.kind === 'arrive' ? afterArrival : afterSettlement(of, status)
     if (of.kind === 'settle' && !following && ++looks < LOOKS) {
@@ -257,7 +257,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     set({ status: 'done', steps: done() })
   }
 
-  /** Whether there is now something that can be sent. */
+  /** Prepares the leg. Returns whether its transactions can be sent. */
   async function prepare(of: Signing): Promise<boolean> {
     const { signal } = listening
     const result = await prepareLeg(client, of, { signal })
@@ -270,8 +270,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const isRefused = simulation.status === 'reverted'
     const steps = [...done(), ...stepsOf(of, result.data)]
     const prepares = toCalls(result.data)
-    if (operations.length === 0) throw new Error('nothing is to be sent')
-    if (of.input.chainId && of.input.chainId !== chainId) throw new Error(`it is about chain ${chainId}`)
+    if (operations.length === 0) throw new Error('it has nothing to send')
+    if (of.input.chainId && of.input.chainId !== chainId) throw new Error(`it is for chain ${chainId}`)
     prepared = isRefused ? undefined : result.data
     calls = prepares
     set({
@@ -282,7 +282,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return !isRefused
   }
 
-  /** Whether what is sent next is what the page has shown, on terms that still hold. */
+  /** Returns whether the next calls are those that the page shows, on terms that still hold. */
   async function check(of: Signing): Promise<boolean> {
     if (!prepared) {
       await prepare(of)
@@ -291,7 +291,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const { operations } = prepared
     const quote = 'quote' in prepared ? prepared.quote : undefined
     const hasExpired = Boolean(quote && !(Date.parse(quote.expiresAt) > Date.now()))
-    // After its first operation what is left belongs to it: preparing again would do the first one twice.
+    // Once an operation is done, preparing again would repeat it. The remaining calls belong to it.
     if (calls.length < operations.length) {
       if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED_MIDWAY })
       return !hasExpired
@@ -313,7 +313,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return false
   }
 
-  /** What the wallet has sent; nothing where it did not. */
+  /** Has the wallet sign and send. Returns what it sent, or undefined if it sent nothing. */
   async function sign(sender: Sender, of: Signing): Promise<Sent | undefined> {
     const [call] = calls
     if (!call || !prepared) return undefined
@@ -343,7 +343,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const receipt = await wait().catch((cause: unknown) => set({ error: walletError(cause) }))
     if (!receipt) return
     const isLast = calls.length === count
-    // A transfer is followed by its hash: the wallet is asked again, and nothing is sent twice.
+    // A transfer is followed by its hash, so the next try calls the wallet again and sends nothing twice.
     if (receipt.status === 'success' && isLast && prepared.isCrossChain && !receipt.transactionHash) {
       return set({ error: NO_HASH })
     }
@@ -362,7 +362,6 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
   }
 
-  /** Goes on from the last transaction. */
   function leave(of: Signing, { isAsync, chainId }: Prepared, transferHash: TransactionHash | undefined): void {
     const settle = isAsync && of.kind !== 'claim' && of.kind !== 'rewards' ? settlementOf(of, chainId) : undefined
     looks = 0
@@ -412,7 +411,7 @@ const PREPARE = {
 } as const
 
 function prepareLeg(client: Client, { kind, input }: Signing, options: CallOptions) {
-  // Each kind has its own input, which the compiler cannot tell of a union.
+  // The cast is safe because each kind has its own input; the compiler cannot infer this from a union.
   const prepare = PREPARE[kind] as Operation<Signing['input'], Prepared, keyof Errors>
   return prepare(client, input, options)
 }
@@ -426,7 +425,7 @@ function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncItera
     : poll(getDepositStatus, client, place, options)
 }
 
-/** What the user can do once nothing more is awaited; nothing where all is done. */
+/** Returns the leg that follows a settlement; undefined if all is done. */
 function afterSettlement({ input }: Settling, status: Progress['status']): Leg | undefined {
   if (status === 'claimable') return { kind: 'claim', input }
   if (status === 'cancelled') return { kind: 'cancel', input }
@@ -439,7 +438,6 @@ function settlementOf({ kind, input }: Exclude<Signing, { readonly kind: 'reward
   return { kind: 'settle', input: { vaultAddress, userAddress, chainId, kind: requested } }
 }
 
-/** The chain on which the transactions are sent. */
 function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'>): number {
   return (kind === 'deposit' && input.srcChainId) || chainId
 }
@@ -447,7 +445,7 @@ function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'
 function stepsOf(leg: Signing, prepared: Prepared): Step[] {
   const { approval, operations, isCrossChain, isAsync } = prepared
   const chainId = chainOf(leg, prepared)
-  // Between chains the last operation is the transfer; before its own a vault may want a claim.
+  // Between chains the last operation is the transfer. A vault may need a claim before its own operation.
   const own = operations.length - (isCrossChain ? 2 : 1)
   return [
     ...approval.map(() => todo('approve', chainId)),
@@ -475,13 +473,13 @@ function messageOf(thrown: unknown): string {
   return hasMessage && typeof thrown.message === 'string' ? thrown.message : 'It gave no reason.'
 }
 
-/** What says that a user declined: EIP-1193, WalletConnect, EIP-5792 (the upgrade that a batch needs), and ethers. */
+/** Codes of a user's rejection: EIP-1193, WalletConnect, EIP-5792 (the upgrade that a batch needs), and ethers. */
 const REJECTIONS: readonly unknown[] = [4001, 5000, 5750, 'ACTION_REJECTED']
 
-/** Whether what a wallet threw says, itself or inside, that its user declined. */
+/** Returns whether a wallet's error, or an error inside it, means that the user declined. */
 export function isRejection(thrown: unknown): boolean {
   const errors = new Set([thrown])
-  // A set gives what is added on the way too, and each once: a circle ends.
+  // A set also iterates over entries added on the way, each once, so circular errors end.
   for (const error of errors) {
     if (typeof error !== 'object' || error === null) continue
     if ('code' in error && REJECTIONS.includes(error.code)) return true

@@ -1,12 +1,11 @@
 import { getDepositStatus, getTransferStatus, getWithdrawalStatus } from './api.ts'
 import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type Result, sleep } from './operation.ts'
 
-/** What an answer says that is to be asked for again. */
 type Polled = { readonly nextPollAfterMs: number | null }
 
 /**
- * Asks again for as long as the answers say, and gives each of them. Ends when an answer awaits nothing more, with an error
- * that waiting does not help against, and when the signal says so.
+ * Polls as often as the responses say, and yields each of them. Ends when a response needs no further poll, on an error that
+ * waiting does not fix, and on the signal.
  */
 export async function* poll<Input, Data extends Polled, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -23,7 +22,7 @@ export async function* poll<Input, Data extends Polled, Code extends string>(
   }
 }
 
-/** The last answer of a poll, or the error that ended it; `aborted` where the signal came first. */
+/** Returns the last response of a poll, or the error that ended it; `aborted` if the signal came before any. */
 async function lastOf<Data, Code extends string>(
   answers: AsyncGenerator<Result<Data, Code>, void>,
   onAnswer: ((data: Data) => void) | undefined,
@@ -41,14 +40,14 @@ const ABORTED = {
   error: {
     code: 'aborted',
     status: 0,
-    message: 'The caller has given up.',
+    message: 'The caller aborted the call.',
     details: [],
     requestId: undefined,
     retryAfterMs: undefined,
   },
 } as const
 
-/** What `waitFor…` is told besides: `onAnswer` is given each answer on the way. */
+/** Options of `waitFor…`; `onAnswer` receives each response on the way. */
 export type WaitOptions<Data> = CallOptions & { readonly onAnswer?: (data: Data) => void }
 type InputOf<Operation> = Operation extends (client: Client, input: infer Input, ...rest: never[]) => unknown
   ? Input
@@ -83,14 +82,13 @@ export function waitForTransfer(
   return lastOf(poll(getTransferStatus, client, input, { signal }), onAnswer)
 }
 
-/** What a page says besides what is on it. */
 type Page = { readonly nextCursor: string | null }
-/** What the pages of an answer are of: its only list, besides what it rests on. */
+/** Item of a page: an element of its only list, apart from its evidence. */
 type ItemOf<Data> = {
   [Field in Exclude<keyof Data, 'evidence'>]-?: Data[Field] extends readonly (infer Item)[] ? Item : never
 }[Exclude<keyof Data, 'evidence'>]
 
-/** All items of a list, page after page as they are asked for. Throws a CallFailure where a page does not come. */
+/** Yields all items of a list, and loads each page when it is needed. Throws a CallFailure if a page fails. */
 export async function* items<
   // biome-ignore lint/suspicious/noConfusingVoidType: the whole input of an operation may be left out
   Input extends { cursor?: string | undefined } | void,
@@ -105,7 +103,7 @@ export async function* items<
   let cursor: string | null | undefined
   do {
     const page = orThrow(await operation(client, cursor ? { ...input, cursor } : input, options))
-    // The operation's own field of the page is the list.
+    // The cast is safe because the operation names the field that is the list.
     yield* page[operation.items as keyof Data] as readonly ItemOf<Data>[]
     cursor = page.nextCursor
   } while (cursor !== null)

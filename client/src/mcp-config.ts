@@ -3,7 +3,6 @@ import { parseJson, parseKeys, parseVaults } from './command.ts'
 import type { ServerOptions } from './mcp.ts'
 import { createWitness } from './witness.ts'
 
-/** Variables of the command `vaultline-mcp`, each with its meaning. */
 const VARIABLES = {
   VAULTLINE_URL: 'URL of the API, such as https://api.example.com',
   VAULTLINE_KEY: 'Your API key; give it the scopes vaults and markets only',
@@ -14,7 +13,7 @@ const VARIABLES = {
   VAULTLINE_RPC: 'Optional: your own node, which dry-runs transactions: a URL, or JSON with a URL for each chain id',
 } as const
 
-/** Text that says how to start the command. */
+/** Usage text of the command. */
 export const USAGE = `Usage: vaultline-mcp
 
 Serves the tools of Vaultline to an MCP host over stdin and stdout. It signs and sends nothing. It reads these variables:
@@ -24,7 +23,7 @@ ${Object.entries(VARIABLES)
   .join('\n')}
 `
 
-/** Reads the options of a server from variables. Throws with the name of one that is missing or has another form. */
+/** Reads the server's options from variables. Throws with the name of a variable that is missing or has another form. */
 export function readOptions(
   variables: Readonly<Record<string, string | undefined>>,
   readFile: (path: string) => string,
@@ -51,7 +50,7 @@ export function readOptions(
   }
 }
 
-/** A node's URL, or one for each chain id. The error names no URL, since that may have a key. */
+/** Parses a node's URL, or one for each chain id. The error names no URL, since a URL may contain a key. */
 function parseNodes(text: string): string | Readonly<Record<number, string>> {
   const nodes = isJson(text) ? parseJson<Readonly<Record<number, string>>>(text, 'VAULTLINE_RPC') : text
   const urls = typeof nodes === 'string' ? [nodes] : Object.values(nodes)

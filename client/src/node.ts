@@ -2,29 +2,29 @@ import { isSame, word } from './calls.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
-/** How to reach a node. */
+/** Access to a node. */
 export type NodeAccess = {
-  /** A JSON-RPC URL, or one for each chain by its id. */
+  /** JSON-RPC URL, or one for each chain by its id. */
   readonly url: string | Readonly<Record<number, string>>
-  /** The platform's own unless given. */
+  /** Platform's own by default. */
   readonly fetch?: typeof fetch | undefined
   /** Milliseconds to wait for each response; 15,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** A call of a node. Throws a Refusal (`node_failed`) if no JSON comes back. */
+/** Calls a node. Throws a Refusal (`node_failed`) if no JSON comes back. */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<RpcReply>
 type RpcReply = { readonly result?: unknown; readonly error?: unknown }
 
-/** A call to try, data and value with 0x. */
+/** Call to try; data and value have 0x. */
 export type TriedCall = { readonly to: string; readonly data: string; readonly value?: string }
 
-/** Tokens that left the user in a dry run, and those that came, by the token in lower case. */
+/** Tokens that left and reached the user in a dry run, by lower-case token. */
 type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
 
 /** Results of transactions and views on a node's latest block. */
 export type Sight = {
-  /** The 32-byte words that each view returned; none if it reverted. */
+  /** 32-byte words that each view returned; none if it reverted. */
   readonly views: readonly (readonly bigint[])[]
   /** Words that each transaction returned; undefined if it was not tried. */
   readonly returned: readonly (readonly bigint[] | undefined)[]
@@ -33,11 +33,11 @@ export type Sight = {
 }
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-/** Gas of a view, a million: enough for a vault of many markets, and seven of them are less than any chain's block. */
+/** Gas of a view: one million. That is enough for a vault of many markets, and seven views fit in any chain's block. */
 const VIEW_GAS = '0xf4240'
 const REVERT_CODE = 3
 
-/** Reaches the node of a chain. Throws a Refusal if there is none, or if it is of another chain. */
+/** Connects to the node of a chain. Throws a Refusal if there is none, or if it serves another chain. */
 export async function openNode(
   { url, fetch = globalThis.fetch, timeoutMs = 15_000 }: NodeAccess,
   chainId: number,
@@ -53,7 +53,7 @@ export async function openNode(
       const response = await fetch(place, { method: 'POST', headers, body, signal: controller.signal })
       return readFields(await response.json())
     } catch {
-      // The error may name the URL, and that may have a key.
+      // The error may name the URL, which may contain a key.
       throw new Refusal('node_failed', `Your node gave no response to ${method}.`)
     } finally {
       clearTimeout(timer)
@@ -70,8 +70,8 @@ export async function openNode(
 }
 
 /**
- * Tries transactions of a user in order, after views, all on the node's latest block. If the node cannot simulate, or
- * leaves out logs, it tries only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
+ * Tries a user's transactions in order, after views, all on the node's latest block. If the node cannot simulate, or leaves out
+ * logs, it tries only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
  */
 export async function dryRun(
   rpc: Rpc,
@@ -83,7 +83,7 @@ export async function dryRun(
     ...transactions.map((transaction) => ({ from: user, ...transaction })),
   ]
   const { result, error } = await rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }], validation: false }, 'latest'])
-  // Nodes that make no dry run say so in many words.
+  // Nodes that cannot simulate return an error.
   if (error !== undefined && error !== null) return tryAlone(rpc, user, { views, transactions, first })
   const [block] = readList(result)
   const results = readList(readFields(block)['calls']).map(readFields)
@@ -93,7 +93,7 @@ export async function dryRun(
   const tried = results.slice(views.length)
   const reverted = tried.findIndex(({ status }) => status !== '0x1')
   if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
-  // Without logs nothing says which tokens move.
+  // Only logs show which tokens move.
   if (!tried.every(({ logs }) => Array.isArray(logs))) return tryAlone(rpc, user, { views, transactions, first })
   return {
     views: results
@@ -159,7 +159,7 @@ function revertOf(index: number, error: unknown): Refusal {
   return new Refusal('reverted', `Transaction ${index + 1} reverts at your node: ${textOf(error)}.`)
 }
 
-/** The message of an error. A contract may have written it. */
+/** Returns an error's message, made printable because a contract may have written it. */
 function textOf(error: unknown): string {
   const { message } = readFields(error)
   return typeof message === 'string' ? printable(message) : 'without a reason'
@@ -175,6 +175,6 @@ function readList(value: unknown): readonly unknown[] {
 }
 
 function readFields(value: unknown): Readonly<Record<string, unknown>> {
-  // Any object is such a record.
+  // The cast is safe because any object is such a record.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

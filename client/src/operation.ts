@@ -2,44 +2,44 @@ import type { Errors } from './api.ts'
 import { printable } from './printable.ts'
 import type { Reason } from './refusal.ts'
 
-/** Where the API is, who calls it, and for whom. */
+/** API's address, and the caller's credentials. */
 export type Client = {
-  /** Such as `https://api.example.com`. */
+  /** Base URL, such as `https://api.example.com`. */
   readonly url: string
-  /** Sent as `x-join-key`. */
+  /** API key, sent as `x-join-key`. */
   readonly key: string
-  /** The token that a login gave; `undefined` while nobody is logged in. */
+  /** Token of a login; undefined while no user is logged in. */
   readonly session?: string | undefined | (() => string | undefined)
-  /** The platform's own unless given. */
+  /** Platform's own by default. */
   readonly fetch?: typeof fetch
-  /** How long to wait for each answer; 30 seconds unless given. */
+  /** Timeout for each response; 30 seconds by default. */
   readonly timeoutMs?: number
 }
 
-/** What ends a call early. */
+/** Options of a call; the signal ends it early. */
 export type CallOptions = { readonly signal?: AbortSignal | undefined }
 
-/** What came of a call: never thrown. */
+/** Outcome of a call; a call never throws. */
 export type Result<Data, Code extends string = string> = Success<Data> | Failure<Code>
 
-/** An answer. */
+/** Successful response. */
 export type Success<Data> = {
   readonly ok: true
   readonly data: Data
   /** Names the request in the service's log. */
   readonly requestId: string
-  /** How old the answer was when it came; 0 for what is made anew for each request. */
+  /** Age of the response on arrival; 0 for responses that are never cached. */
   readonly ageMs: number
-  /** Whether it is past its time, because its source cannot be reached. */
+  /** True if the response is past its lifetime because its source cannot be reached. */
   readonly isStale: boolean
 }
 
-/** Why there is no answer. */
+/** Failed call. */
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
 /**
- * One problem of an input: which field of the request, and what is wrong with it, for people. `atLeast` and `atMost` are
- * amounts that work, where they are known, in the smallest unit of what the field counts.
+ * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are amounts that work, if known,
+ * in the field's smallest unit.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -48,27 +48,28 @@ export type ErrorDetail = {
   readonly atMost?: string
 }
 
-/** An error of the API: match on `code`; `message` says what the caller can do. */
+/** Error of the API. Match on `code`; `message` says what the caller can do. */
 export type ApiError<Code extends string> = Code extends Code
   ? {
       readonly code: Code
       readonly status: Code extends keyof Errors ? Errors[Code] : number
       readonly message: string
-      /** Every problem of the input, where the input is the problem. */
+      /** Every problem of the input, if the input caused the error. */
       readonly details: readonly ErrorDetail[]
       readonly requestId: string
-      /** How long to wait before the next try; `undefined` where waiting does not help by itself. */
+      /** Wait before the next try; undefined if waiting alone does not help. */
       readonly retryAfterMs: number | undefined
     }
   : never
 
 /**
- * What stands between the caller and the API: `network` where nothing came back, `timeout` where nothing came in time,
- * `aborted` by the caller's own signal, `unverified` where a verifying `fetch` refuses the answer, `throttled` by the gateway, `unexpected` where the answer is none of the API's.
+ * Error between the caller and the API. `network`: no response. `timeout`: no response in time. `aborted`: by the caller's own
+ * signal. `unverified`: a verifying `fetch` refuses the response. `throttled`: by the gateway. `unexpected`: the response is not
+ * the API's.
  */
 export type CallError = {
   readonly code: 'network' | 'timeout' | 'aborted' | 'unverified' | 'throttled' | 'unexpected'
-  /** 0 where there was no answer. */
+  /** 0 if there was no response. */
   readonly status: number
   readonly message: string
   readonly details: readonly []
@@ -78,42 +79,41 @@ export type CallError = {
   readonly reason?: Reason | undefined
 }
 
-/** A call of the API: never throws. */
+/** Call of the API; never throws. */
 export type Operation<Input, Data, Code extends string> = {
   (client: Client, input: Input, options?: CallOptions): Promise<Result<Data, Code>>
-  /** Names the operation among all: `GET /defi-vaults/v1/vaults`. */
+  /** Unique name of the operation, such as `GET /defi-vaults/v1/vaults`. */
   readonly route: string
-  /** The field of the answer that lists what its pages are of. */
+  /** Name of the response's field that holds the items of a page. */
   readonly items: string | undefined
 }
 
-/** Which fields of an input are not in the path nor the body, and where they go. */
+/** Input fields that go into the query or the headers, and the form of the response. */
 type Places = {
   readonly query?: readonly string[]
   readonly headers?: readonly string[]
   readonly items?: string
-  /** True if a success has no body. */
   readonly isEmpty?: boolean
 }
 
-/** A failed GET is tried again after half a second, a second and two, or when the answer says. */
+/** Pauses before a failed GET is tried again, if the response names none. */
 const PAUSES_MS = [500, 1000, 2000]
 const WORTH_ANOTHER_TRY = [429, 502, 503, 504]
-/** A timer that is set to more fires at once. */
+/** A timer set to more fires immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** Between two polls, whatever an answer says. */
+/** Minimum between two polls, whatever a response says. */
 const SHORTEST_PAUSE_MS = 250
-/** A longer pause is the caller's to make. */
+/** The caller makes a longer pause itself. */
 const LONGEST_PAUSE_MS = 10_000
 
-/** An operation by its route. GET is tried up to four times; what changes something is tried once. */
+/** Creates an operation from its route. It tries a GET up to four times, and any other method once. */
 export function operation<Input, Data, Code extends string>(
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
   { query = [], headers = [], items, isEmpty = false }: Places = {},
 ): Operation<Input, Data, Code> {
   const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
-    // An input is an object or nothing, which its own type parameter cannot say.
+    // The cast is safe because an input is an object or nothing; the type parameter cannot express that.
     const request = buildRequest(client, { method, path, query, headers }, { ...(input as object) })
     for (const pause of method === 'GET' ? PAUSES_MS : []) {
       const result = await send<Data, Code>(client, request, isEmpty, signal)
@@ -160,7 +160,7 @@ function buildRequest(
   }
 }
 
-/** A segment of a path. A URL would resolve `.` and `..`, also encoded: encoded twice, they are a name. */
+/** Encodes a segment of a path. URLs resolve `.` and `..` even if encoded, so these are encoded twice. */
 function encodeSegment(text: string): string {
   return /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text)
 }
@@ -180,8 +180,8 @@ async function send<Data, Code extends string>(
     const response = await fetch(url, { ...init, signal: controller.signal })
     return parse(response, await response.text(), isEmpty)
   } catch (error) {
-    if (signal?.aborted) return failed('aborted', 'The caller has given up.')
-    if (controller.signal.aborted) return failed('timeout', `No answer within ${timeoutMs} ms.`)
+    if (signal?.aborted) return failed('aborted', 'The caller aborted the call.')
+    if (controller.signal.aborted) return failed('timeout', `No response within ${timeoutMs} ms.`)
     if (error instanceof Error && error.name === 'UnverifiedAnswer') {
       const requestId = 'requestId' in error && typeof error.requestId === 'string' ? error.requestId : undefined
       const reason = 'reason' in error && typeof error.reason === 'string' ? (error.reason as Reason) : undefined
@@ -206,7 +206,7 @@ function parse<Data, Code extends string>(
   if (ok && (isEmpty ? text === '' : body !== undefined)) {
     return {
       ok,
-      // The service promises this data, and its tests hold it to that.
+      // The service promises this data, and its tests check that.
       data: body as Data,
       requestId: requestId ?? '',
       ageMs: Number(headers.get('age') ?? 0) * 1000,
@@ -215,17 +215,19 @@ function parse<Data, Code extends string>(
   }
   const { success, code: known } = body ?? {}
   if (success === false && typeof known === 'string' && /^\w+$/.test(known)) {
-    // An error is not signed: anyone on the way may have written it.
+    // Errors are not signed, so an attacker on the way may have written this one.
     const [message, details] = [printable(body?.message), readDetails(body?.details)]
     return {
       ok: false,
-      // A union by code, of a code that is known when it comes; one that this version does not know is possible too.
+      // The cast selects a member of the union by a code known only at runtime. A newer service may send an unknown code.
       error: { code: known, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
     }
   }
   const code = status === 429 ? 'throttled' : 'unexpected'
   const message =
-    status === 429 ? 'The API is asked too often by all callers together.' : `Status ${status} came from elsewhere.`
+    status === 429
+      ? 'All callers together send the API too many requests.'
+      : `The response with status ${status} is not from the API.`
   return failed(code, message, { status, requestId, retryAfterMs })
 }
 
@@ -236,7 +238,7 @@ type ErrorBody = {
   readonly details?: unknown
 }
 
-/** The object or the list in a text; undefined for any other text. */
+/** Parses an object or a list; returns undefined for any other text. */
 function parseJson(text: string): ErrorBody | undefined {
   try {
     const body = JSON.parse(text)
@@ -246,7 +248,6 @@ function parseJson(text: string): ErrorBody | undefined {
   }
 }
 
-/** The details that have the form of one. */
 function readDetails(details: unknown): ErrorDetail[] {
   if (!Array.isArray(details)) return []
   return details.flatMap((detail: Partial<Record<keyof ErrorDetail, unknown>> | null) => {
@@ -265,7 +266,7 @@ function isDigits(value: unknown): value is string {
   return typeof value === 'string' && /^\d{1,78}$/.test(value)
 }
 
-/** A failure between the caller and the API. */
+/** Returns a failure between the caller and the API. */
 export function failed(
   code: CallError['code'],
   message: string,
@@ -277,12 +278,12 @@ export function failed(
   }
 }
 
-/** How long to wait between two polls, in ms, where an answer says so long: a while, and no more than a timer takes. */
+/** Returns the pause before the next poll, in ms: 250 if the response says 0, and at most what a timer takes. */
 export function pauseFor(ms: number): number {
   return ms > 0 ? Math.min(ms, LONGEST_TIMER_MS) : SHORTEST_PAUSE_MS
 }
 
-/** Waits, or until the signal says to wait no longer. */
+/** Waits, or returns early on the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -295,7 +296,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** The data of a result. Throws a CallFailure where there is none: for scripts, and where somebody else catches. */
+/** Returns the data of a result. Throws a CallFailure if there is none, for scripts and for callers that catch. */
 export function orThrow<Data, Code extends string>(result: Result<Data, Code>): Data {
   if (result.ok) return result.data
   throw new CallFailure(result.error)

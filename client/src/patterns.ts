@@ -3,40 +3,40 @@ import { type Found, type FunctionName, isSame, readCall, type Transaction } fro
 import { demand, Refusal } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
-/** What a caller knows of a vault by other means than the answer. */
+/** Vault's facts that a caller knows from elsewhere than the response. */
 export type PinnedVault = {
   readonly chainId: number
   readonly address: string
   readonly protocol: 'cooldown' | 'erc4626' | 'erc7540' | 'lagoon'
   /** The token that the vault takes and pays. */
   readonly asset: string
-  /** The token of its shares, where that is another contract. */
+  /** Token of the shares, if that is another contract. */
   readonly shareToken?: string | undefined
 }
 
-/** What a caller knows by other means than the answer. */
+/** Facts that a caller knows from elsewhere than the response. */
 export type Known = {
-  /** The vaults that may be used. Without them a vault's protocol, asset and chain are what the answer says. */
+  /** Vaults that may be used. Without them the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
-   * The most that may go to another chain, in the smallest unit of the vault's asset. Needed where neither the request nor
-   * the vault's calls say how much the vault pays: a withdrawal by `shares` or `max`, or a claim, that redeems shares.
+   * Maximum that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the
+   * vault's calls bound the payment: withdrawals by `shares` or `max` and claims that redeem shares.
    */
   readonly mostSent?: bigint | undefined
 }
 
-/** What one transaction does, and where it is to be sent. */
+/** Effect of one transaction, and its destination. */
 export type Step = {
   readonly chainId: number
   readonly to: string
   readonly call: FunctionName | 'transfer to another chain' | 'claim of rewards'
-  /** In the smallest unit of what the call takes; 0 where it takes none. */
+  /** Amount in the smallest unit of what the call takes; 0 if it takes none. */
   readonly amount: bigint
-  /** The same in words. */
+  /** Effect in words. */
   readonly does: string
 }
 
-/** Which of the operations that answer transactions was asked for. */
+/** Operation whose response has transactions. */
 export type Preparation = OfVault | 'rewards'
 type OfVault = 'deposit' | 'withdraw' | 'claim' | 'cancel'
 
@@ -50,7 +50,7 @@ const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
   lagoon: ['requestDeposit', 'syncDeposit'],
 }
 
-/** The calls that pay, and those that may go before, which claim for the user what is settled. */
+/** Calls that pay, and calls before them that claim settled amounts for the user. */
 const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
 > = {
@@ -80,7 +80,7 @@ const CANCELS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly Function
   lagoon: { deposit: ['cancelRequestDeposit'], withdrawal: ['cancelRequestRedeem'] },
 }
 
-/** Calls after which something is awaited. */
+/** Calls that settle later. */
 const AWAITED: readonly FunctionName[] = [
   'requestDeposit',
   'requestRedeem',
@@ -90,18 +90,17 @@ const AWAITED: readonly FunctionName[] = [
   'cancelDepositRequest',
   'cancelRedeemRequest',
 ]
-/** Calls whose amount is of the asset; that of all others is of shares. */
+/** Calls whose amount counts assets; all others count shares. */
 const OF_ASSETS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
-/** Calls before a withdrawal that give shares alone. */
+/** Calls before a withdrawal that yield only shares. */
 const PAYS_NOTHING: readonly FunctionName[] = ['claimDeposit', 'mint']
-/** By how much the least that a vault pays at once may be below what is told. */
+/** Maximum gap between an instant withdrawal's guaranteed minimum and the amount in the response. */
 const LARGEST_SLIPPAGE_PERCENT = 1n
 
-/** JSON of which nothing is known. */
+/** Unchecked JSON. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** What is asked and answered, as far as all preparations share it. */
 type Context = {
   readonly input: Json
   readonly answer: Json
@@ -109,9 +108,8 @@ type Context = {
   readonly vault: string
   readonly protocol: Protocol
   readonly chainId: number
-  /** The chain on which the transactions are sent. */
   readonly sentOn: number
-  /** The vault's asset and the token of its shares, where they are pinned. */
+  /** Vault's asset, and the token of its shares; undefined if the vault is not pinned. */
   readonly asset: string | undefined
   readonly shareToken: string | undefined
   readonly approval: readonly Transaction[]
@@ -120,8 +118,8 @@ type Context = {
 }
 
 /**
- * Verifies that the transactions of an answer are exactly those of the one known pattern for what was asked for, and tells
- * what each does. Throws a Refusal, or whatever comes of an input that is no object.
+ * Verifies that a response's transactions match exactly the one known pattern for the request. Returns what each does. Throws a
+ * Refusal on any difference.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
   if (preparation === 'rewards') return claimRewards(readObject(input), readObject(answer))
@@ -145,7 +143,7 @@ const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
     demand(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
     demand(
       answer['isAsync'] === found.some(({ name }) => AWAITED.includes(name)),
-      'it is told otherwise when it is done',
+      'isAsync does not fit the cancellation',
     )
     return found.map((call) => step(context, call))
   },
@@ -165,8 +163,8 @@ function depositHere(context: Context): Step[] {
   demand(operation !== undefined && more.length === 0, 'a deposit is one operation')
   const found = readCall(operation, DEPOSITS[protocol], whose(user))
   demand(found.amount === amount, 'the deposit is of another amount')
-  demand(answer['isCrossChain'] === false, 'the deposit is told to be from another chain')
-  demand(answer['isAsync'] === AWAITED.includes(found.name), 'it is told otherwise when the shares come')
+  demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a deposit on one chain')
+  demand(answer['isAsync'] === AWAITED.includes(found.name), 'isAsync does not fit the deposit')
   verifyTargets(context, operations)
   return [...approvals, step(context, found)]
 }
@@ -182,24 +180,21 @@ function depositFromAfar(context: Context, fromChain: number): Step[] {
   demand(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
   const transfer = { user, fromChain, toChain: chainId, token, arrives: asset, amount, ...readQuote(answer, amount) }
   const name = verifyTransfer(operation, { ...transfer, into: { vault, functions: DEPOSITS[protocol] } })
-  demand(answer['isCrossChain'] === true, 'the deposit is told to be on one chain')
-  demand(
-    answer['isAsync'] === (name !== undefined && AWAITED.includes(name)),
-    'it is told otherwise when the shares come',
-  )
+  demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a deposit from another chain')
+  demand(answer['isAsync'] === (name !== undefined && AWAITED.includes(name)), 'isAsync does not fit the deposit')
   const what = isCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
   const does = `sends ${amount} of ${what} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
-/** What a vault pays, and where the answer says so its transfer to another chain. */
+/** Verifies a vault's payment, and its transfer to another chain if the request names one. */
 function payments(context: Context, verify: (context: Context, calls: readonly Transaction[]) => Found[]): Step[] {
   const { input, answer, user, chainId, operations } = context
   const toChain = Number(input['dstChainId'] ?? chainId)
   if (toChain === chainId) {
     const found = verify(context, operations)
     verifyTargets(context, operations)
-    demand(answer['isCrossChain'] === false, 'it is told to go to another chain')
+    demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a payment on one chain')
     return [...verifyShareApprovals(context, found), ...found.map((call) => step(context, call))]
   }
   const last = operations.at(-1)
@@ -207,7 +202,7 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   demand(last !== undefined, 'there is no transfer')
   const found = verify(context, before)
   verifyTargets(context, before)
-  demand(answer['isCrossChain'] === true, 'it is told to stay on its chain')
+  demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
   demand(!found.some(({ name }) => AWAITED.includes(name)), 'the vault would pay later than the transfer needs it')
   const quote = readObject(answer['quote'])
   const amount = readAmount(quote['inputAmount'])
@@ -220,8 +215,8 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   const asked = (input['amount'] ?? undefined) === undefined ? undefined : readAmount(input['amount'])
   const bounds = [asked, readPaid(found), context.mostSent].filter((bound) => bound !== undefined)
   if (bounds.length === 0) {
-    const what = `${amount} of the token ${token} to chain ${toChain}, and nothing tells that the vault pays so much`
-    throw new Refusal('unbounded', `It would send ${what}: say the most that may go as mostSent.`)
+    const what = `${amount} of the token ${token} to chain ${toChain}, and nothing proves that the vault pays so much`
+    throw new Refusal('unbounded', `It would send ${what}: set mostSent to the maximum that may go.`)
   }
   demand(
     bounds.every((bound) => amount <= bound),
@@ -235,7 +230,7 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   ]
 }
 
-/** A claim of rewards: of no vault, and on the chain that the request names. */
+/** Verifies a claim of rewards, which belongs to no vault, on the request's chain. */
 function claimRewards(input: Json, answer: Json): Step[] {
   const user = readAddress(input['userAddress'])
   const chainId = Number(input['chainId'])
@@ -251,12 +246,12 @@ function claimRewards(input: Json, answer: Json): Step[] {
   const asked = input['tokens'] ?? undefined
   const isAsked = ({ token }: { readonly token: string }) =>
     asked === undefined || (Array.isArray(asked) && asked.some((one) => isSame(readAddress(one), token)))
-  demand(rewards.every(isAsked), 'a token would be claimed that was not asked for')
+  demand(rewards.every(isAsked), 'a token would be claimed that was not requested')
   const does = describeRewardsClaim(user, rewards)
   return [{ chainId, to: operation.to, call: 'claim of rewards', amount: 0n, does }]
 }
 
-/** Reads what a claim of rewards pays, in the smallest unit of each token. Throws a Refusal if an answer does not say it. */
+/** Reads the rewards that a claim pays, in each token's smallest unit. Throws a Refusal if the response lacks them. */
 export function readRewards(answer: Json): { readonly token: string; readonly amount: bigint }[] {
   const { rewards } = answer
   demand(Array.isArray(rewards), 'there is no list of rewards')
@@ -266,7 +261,9 @@ export function readRewards(answer: Json): { readonly token: string; readonly am
   })
 }
 
-/** What calls pay or revert, in the smallest unit of the asset; undefined where one of them pays what the vault decides. */
+/**
+ * Sums the amounts that calls must pay or else revert, in the asset's smallest unit. Undefined if the vault decides one of them.
+ */
 function readPaid(found: readonly Found[]): bigint | undefined {
   const parts = found.map(({ name, amount, minimum }) => {
     if (name === 'withdraw') return amount
@@ -281,14 +278,14 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   const told = readObject(answer['withdrawal'])
   const shares = readAmount(told['shares'])
   const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
-  demand(asked.length === 1, 'a withdrawal is asked for in one way')
+  demand(asked.length === 1, 'a withdrawal is requested in one way')
   demand(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
   const found = calls.map((call, index) => readCall(call, index < calls.length - 1 ? claims : pays, whose(user)))
   const last = found.at(-1)
   demand(last !== undefined, 'there is no call')
   const names = found.map(({ name }) => name)
   demand(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
-  demand(answer['isAsync'] === AWAITED.includes(last.name), 'it is told otherwise when the vault pays')
+  demand(answer['isAsync'] === AWAITED.includes(last.name), 'isAsync does not fit the withdrawal')
   if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
     demand(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
     return found
@@ -296,9 +293,9 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // What is settled alone: there are no other shares, and how much it is the vault alone knows.
+  // Without other shares, `max` redeems only settled ones. Only the vault knows their number.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
-  demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares are not those that are told')
+  demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
     const isBound =
       asked[0] === 'amount'
@@ -319,13 +316,13 @@ function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly
       continue
     }
     const told = readAmount(claimable[OF_ASSETS.includes(name) ? 'assets' : 'shares'])
-    demand(amount > 0n && amount === told, 'another amount would be claimed than is told')
+    demand(amount > 0n && amount === told, 'the claimed amount differs from that of the answer')
   }
   demand(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
   return found
 }
 
-/** The approvals of a withdrawal: of a vault by the standard, which may take the shares by them. */
+/** Verifies the approvals of a withdrawal: only an ERC-7540 vault may need one, for its shares. */
 function verifyShareApprovals(context: Context, found: readonly Found[]): Step[] {
   const { protocol, vault, chainId, shareToken } = context
   const pulled = protocol === 'erc7540' ? found.find(({ name }) => name === 'requestRedeem') : undefined
@@ -336,7 +333,7 @@ function verifyShareApprovals(context: Context, found: readonly Found[]): Step[]
   return verifyApprovals(context, { token: shareToken, spender: vault, amount: pulled.amount, on: chainId })
 }
 
-/** None, one of exactly the amount, or one of 0 before it, as some tokens demand. */
+/** Verifies approvals: none, one of exactly the amount, or a reset to 0 before it, which some tokens require. */
 function verifyApprovals(
   { approval, user }: Context,
   { token, spender, amount, on }: { token: unknown; spender: string; amount: bigint; on: number },
@@ -366,9 +363,9 @@ function step({ chainId, vault, user }: Context, { name, amount, minimum }: Foun
 }
 
 const cancels = (_: bigint, vault: string, user: string) =>
-  `takes the pending request of ${user} back from the vault ${vault}`
+  `cancels the pending request of ${user} in the vault ${vault}`
 const collects = (_: bigint, vault: string, user: string) =>
-  `gives ${user} what the vault ${vault} gives back of a cancelled request`
+  `pays ${user} what the vault ${vault} returns of a cancelled request`
 
 const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user: string) => string>> = {
   approve: (amount, token) => `approves ${amount} of ${token}`,
@@ -384,8 +381,8 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
     `asks the vault ${vault} to pay ${user} for ${amount} shares later, unclaimed ones among them`,
   cooldownAssets: (amount, vault, user) => `asks the vault ${vault} to pay ${amount} of the asset to ${user} later`,
   cooldownShares: (amount, vault, user) => `asks the vault ${vault} to pay ${user} for ${amount} shares later`,
-  unstake: (_, vault, user) => `has the vault ${vault} pay ${user} everything that has waited`,
-  syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} at once`,
+  unstake: (_, vault, user) => `has the vault ${vault} pay ${user} everything after its cooldown`,
+  syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} instantly`,
   cancelRequestDeposit: cancels,
   cancelRequestRedeem: cancels,
   cancelDepositRequest: cancels,
@@ -473,18 +470,21 @@ function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigin
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
-/** Reads transactions. Throws a Refusal unless each sends exactly so much of the coin. */
+/** Reads transactions. Throws a Refusal unless each sends exactly this amount of native coin. */
 function readTransactions(list: unknown, sentOn: number, coin: bigint): Transaction[] {
   demand(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {
     const transaction = readObject(item)
     const { chainId, to, data, value } = transaction
-    // A wallet might do something with any other field.
+    // A wallet might act on any other field.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
-    demand(isOne, 'what is no transaction stands among them')
+    demand(isOne, 'an entry is no transaction')
     demand(chainId === sentOn, 'a transaction is for another chain')
-    demand(value === `${coin}`, coin === 0n ? 'a transaction sends coins' : 'other coins are sent than were asked for')
+    demand(
+      value === `${coin}`,
+      coin === 0n ? 'a transaction sends coins' : 'another amount of coins is sent than requested',
+    )
     return { to: readAddress(to), data: data.slice(2).toLowerCase(), value: coin }
   })
 }
@@ -492,7 +492,7 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
 /** Reads an object. Throws a Refusal if it is none. */
 export function readObject(value: unknown): Json {
   demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
-  // Any object is such a record.
+  // The cast is safe because any object is such a record.
   return value as Json
 }
 

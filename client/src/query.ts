@@ -1,13 +1,12 @@
 import { CallFailure, type Client, type Operation, pauseFor, type Success } from './operation.ts'
 
 type Asked = { readonly signal?: AbortSignal }
-/** What TanStack Query tells of a query: its data so far. */
 type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**
- * A read as TanStack Query takes it (React, Vue, Solid, Svelte): `useQuery(query(listVaults, client, undefined))`. What is awaited is
- * asked for again as often as its answer says. A query fails with a CallFailure, whose `error` has the code; reads are tried
- * again here, so that `retry` adds nothing.
+ * Builds a read for TanStack Query (React, Vue, Solid, Svelte): `useQuery(query(listVaults, client, undefined))`. It polls a
+ * status as often as the response says. A failed query throws a CallFailure, whose `error` has the code. Reads are already
+ * retried here, so `retry` is off.
  */
 export function query<Input, Data, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -23,7 +22,7 @@ export function query<Input, Data, Code extends string>(
   }
 }
 
-/** The same with what came besides the data: `isStale`, `ageMs` and `requestId`. */
+/** Builds the same read with the response's `isStale`, `ageMs` and `requestId` beside the data. */
 export function queryAnswer<Input, Data, Code extends string>(
   operation: Operation<Input, Data, Code>,
   client: Client,
@@ -31,7 +30,7 @@ export function queryAnswer<Input, Data, Code extends string>(
 ) {
   const { url, key, session } = client
   return {
-    // What one user may see is not another's; the session itself stays out of caches that are kept.
+    // The key separates users' data. It has no session token, since some caches persist their keys.
     queryKey: [
       url,
       key,
@@ -49,7 +48,7 @@ export function queryAnswer<Input, Data, Code extends string>(
   }
 }
 
-/** A number that tells sessions apart (FNV-1a, 32 bits), by which none can be found. */
+/** Returns a number that distinguishes sessions but does not reveal one (FNV-1a, 32 bits). */
 function fingerprintOf(session: string | undefined): number | undefined {
   if (session === undefined) return undefined
   let hash = 0x811c9dc5
@@ -57,7 +56,7 @@ function fingerprintOf(session: string | undefined): number | undefined {
   return hash
 }
 
-/** How long to wait before what is awaited is asked for again, in ms; false where nothing is. */
+/** Returns the pause before the next poll, in ms; false if none is needed. */
 function pauseAfter(data: unknown): number | false {
   const isPolled = typeof data === 'object' && data !== null && 'nextPollAfterMs' in data
   return isPolled && typeof data.nextPollAfterMs === 'number' ? pauseFor(data.nextPollAfterMs) : false

@@ -16,9 +16,9 @@ import { type AmountTokens, messageForUser } from './messages.ts'
 import type { Client } from './operation.ts'
 
 /**
- * A flow that begins here, with its state: `deposit`, `withdraw`, `claim`, `cancel` and `rewards` prepare transactions, `settle`
- * and `arrive` wait for what an earlier visit has sent. Another client, kind or input is another flow. While it is on no page, it
- * asks nothing.
+ * Begins a flow and returns its state. `deposit`, `withdraw`, `claim`, `cancel` and `rewards` prepare transactions. `settle` and
+ * `arrive` wait for what an earlier visit sent. Another client, kind or input begins another flow. An unmounted flow sends no
+ * requests.
  */
 export function useFlow<Kind extends keyof FlowInputs>(
   client: Client,
@@ -32,22 +32,22 @@ export function useFlow<Kind extends keyof FlowInputs>(
   return { ...useSyncExternalStore(subscribe, getState, getState), next }
 }
 
-/** A deposit, from its approval to the shares; from another chain with `srcChainId` and `srcToken`. */
+/** Runs a deposit, from its approval to the shares; from another chain with `srcChainId` and `srcToken`. */
 export function useDeposit(client: Client, input: FlowInputs['deposit']) {
   return useFlow(client, 'deposit', input)
 }
 
-/** A withdrawal, from the vault to the tokens; to another chain with `dstChainId` and `dstToken`. */
+/** Runs a withdrawal, from the vault to the tokens; to another chain with `dstChainId` and `dstToken`. */
 export function useWithdrawal(client: Client, input: FlowInputs['withdraw']) {
   return useFlow(client, 'withdraw', input)
 }
 
-/** A claim of rewards on one chain: of all that the chain pays now, or of these `tokens`. */
+/** Claims rewards on one chain: all that are claimable now, or those of `tokens`. */
 export function useRewardsClaim(client: Client, input: FlowInputs['rewards']) {
   return useFlow(client, 'rewards', input)
 }
 
-/** A transfer between chains, followed by the hash of its source transaction to its end. */
+/** Follows a transfer between chains, by the hash of its source transaction, to its end. */
 export function useTransfer(client: Client, input: FlowInputs['arrive']) {
   return useFlow(client, 'arrive', input)
 }
@@ -57,33 +57,31 @@ export type DepositProps = {
   readonly client: Client
   /** Signs and sends for the account. */
   readonly sender: Sender
-  /** A vault of `listVaults` or `getVault`. */
+  /** Entry of `listVaults` or response of `getVault`. */
   readonly vault: Vault
-  /** The user's wallet. */
   readonly account: Address
-  /** In the smallest unit of the vault's token, or `max` for a whole withdrawal. Without it the user types an amount. */
+  /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. Without it the user types an amount. */
   readonly amount?: string | undefined
   readonly className?: string | undefined
-  /** The page of a transaction in a block explorer. */
+  /** Returns a transaction's page in a block explorer. */
   readonly transactionUrl?: ((hash: TransactionHash, chainId: number) => string) | undefined
-  /** Called when all steps are done. */
   readonly onDone?: (() => void) | undefined
 }
 
 /**
- * A deposit as a part of a page: its amount, its terms, its steps, and one button that names the next step. It has no styles;
- * its parts have the attribute `data-vaultline`.
+ * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. It has no styles; its parts
+ * have the attribute `data-vaultline`.
  */
 export function Deposit(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="deposit" {...props} />
 }
 
-/** A withdrawal as a part of a page, like `Deposit`. */
+/** Renders a whole withdrawal, like `Deposit`. */
 export function Withdrawal(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="withdraw" {...props} />
 }
 
-/** An amount is typed for one vault and one account: another one begins anew. */
+/** Returns the key of an amount's form: another vault or account begins anew. */
 function placeOf({ vault, account }: DepositProps): string {
   return `${vault.chainId} ${vault.poolAddress} ${account}`
 }
@@ -191,7 +189,7 @@ function FlowParts({ kind, client, sender, vault, account, amount, transactionUr
   const { poolAddress: vaultAddress, chainId } = vault
   const place = { vaultAddress, chainId, userAddress: account }
   const input = amount === 'max' ? { ...place, max: true as const } : { ...place, amount }
-  // A withdrawal also takes `max`, which the compiler cannot tie to its kind.
+  // The cast is needed because only a withdrawal takes `max`, which the compiler cannot tie to its kind.
   const { status, steps, current, prepared, progress, error, next } = useFlow(client, kind, input as FlowInputs[Kind])
   const own = steps.find((step) => step.kind === kind)
   const isRequest = steps.some((step) => step.kind === 'settle')
@@ -339,7 +337,7 @@ const STEPS: Readonly<Record<Step['kind'], string>> = {
   arrive: 'Wait for arrival',
 }
 
-/** Text for each state of a step; none before it starts. */
+/** Text for each state of a step; empty before it starts. */
 export const STEP_STATES: Readonly<Record<Step['status'], string>> = {
   todo: '',
   confirming: 'Confirm in your wallet',
@@ -348,13 +346,12 @@ export const STEP_STATES: Readonly<Record<Step['status'], string>> = {
   failed: 'Failed',
 }
 
-/** The name of a step. A vault that settles takes requests. */
+/** Names a step. An asynchronous vault takes requests. */
 function nameOf(kind: Step['kind'], isRequest: boolean): string {
   if (isRequest && kind === 'deposit') return 'Request deposit'
   return isRequest && kind === 'withdraw' ? 'Request withdrawal' : STEPS[kind]
 }
 
-/** The next step, in words for a button. */
 function nameNext(
   { status, current, error }: Pick<FlowState, 'status' | 'current' | 'error'>,
   isRequest: boolean,
@@ -363,7 +360,7 @@ function nameNext(
   if (current?.status === 'confirming') return 'Confirm in your wallet …'
   if (current?.status === 'pending') return current.kind === 'settle' ? 'Waiting for settlement …' : 'In progress …'
   if (status === 'busy' || !current) return 'Preparing …'
-  // These show new terms to agree to.
+  // After these errors the page shows new terms to agree to.
   if (error && error.code !== 'terms_changed' && error.code !== 'quote_expired') return 'Try again'
   return current.kind === 'claim' ? STEPS.claim : `${nameOf(current.kind, isRequest)} ${amount}`.trim()
 }
@@ -371,7 +368,7 @@ function nameNext(
 function describe(error: FlowError, tokens: AmountTokens): string {
   if ('requestId' in error) return messageForUser(error, tokens)
   if (error.code === 'simulation_reverted') return `This would fail now: ${error.message}`
-  // Wallet libraries add their request after the first line.
+  // Wallet libraries append their request after the first line.
   if (error.code === 'wallet') return `Your wallet reports: ${error.message.split('\n', 1)[0]}`
   return error.message
 }
@@ -384,7 +381,7 @@ function exact(units: string, token: AmountToken): string {
   return formatAmount(BigInt(units), token, 'down', Number.POSITIVE_INFINITY)
 }
 
-/** At most six significant digits; undefined for an unknown amount. */
+/** Formats at most six significant digits; undefined for an unknown amount. */
 function rounded(units: string | null, token: AmountToken, way: 'up' | 'down' = 'down'): string | undefined {
   return units === null ? undefined : formatAmount(BigInt(units), token, way, 6)
 }

@@ -1,4 +1,4 @@
-/** Why an answer is not to be trusted. */
+/** Reason why a response is refused. */
 export type Reason =
   | 'malformed'
   | 'unsigned'
@@ -16,7 +16,7 @@ export type Reason =
   | 'unconfirmed'
   | 'node_failed'
 
-/** What is thrown inside of the verifier, and is its answer outside. */
+/** Error that the verifier throws inside and returns as its verdict outside. */
 export class Refusal extends Error {
   readonly reason: Reason
   constructor(reason: Reason, message: string) {
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Throws a Refusal of the transactions unless the condition holds; `message` completes "The answer is refused:". */
+/** Throws a Refusal of the transactions unless the condition holds. `message` completes "The answer is refused:". */
 export function demand(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Refusal('wrong_transactions', message)
 }

@@ -1,28 +1,27 @@
 import { behindOffsets, isSame, type Transaction, word } from './calls.ts'
 import { demand } from './refusal.ts'
 
-// Claims of rewards by Merkl's Distributor, from its published ABI and address
-// (https://github.com/AngleProtocol/merkl-contracts).
+// Claims of rewards by Merkl's Distributor. Its ABI and address are published (https://github.com/AngleProtocol/merkl-contracts).
 
-/** The contract that pays rewards, the same on every chain. */
+/** Contract that pays rewards; the same address on every chain. */
 const DISTRIBUTOR = '0x3ef3d8ba38ebe18db133cec108f4d14ce00dd9ae'
 /** `claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)` */
 const CLAIM = '71ee95c0'
 /** The contract stores totals in 208 bits. */
 const MAX_TOTAL = 2n ** 208n - 1n
 
-/** A token, and how much of it a claim pays, in its smallest unit. */
+/** Token, and the amount that a claim pays, in the smallest unit. */
 export type Reward = { readonly token: string; readonly amount: bigint }
 
 /**
- * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total less what it has paid before:
- * so the total may be more than the amount. Only the chain knows the proofs. Throws a Refusal on any difference.
+ * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total less what it has already paid,
+ * so the total may exceed the amount. Proofs are not checked: only the chain can check them. Throws a Refusal on any difference.
  */
 export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewards: readonly Reward[]): void {
   demand(isSame(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')
   const tokens = rewards.map(({ token }) => token.toLowerCase())
   demand(tokens.length > 0 && new Set(tokens).size === tokens.length, 'a token would be claimed twice, or none')
-  // Totals and proofs are not known here: they are read, encoded again and compared.
+  // The verifier does not know totals and proofs: it reads them, encodes them again and compares.
   const words = data.slice(8).match(/.{64}/g) ?? []
   const size = rewards.length + 1
   const totals = words.slice(4 + 2 * size + 1, 4 + 3 * size)
@@ -40,12 +39,12 @@ export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewa
     listOf(totals),
     word(BigInt(proofs.length)) + behindOffsets(proofs.map(listOf)),
   ]
-  demand(data === CLAIM + behindOffsets(lists), 'the claim is not of these tokens for the user alone')
+  demand(data === CLAIM + behindOffsets(lists), 'the claim is not of these tokens only for the user')
   const isCovered = rewards.every(({ amount }, index) => {
     const total = BigInt(`0x${totals[index]}`)
     return amount > 0n && amount <= total && total <= MAX_TOTAL
   })
-  demand(isCovered, 'less would be claimed than is told')
+  demand(isCovered, 'less would be claimed than the answer names')
 }
 
 /** Describes the claim in words. */
@@ -54,7 +53,6 @@ export function describeRewardsClaim(user: string, rewards: readonly Reward[]): 
   return `has the contract ${DISTRIBUTOR} pay the rewards of ${user}: ${paid.join(', ')}`
 }
 
-/** Encodes an array: its length, then its words. */
 function listOf(words: readonly string[]): string {
   return word(BigInt(words.length)) + words.join('')
 }

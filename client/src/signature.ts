@@ -1,9 +1,9 @@
 import { Refusal } from './refusal.ts'
 
-/** A public key, as `GET /.well-known/jwks.json` and the operator's command tell it. */
+/** Public key, as in `GET /.well-known/jwks.json` and in the operator's command. */
 export type PublicKey = { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string; readonly kid: string }
 
-/** A request as it was sent, and its answer as it came. */
+/** Request as sent, and response as received. */
 export type Exchange = {
   readonly request: { readonly method: string; readonly url: string; readonly body?: string | undefined }
   readonly answer: {
@@ -13,22 +13,22 @@ export type Exchange = {
   }
 }
 
-/** When an answer was signed, until when it is to be believed, and by which key. */
+/** Validity of a signature, and the key that made it. */
 export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
 
-/** By how much the caller's clock may be wrong. */
+/** Maximum error of the caller's clock. */
 const CLOCK_TOLERANCE_MS = 120_000
 
-/** The one form of our signatures (RFC 9421): any other is refused, so that nothing has to be parsed. */
+/** Only form of the service's signatures (RFC 9421). Any other is refused, so nothing has to be parsed. */
 const FORM =
   /^sig=(\("@status" "content-digest" "content-type" "@method";req "@path";req "@query";req( "content-digest";req)?\);created=(\d{1,11});expires=(\d{1,11});keyid="([\w-]{43})";alg="ed25519";tag="vaultline")$/
 
-/** 64 bytes in base64, whose last character says two bits alone: so that no two texts are the same signature. */
+/** 64 bytes in base64. The last character carries only two bits, so each signature has exactly one text. */
 const SIGNATURE = /^sig=:([A-Za-z0-9+/]{85}[AQgw]==):$/
 
 /**
- * Verifies that an answer is signed by one of these keys, as the answer to this very request and with this very body, and
- * that `now` is in its time; null for an answer that was kept. Throws a Refusal.
+ * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that `now` is within its
+ * validity; null skips this for a saved response. Throws a Refusal.
  */
 export async function verifySignature(
   { request, answer }: Exchange,
@@ -40,7 +40,7 @@ export async function verifySignature(
   const [, parameters = '', coversBody, created, expires, keyId = ''] = FORM.exec(read('signature-input')) ?? []
   const [, signature] = SIGNATURE.exec(read('signature')) ?? []
   if (signature === undefined || parameters === '')
-    throw new Refusal('unsigned', 'The answer is not signed as it must be.')
+    throw new Refusal('unsigned', 'The answer is not signed as required.')
   if (request.body !== undefined && coversBody === undefined) {
     throw new Refusal(
       'request_not_covered',
@@ -48,7 +48,7 @@ export async function verifySignature(
     )
   }
   const key = keys.find(({ kid }) => kid === keyId)
-  if (!key) throw new Refusal('unknown_key', `The key ${keyId} is none of those that are trusted.`)
+  if (!key) throw new Refusal('unknown_key', `The key ${keyId} is not trusted.`)
   const [signedAt, expiresAt] = [created, expires].map((seconds) => new Date(Number(seconds) * 1000)) as [Date, Date]
   const isEarly = now !== null && signedAt.getTime() > now.getTime() + CLOCK_TOLERANCE_MS
   const isLate = now !== null && expiresAt.getTime() < now.getTime() - CLOCK_TOLERANCE_MS
@@ -76,12 +76,12 @@ export async function verifySignature(
   const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['verify'])
   const bytes = Uint8Array.from(atob(signature), (character) => character.charCodeAt(0))
   if (!(await crypto.subtle.verify('Ed25519', imported, bytes, new TextEncoder().encode(base)))) {
-    throw new Refusal('wrong_signature', 'The signature is not of this answer to this request.')
+    throw new Refusal('wrong_signature', 'The signature does not fit this answer to this request.')
   }
   return { signedAt, expiresAt, keyId }
 }
 
-/** The `Content-Digest` of a body (RFC 9530): send it along, and the signature of the answer is bound to the body. */
+/** Returns the `Content-Digest` of a body (RFC 9530). Sent along, it binds the response's signature to the body. */
 export async function contentDigest(body: string | Uint8Array<ArrayBuffer>): Promise<string> {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))

@@ -7,7 +7,7 @@ import type {
 } from './api.ts'
 import type { Call } from './transactions.ts'
 
-/** Transactions to sign, with the terms that they were prepared for. */
+/** Transactions to sign, and the terms for which they were prepared. */
 export type Prepared =
   | PrepareDepositResponse
   | PrepareWithdrawalResponse
@@ -16,14 +16,14 @@ export type Prepared =
   /** A claim of rewards never waits for a settlement. */
   | (PrepareRewardsClaimResponse & { readonly isAsync?: undefined })
 
-/** What is left to sign, with what is known of it. */
+/** Calls left to sign, and their terms. */
 export type Terms = { readonly prepared: Prepared; readonly calls: readonly Call[] }
 
 type Amounts = readonly (string | null | undefined)[]
 
 /**
- * Whether a user who agreed to the terms that were shown has to be asked again: something else would be signed, less would
- * arrive, or more be paid. Amounts may be worse by 0.1 % and one unit, for prices move with each block.
+ * Returns whether a user who agreed to the shown terms must agree again: other calls, less received, or more paid. Amounts may be
+ * worse by 0.1 % and one unit, because prices move with each block.
  */
 export function areWorse(now: Terms, shown: Terms): boolean {
   const [after, before] = [now.prepared, shown.prepared]
@@ -40,7 +40,6 @@ export function areWorse(now: Terms, shown: Terms): boolean {
   )
 }
 
-/** Whom a call calls with how much of the coin, and whom an approval lets spend. */
 function identify(call: Call | undefined): string | undefined {
   const isApproval = call?.data.startsWith('0x095ea7b3')
   return call && `${call.to} ${call.value} ${isApproval && call.data.slice(0, '0x095ea7b3'.length + 64)}`
@@ -81,7 +80,7 @@ function costsOf(prepared: Prepared): Amounts {
   return [shares, fee, deposit?.fee, quote?.inputAmount, quote?.feeTotal]
 }
 
-/** An amount that was known and no longer is has become worse. */
+/** Returns whether an amount is worse; an amount that is no longer known counts as worse. */
 function isAnyWorse(now: Amounts, shown: Amounts, lossOf: (amount: bigint, agreed: bigint) => bigint): boolean {
   return shown.some((text, index) => {
     const [agreed, amount] = [parseAmount(text), parseAmount(now[index])]

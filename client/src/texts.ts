@@ -1,5 +1,5 @@
 // Written from docs/errors.md by `npm run client`.
-/** What to tell users of an error, by its code. Of a code that is not here they are told nothing in particular. */
+/** Texts for users by error code. Codes without a text get a general one. */
 export const TEXTS: Readonly<Record<string, string>> = {
   missing_session: "Please log in.",
   invalid_session: "Please log in again.",

@@ -1,14 +1,14 @@
 import type { Transaction } from './api.ts'
 
-/** A transaction as viem, wagmi and EIP-5792's `sendCalls` take it. */
+/** Transaction for viem, wagmi and EIP-5792's `sendCalls`. */
 export type Call = { readonly to: `0x${string}`; readonly data: `0x${string}`; readonly value: bigint }
 
-/** A transaction with its value as a bigint. */
+/** Returns a transaction with its value as a bigint. */
 export function toViem({ to, data, value }: Transaction): Call {
   return { to, data, value: BigInt(value) }
 }
 
-/** What a prepared deposit, claim, withdrawal or cancellation is made of, in the order in which it is sent. */
+/** Returns the calls of a prepared deposit, claim, withdrawal or cancellation, in the order to send them. */
 export function toCalls({
   approval,
   operations,

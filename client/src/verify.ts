@@ -8,32 +8,31 @@ export type { Known, PinnedVault, Preparation, Step } from './patterns.ts'
 export type { Exchange, PublicKey, Signed } from './signature.ts'
 export type { Witness, Witnessed } from './witness.ts'
 
-/** What a caller trusts, whatever the service says. */
+/** Facts that a caller trusts, whatever the service says. */
 export type Trust = Known & {
-  /** The keys that may sign. Those that the service's own host tells prove no more than TLS does: pin them. */
+  /** Keys that may sign. Pin them: keys fetched from the service's own host prove no more than TLS does. */
   readonly keys: readonly PublicKey[]
-  /** Checks transactions at a node of the caller's own: `createWitness` of `@vaultline/client/witness`. */
+  /** Checks transactions at the caller's own node: `createWitness` of `@vaultline/client/witness`. */
   readonly witness?: Witness | undefined
 }
 
-/** What an answer is: what its transactions do, in the order in which they are sent, or why it is refused. */
+/** Outcome of a verification: the transactions' effects in sending order, or the reason of a refusal. */
 export type Verdict<Extra = unknown> =
   | ({ readonly ok: true; readonly steps: readonly Step[] } & Extra)
   | { readonly ok: false; readonly reason: Reason; readonly message: string }
 
-/** The keys of the production host that this package pins: none, before there is one. */
+/** Pinned keys of the production host; none until there is one. */
 export const PINNED_KEYS: readonly PublicKey[] = []
 
-/** What anybody may keep is not signed: the markets, and what the service says of itself. */
+/** Publicly cacheable responses are not signed: market data, and the service's own documents. */
 const MARKETS = /\/portfolio-indexor\/(markets|token)\b/
 const OWN_DOCUMENTS = /\/(health$|openapi\.json$|\.well-known\/)/
-/** The one list of what answers transactions, by the end of its path: a service may be behind another path. */
+/** Operations whose response has transactions, by the end of their path: the service may be mounted under another path. */
 const PREPARATION = /\/defi-vaults\/v1\/defi\/(?:vault\/(deposit|withdraw|claim|cancel)|(rewards)\/claim)$/
 
 /**
- * Verifies an answer by itself: its signature, and that its transactions are exactly those of the one known pattern for the
- * request. With a witness, its node confirms them too. `now` is the caller's clock, null for an answer that was kept. Never
- * throws.
+ * Verifies a response by itself: its signature, and that its transactions match exactly the one known pattern for the request.
+ * With a witness, its node confirms them too. `now` is the caller's clock, or null for a saved response. Never throws.
  */
 export async function verifyAnswer(
   exchange: Exchange,
@@ -61,8 +60,8 @@ export async function verifyAnswer(
 }
 
 /**
- * Verifies the transactions alone, of an answer that came in another way: that they are exactly those of the one known
- * pattern for the input. Never throws.
+ * Verifies only the transactions of a response, whichever way it came: they must match exactly the one known pattern for the
+ * input. Never throws.
  */
 export function verifyTransactions(
   preparation: Preparation,
@@ -79,8 +78,8 @@ export function verifyTransactions(
 }
 
 /**
- * A `fetch` for a client, whose answers are verified before anybody sees them. It throws an UnverifiedAnswer where one is
- * refused. Errors of the service, and what anybody may keep, are not signed and come as they are.
+ * Returns a `fetch` for a client that verifies responses before it returns them. It throws an UnverifiedAnswer for a refused one.
+ * Errors of the service and publicly cacheable responses are not signed, and pass unchecked.
  */
 export function verifyingFetch(
   trust: Trust,
@@ -103,7 +102,7 @@ export function verifyingFetch(
   }
 }
 
-/** True if a request asks for market data, which is not signed. */
+/** Returns whether a request is for market data, which is not signed. */
 export function isMarketData(url: string): boolean {
   return MARKETS.test(new URL(url).pathname)
 }
@@ -117,10 +116,10 @@ function verifyMarketData(body: Uint8Array): Verdict {
   }
 }
 
-/** An answer that was refused: nothing of it must be signed or shown. */
+/** Error for a refused response: do not sign or show anything of it. */
 export class UnverifiedAnswer extends Error {
   readonly reason: Reason
-  /** Names the request to whoever runs the service; what came tells it, and nothing proves it. */
+  /** Names the request to the service's operator. The response claims it; nothing proves it. */
   readonly requestId: string | undefined
   constructor(reason: Reason, message: string, requestId?: string) {
     super(message)
@@ -130,7 +129,7 @@ export class UnverifiedAnswer extends Error {
   }
 }
 
-/** Which of the operations that answer transactions a request asks for; undefined where it asks for none. */
+/** Returns the operation of a request whose response has transactions; undefined for any other request. */
 export function preparationOf({
   method,
   url,
@@ -139,18 +138,18 @@ export function preparationOf({
   readonly url: string
 }): Preparation | undefined {
   const [, ofVault, rewards] = PREPARATION.exec(new URL(url).pathname) ?? []
-  // The words that the expression takes.
+  // The cast is safe because the expression matches only these words.
   return method === 'POST' ? ((ofVault ?? rewards) as Preparation | undefined) : undefined
 }
 
-/** Throws if an answer has what a wallet would send, at any depth, by its names. */
+/** Throws if a response has fields with transactions, at any depth. */
 function demandNoTransactions(text: string): void {
-  // Written anew, a name has only one form.
+  // Parsed and written again, a name has only one form.
   const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''
-  demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions where none were asked for')
+  demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions that were not requested')
 }
 
-/** Verifies the claims of refunds in a transfer's status: each for the account of the request, or else for the depositor. */
+/** Verifies the refund claims in a transfer's status: each is for the request's account, or else for the depositor. */
 function verifyRefundClaims(url: string, text: string): void {
   const answer: PossibleStatus = /^\s*\{/.test(text) ? JSON.parse(text) : {}
   const user = new URL(url).searchParams.get('userAddress')
@@ -163,7 +162,6 @@ function verifyRefundClaims(url: string, text: string): void {
   }
 }
 
-/** The fields of a response that may hold the claim of a refund. */
 type PossibleStatus = Status & { readonly transfers?: readonly Status[] }
 type Claim = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
 type Status = {
@@ -173,5 +171,5 @@ type Status = {
 
 function refusalOf(error: unknown): { ok: false; reason: Reason; message: string } {
   if (error instanceof Refusal) return { ok: false, reason: error.reason, message: error.message }
-  return { ok: false, reason: 'malformed', message: 'The request or the answer has not the form of one.' }
+  return { ok: false, reason: 'malformed', message: 'The request or the answer is malformed.' }
 }

@@ -1,6 +1,6 @@
 import type { WebhookEvent, WebhookTestEvent } from './api.ts'
 
-/** A delivery: a web `Request`, or the headers and the raw body that a server received. */
+/** Delivery: a web `Request`, or the headers and the raw body that a server received. */
 export type Delivery =
   | Pick<Request, 'headers' | 'arrayBuffer'>
   | {
@@ -8,7 +8,7 @@ export type Delivery =
       readonly body: string | Uint8Array
     }
 
-/** An event of a type that this version of the client does not know. Respond with 2xx to it too. */
+/** Event of a type that this version of the client does not know. Respond with 2xx to it too. */
 export type UnknownEvent = {
   readonly id: string
   readonly type: UnknownType
@@ -18,17 +18,17 @@ export type UnknownEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A text that equals no known type: a comparison with a known type narrows an event to that one. */
+/** Text that equals no known type, so a comparison with a known type narrows an event to that type. */
 export type UnknownType = `${string}.${string}` & { readonly [UNKNOWN]: true }
 declare const UNKNOWN: unique symbol
 
 /**
- * Reason to refuse a delivery. `bad_secret` is the receiver's own fault: a given secret is none. `bad_timestamp`:
- * the time of the delivery differs from this clock by more than five minutes.
+ * Reason to refuse a delivery. `bad_secret` is the receiver's own fault: a given secret is malformed. `bad_timestamp`: the
+ * delivery's time differs from this clock by more than five minutes.
  */
 export type VerificationReason = 'bad_secret' | 'missing_header' | 'bad_timestamp' | 'bad_signature' | 'bad_body'
 
-/** A delivery that the service did not sign with any of the secrets, or that cannot be verified. */
+/** Error for a delivery that no given secret signed, or that cannot be verified. */
 export class WebhookVerificationError extends Error {
   readonly reason: VerificationReason
   constructor(reason: VerificationReason, message: string) {
@@ -40,13 +40,13 @@ export class WebhookVerificationError extends Error {
 
 const TOLERANCE_SECONDS = 300
 
-/** The service sends at most two signatures; more only cost time. */
+/** The service sends at most two signatures. More would only cost time. */
 const MAX_SIGNATURES = 10
 
-/** By the standard, a key has 24 to 64 bytes. */
+/** The standard allows keys of 24 to 64 bytes. */
 const [MIN_KEY_BYTES, MAX_KEY_BYTES] = [24, 64]
 
-/** 32 bytes in base64. */
+/** Version tag, then 32 bytes in base64. */
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/
 
 /**
@@ -87,7 +87,6 @@ async function importKey(secret: string) {
   return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 
-/** The bytes of a base64 text; none if it is no base64. */
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
@@ -96,9 +95,9 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** A header, whatever the case of its name; several values are joined as `Headers` joins them. */
+/** Reads a header, whatever the case of its name. Joins several values as `Headers` does. */
 function readHeader({ headers }: Delivery, name: string): string {
-  // By what it can do: a platform may have another class of this name.
+  // `instanceof` would fail: a platform may have another class named `Headers`.
   const values =
     typeof headers.get === 'function'
       ? [headers.get(name)]
@@ -108,7 +107,6 @@ function readHeader({ headers }: Delivery, name: string): string {
   throw new WebhookVerificationError('missing_header', `There is no ${name}.`)
 }
 
-/** The raw body, as bytes. */
 async function readBody(delivery: Delivery): Promise<Uint8Array<ArrayBuffer>> {
   if (!('arrayBuffer' in delivery)) {
     const { body } = delivery

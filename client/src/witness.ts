@@ -4,13 +4,13 @@ import { dryRun, type NodeAccess, openNode, type Sight } from './node.ts'
 import { type Json, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
-/** A node of the caller's own, and how far an answer may differ from it. */
+/** Caller's own node, and the tolerance for a response. */
 export type OwnNode = NodeAccess & {
-  /** The largest difference of shares and amounts, in percent; 1 unless given. */
+  /** Maximum difference of shares and amounts, in percent; 1 by default. */
   readonly tolerancePercent?: number | undefined
 }
 
-/** An answer whose transactions have the known pattern. */
+/** Response whose transactions match the known pattern. */
 export type PatternedAnswer = {
   readonly preparation: Preparation
   readonly input: unknown
@@ -21,16 +21,15 @@ export type PatternedAnswer = {
 /** Result of a check at a node. */
 export type Witnessed = {
   readonly chainId: number
-  /** False if the node cannot simulate, or leaves out logs: then `notes` say what it did not try. */
+  /** False if the node cannot simulate, or leaves out logs. Then `notes` list what it did not try. */
   readonly isSimulated: boolean
-  /** Sentences that name each check the node did not make. */
   readonly notes: readonly string[]
 }
 
-/** Checks an answer at a node. Throws a Refusal if the node does not confirm it. */
+/** Checks a response at a node. Throws a Refusal if the node does not confirm it. */
 export type Witness = (patterned: PatternedAnswer) => Promise<Witnessed>
 
-/** The views of a vault, by their selectors. */
+/** Views of a vault, by their selectors. */
 const VIEWS = {
   asset: '38d52e0f',
   share: 'a8d5fd65',
@@ -47,20 +46,20 @@ const VIEWS = {
 } as const
 type ViewName = keyof typeof VIEWS
 
-/** Calls of a withdrawal whose amount is what the vault pays. */
+/** Calls of a withdrawal whose amount is the payment. */
 const OF_EXACT_ASSETS: readonly string[] = ['withdraw', 'cooldownAssets']
-/** Calls of a claim whose first word returned counts shares; those of others count assets. */
+/** Calls of a claim whose first returned word counts shares; for others it counts assets. */
 const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
 /** Calls of a claim whose amount counts shares. */
 const TAKES_SHARES: readonly Step['call'][] = ['mint', 'redeem']
 
 const BASIS_POINTS = 10_000n
-/** Conversions round once each, by a unit. */
+/** Conversions round once each, by one unit. */
 const ROUNDING_UNITS = 2n
 
 /**
- * Makes a witness of a node: it dry-runs the transactions there, and compares shares and amounts with the vault's own
- * previews and with the tokens that moved. Throws a RangeError if the tolerance is not from 0 to below 100.
+ * Creates a witness from a node. It dry-runs the transactions, and compares shares and amounts with the vault's previews and the
+ * moved tokens. Throws a RangeError if the tolerance is not from 0 to below 100.
  */
 export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Witness {
   const basisPoints = Math.round(tolerancePercent * 100)
@@ -72,7 +71,7 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // A vault's call works without an approval before it only if that one is the bridge's.
+    // After an approval a vault's call needs it, unless the approval is for the bridge.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
@@ -93,9 +92,9 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
     user: readAddress(request['userAddress']),
-    /** Rewards are of no vault: their contract is in its place. */
+    /** Rewards belong to no vault, so their contract takes its place. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
-    /** False for a deposit from another chain: the vault is not at this node. */
+    /** False for a deposit from another chain: this node does not have the vault. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
     /** True if the vault's previews report what a withdrawal pays. */
@@ -114,7 +113,7 @@ function listOf(response: Json, name: string) {
   })
 }
 
-/** The data of the views that say what the figures of the answer should be. */
+/** Encodes the views that yield the expected figures of the response. */
 function viewsOf({ preparation, request, response, isHere, user, transactions, approvals }: Context) {
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
     [name]: `0x${VIEWS[name]}${args.map(word).join('')}`,
@@ -122,7 +121,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
   const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
-  // The id of a request, where the call names one before the user.
+  // Some calls name the id of a request before the user.
   const data = transactions[approvals]?.data ?? ''
   const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
   return {
@@ -145,7 +144,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   }
 }
 
-/** Compares the figures of an answer with what the node shows. Throws a Refusal if they differ. */
+/** Compares the response's figures with the node's results. Throws a Refusal if they differ. */
 function compare(context: Context, sight: Sight, words: Readonly<Record<string, readonly bigint[]>>) {
   const { preparation, chainId, vault, isHere, isLagoon, tolerance, steps, response, approvals } = context
   const { moved } = sight
@@ -155,7 +154,7 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
     const seen = see(name)
     return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${word(seen).slice(24)}`
   }
-  // Versions before fees on entry and exit have two rates.
+  // Versions without fees on entry and exit return two rates.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
   const allowed = new Map<string, bigint>()
   const movedOf = (token: string | undefined, way: 'given' | 'received') =>
@@ -189,11 +188,11 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
   }
   COMPARISONS[preparation](checks)
   if (response['isCrossChain'] === true)
-    notes.push(`What arrives on the other chain is not checked, only chain ${chainId}.`)
+    notes.push(`Only chain ${chainId} is checked, not the arrival on the other chain.`)
   for (const [token, { given, received }] of moved ?? []) {
     if (given - received <= (allowed.get(token) ?? 0n)) continue
     const what = `${given - received} of the token ${token}`
-    throw new Refusal('wrong_amounts', `At your node, ${what} would leave the user, who did not ask for that.`)
+    throw new Refusal('wrong_amounts', `At your node, ${what} would leave the user, which was not requested.`)
   }
   return { notes }
 }
@@ -201,21 +200,19 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
 type Token = string | undefined
 type Amount = bigint | undefined
 
-/** Inputs of the comparison of one kind of response. */
 type Checks = Context & {
-  /** The first word that a view returned; undefined if it reverted. */
+  /** Returns the first word that a view returned; undefined if it reverted. */
   readonly see: (name: ViewName) => Amount
   readonly asset: Token
   readonly share: Token
-  /** Fees of Lagoon in basis points; 0 for others. */
+  /** Lagoon's fees in basis points; 0 for others. */
   readonly rates: Readonly<Record<'entry' | 'exit' | 'haircut', bigint>>
-  /** The first word that the first operation returned. */
   readonly returned: Amount
   readonly isSimulated: boolean
   /** Amounts of a token in the dry run; undefined without one. */
   readonly given: (token: Token) => Amount
   readonly received: (token: Token) => Amount
-  /** Lets so much of a token leave the user. */
+  /** Allows this amount of a token to leave the user. */
   readonly allow: (token: Token, amount: bigint) => void
   readonly note: (text: string) => void
   /** Throws a Refusal if a known value differs from the figure, or if none is known. */
@@ -229,7 +226,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const token = isHere ? asset : readAddress(request['srcToken'])
     requireApprovalOf(token, steps)
     allow(token, amount)
-    // The pattern says how much of the coin goes; no event does.
+    // No event shows the native coin; the pattern check bounds it.
     if (isSimulated && !(token !== undefined && isCoin(token)))
       confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
@@ -259,7 +256,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     }
     allow(share, shares + (shares * tolerance) / BASIS_POINTS + ROUNDING_UNITS)
     if (isSimulated) confirm('the shares of the withdrawal', shares, [given(share)])
-    if (assets === undefined) note('The answer names no amount of assets, so none is checked.')
+    if (assets === undefined) note('The response names no amount of assets, so none is checked.')
     else {
       const worth = hasPreviews ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
       confirm('the assets of the withdrawal', assets, [
@@ -333,12 +330,11 @@ function isNear(figure: bigint, value: bigint, tolerance: bigint): boolean {
   return difference * BASIS_POINTS <= value * tolerance + ROUNDING_UNITS * BASIS_POINTS
 }
 
-/** An amount less a fee in basis points. */
 function after(amount: Amount, rate: bigint): Amount {
   return amount === undefined ? undefined : amount - (amount * rate) / BASIS_POINTS
 }
 
-/** The amount of which so much is left after a fee in basis points. */
+/** Returns the amount that leaves this much after a fee in basis points. */
 function before(amount: Amount, rate: bigint): Amount {
   return amount === undefined || rate >= BASIS_POINTS ? undefined : (amount * BASIS_POINTS) / (BASIS_POINTS - rate)
 }

@@ -76,7 +76,7 @@ export const PositionResponse = z
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()
-  .describe('Reason by chain id why the list omits vaults of that chain, all or some')
+  .describe('Reasons why the list omits vaults, all or some of a chain, by chain id')
 
 /** Filters and page of a history request. */
 export const HistoryQuery = z.object({

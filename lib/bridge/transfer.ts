@@ -11,7 +11,7 @@ const HashText = z.string().refine((text): text is Hash => isHash(text))
 
 const EVENT_KINDS = {
   deposited: 'the bridge took the funds on the source chain',
-  slow_fill_requested: 'the bridge itself is to pay, which takes hours',
+  slow_fill_requested: 'the bridge itself will pay, which takes hours',
   sped_up: 'the bridge paid by other terms, which the depositor signed later',
   filled: 'the bridge paid on the destination chain',
   delivered: '`account` received the tokens',
@@ -132,7 +132,7 @@ export const TransferStatus = z
     transactions: z
       .object({ source: TransactionHash, fill: TransactionHash.nullable() })
       .describe('Source transaction, and the fill on the other chain; null before'),
-    depositor: Address.nullable().describe('Account that sent it, and that a refund goes to'),
+    depositor: Address.nullable().describe('Account that sent it and receives a refund'),
     recipient: Address.nullable().describe('Account that receives the shares or the tokens'),
     vaultAddress: Address.nullable().describe('Vault that it ends in; null if the bridge only delivers the funds'),
     input: tokenAmount("Amount sent, in the token's smallest unit").describe('Token and amount sent'),
@@ -143,7 +143,7 @@ export const TransferStatus = z
       "Shares that the vault minted, in the share's smallest unit; null for requests",
     ),
     expectedAt: Timestamp.nullable().describe('Expected arrival by the quote; null if unknown or arrived'),
-    deadline: Timestamp.nullable().describe('If it is not filled before, it is refunded'),
+    deadline: Timestamp.nullable().describe('Time after which an unfilled transfer is refunded'),
     refund: Refund.nullable().describe('Refund on the source chain; null if none is paid or owed'),
     replacedBy: TransactionHash.nullable().describe('Transaction that made the deposit in place of the requested one'),
     events: z.array(TransferEvent).describe('Events of both chains that prove the status, in order'),

@@ -21,7 +21,7 @@ const Nft = z.object({
       image_256: z.string().nullable().describe('Picture, 256 pixels wide'),
       image_512: z.string().nullable().describe('Picture, 512 pixels wide'),
       image_1024: z.string().nullable().describe('Picture, 1024 pixels wide'),
-      animation_url: z.string().nullable().describe('A film, a sound or a page'),
+      animation_url: z.string().nullable().describe('Video, sound or page'),
       external_url: z.string().nullable().describe('Web page of the NFT'),
       attributes: z.array(Attribute).describe('Traits'),
     })
@@ -43,8 +43,8 @@ export const NftCollection = z
     balance: Amount.describe('Number of NFTs; nft_data can list fewer'),
     type: z.literal('nft'),
     last_transfered_at: z.string().nullable().describe('Time of the last transfer in or out'),
-    floor_price_quote: z.number().nullable().describe('In US dollars'),
-    floor_price_native_quote: z.number().nullable().describe("In the chain's coin"),
+    floor_price_quote: z.number().nullable().describe('Floor price in US dollars'),
+    floor_price_native_quote: z.number().nullable().describe("Floor price in the chain's coin"),
     nft_data: z.array(Nft).describe('NFTs with details'),
   })
   .meta({ id: 'NftCollection', description: "A user's NFTs of one collection; null means unknown" })

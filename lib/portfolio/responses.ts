@@ -28,7 +28,7 @@ export const WalletsResponse = z.object({
   errors: z
     .partialRecord(ChainKey, z.string())
     .optional()
-    .describe('Reason by chain key why entries are old, incomplete or missing'),
+    .describe('Reasons why entries are old, incomplete or missing, by chain key'),
 })
 
 /** Builds the common part of a response. Throws the first failure if nothing is known of any chain. */

@@ -16,23 +16,23 @@ const VaultFees = z.object({
   exit: Percent.describe(
     'Part of a withdrawal, as the vault reports it; else as measured when an operator added the vault',
   ),
-  haircut: Percent.describe('Part of a withdrawal that is paid at once, besides the exit fee'),
+  haircut: Percent.describe('Part of an instant withdrawal, on top of the exit fee'),
 })
 type VaultFees = z.output<typeof VaultFees>
 
 /** Terms of a vault: entry, exit, fees, and the amounts that it takes and pays now. */
 export const VaultTerms = z
   .object({
-    entry: Entry.describe('How a deposit becomes shares now: at once, or by a request that a settlement fulfils'),
+    entry: Entry.describe('Way from a deposit to shares now: instantly, or by a request that a settlement fulfils'),
     exit: Exit.describe(
-      'How shares become assets now: at once, by a request that a settlement fulfils, after a cooldown, or not at all',
+      'Way from shares to assets now: instantly, by a request that a settlement fulfils, after a cooldown, or none',
     ),
     fees: VaultFees.describe('Fees in percent, two decimals; null if unknown'),
     room: Amount.nullable().describe(
       "Assets that the vault still takes, in the asset's smallest unit; null without a limit, or if `missing` names it",
     ),
     liquidity: Amount.nullable().describe(
-      "Assets that the vault pays at once, in the asset's smallest unit; null without a limit, or if `missing` names it",
+      "Assets that the vault pays instantly, in the asset's smallest unit; null without a limit, or if `missing` names it",
     ),
     settlement: z
       .object({
@@ -41,14 +41,16 @@ export const VaultTerms = z
           .int()
           .describe('Median wait of deposit requests, or of withdrawals if only these are requests'),
         p90Seconds: z.number().int().describe('90th percentile of these waits'),
-        samples: z.number().int().describe('Settlements that this is made of'),
+        samples: z.number().int().describe('Number of settlements behind these figures'),
       })
       .nullable()
       .describe('Time from a request to its settlement, from the last settlements; null below five'),
     valuation: z
       .object({
         at: Timestamp.nullable().describe('Time of the last valuation; null if the vault does not report it'),
-        validUntil: Timestamp.nullable().describe('Until when it allows deposits at once; null if it does not'),
+        validUntil: Timestamp.nullable().describe(
+          'Time until which it allows instant deposits; null if it allows none',
+        ),
       })
       .nullable()
       .describe('Valuation of a vault whose assets are valued from time to time; null for other vaults'),
@@ -56,10 +58,10 @@ export const VaultTerms = z
     missing: z
       .array(z.string())
       .describe(
-        'Which of `room`, `liquidity`, `valuation` and `cooldownSeconds` could not be read, or are not reported by the vault',
+        'Fields among `room`, `liquidity`, `valuation` and `cooldownSeconds` that could not be read, or that the vault does not report',
       ),
   })
-  .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
+  .meta({ id: 'VaultTerms', description: 'Terms on which money enters and leaves a vault, with their fees' })
 export type VaultTerms = z.output<typeof VaultTerms>
 
 /** Terms read from a vault: undefined if unread, null without a limit or if its contract lacks the value. */

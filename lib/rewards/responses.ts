@@ -13,13 +13,13 @@ export const RewardResponse = z
       "Amount that a claim pays now, in the token's smallest unit. Proven: its proof leads to the root on the chain. A token that wraps another pays the other, less its fee",
     ),
     pending: Amount.describe("Earned but not claimable yet, in the token's smallest unit, as Merkl reports it"),
-    claimed: Amount.describe("All that was ever paid, in the token's smallest unit, by the chain"),
+    claimed: Amount.describe("Total paid so far, in the token's smallest unit, read from the chain"),
     usd: z.number().nullable().describe('`amount` in US dollars; null if the price is unknown'),
     claimableAt: Timestamp.nullable().describe(
       'Time from which a claim also pays the part of `pending` that is in the newest tree; null if nothing waits there, or while that tree is disputed',
     ),
     recipient: Address.describe(
-      "Account that the contract pays. Only if it is the user's own account, `POST …/rewards/claim` claims this reward",
+      "Account that the contract pays. `POST …/rewards/claim` claims the reward only if this is the user's own account",
     ),
   })
   .meta({ id: 'Reward', description: 'Tokens that campaigns of vaults pay a user' })

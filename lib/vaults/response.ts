@@ -23,7 +23,7 @@ export const VaultResponse = z
     yieldTokenAddress: Address.describe('Share token'),
     type: VaultType.describe('async: shares come after a settlement'),
     MaxCap: z.boolean().describe('True if deposits have an upper limit'),
-    protocol: z.literal(PROTOCOL_NAMES).describe('Which kind of vault it is'),
+    protocol: z.literal(PROTOCOL_NAMES).describe('Kind of vault'),
     curatorAddress: Address.nullable()
       .optional()
       .describe('Curator multisig; async vaults only, null if the vault has none'),
@@ -39,14 +39,14 @@ export const VaultResponse = z
         '30d': Growth.nullable().describe('Over about 30 days'),
         '90d': Growth.nullable().describe('Over about 90 days'),
       })
-      .describe('Growth a year, each over so many days or more; null if no known price is that old'),
+      .describe('Growth a year, each over at least this many days; null if no known price is that old'),
     growth: Growth.nullable().describe(
       'Growth since the first known price, while that is younger than 7 days; null otherwise',
     ),
     rewards: z
       .array(
         z.object({
-          chainId: z.number().int().describe('Chain on which it is paid, which can be another than that of the vault'),
+          chainId: z.number().int().describe('Chain that pays it; it can differ from the chain of the vault'),
           token: Address.describe('Token that is paid'),
           symbol: z.string().describe('Its symbol, as Merkl reports it'),
           apr: z.number().nullable().describe('Percent a year, as Merkl reports it; null if not measured yet'),
@@ -55,7 +55,7 @@ export const VaultResponse = z
       )
       .nullable()
       .describe(
-        'Tokens that campaigns pay besides the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user',
+        'Tokens that campaigns pay on top of the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user',
       ),
     asset: z
       .object({ symbol: z.string().describe('Symbol'), decimals: z.number().int().describe('Decimals') })
@@ -76,7 +76,7 @@ export const VaultResponse = z
       .boolean()
       .nullable()
       .describe(
-        "True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked",
+        "True if the vault's code changed, or its price moved by over a tenth, since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked",
       ),
     pinnedAt: Timestamp.nullable().describe(
       "Time when an operator last confirmed the vault's code and price; null if not checked or not known now",

@@ -33,7 +33,7 @@ const WithdrawalId = z
   .describe('`withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown')
 
 const Version = BLOCK.describe(
-  'Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence`',
+  'Block whose state `entry` shows: the last final block, or the latest block with `final: false`. A state of the same id with a higher version is newer; with equal versions, the higher `sequence` is newer',
 )
 
 const deposit = {
@@ -82,7 +82,7 @@ const Vault = z
 
 const reward = {
   chainId: ChainId.describe('Chain of the reward'),
-  userAddress: Address.describe('Account whose reward it is'),
+  userAddress: Address.describe('Account that owns the reward'),
   token: Address.describe('Token that is paid'),
 }
 
@@ -152,7 +152,7 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
       final: z
         .boolean()
         .describe(
-          "True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted`",
+          "True once the event's block is final: finalized by its chain. On OP Mainnet, Base and Arbitrum One: two minutes old with its data on Ethereum. False before, and for every `….reverted`",
         ),
       data: data.describe('Details of the event'),
     })
@@ -184,7 +184,7 @@ export const WebhookEvent = z
   ])
   .meta({
     id: 'WebhookEvent',
-    description: 'Something that happened in a vault of yours or to the rewards of a user, named by `type`',
+    description: 'Event of a vault of yours or of the rewards of a user, named by `type`',
   })
 export type WebhookEvent = z.output<typeof WebhookEvent>
 

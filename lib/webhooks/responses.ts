@@ -118,10 +118,10 @@ export const WebhookResponse = z
       .describe('active: the service sends events. disabled: it sends nothing until a test succeeds'),
     disabledAt: Timestamp.nullable().describe('Time when it was disabled; null while active'),
     disabledReason: DisabledReason.nullable().describe(
-      'Reason why it was disabled. gone: it answered 410. failing: no delivery succeeded for three days. Null while active',
+      'Reason why it was disabled. gone: it returned 410. failing: no delivery succeeded for three days. Null while active',
     ),
     failingSince: Timestamp.nullable().describe(
-      'Time since when every delivery has failed, at least two. Null while deliveries succeed, or if no event waits any longer',
+      'Time of the first of at least two failures in a row. Null while deliveries succeed, or if no event is waiting',
     ),
     delivery: Delivery,
   })

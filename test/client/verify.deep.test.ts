@@ -575,7 +575,7 @@ describe('The command', () => {
       expect(code, lines.join()).toBe(0)
       expect(lines[0]).toMatch(/^Signed by the key [\w-]{43} at .*Z, good until .*Z\.$/)
       expect(lines[1]).toMatch(/^1\. On chain \d+: /)
-      const over = [...lines, 'Its time is over: send nothing of it, and ask again.']
+      const over = [...lines, 'It has expired: send nothing of it, and request it again.']
       expect(await describeAnswer(pinned, anHourLater)).toEqual({ code: 3, lines: over })
       const asJson = { keys: JSON.stringify(signingKey), mostSent, answer: JSON.stringify(exchange) }
       expect(await describeAnswer(asJson, now)).toMatchObject({
@@ -728,7 +728,7 @@ describe('What the service builds and what the verifier knows agree', () => {
         expect(verdict, url).toMatchObject(
           hasTransactions
             ? { message: 'an address is missing' }
-            : { message: 'there are transactions where none were asked for' },
+            : { message: 'there are transactions that were not requested' },
         )
       }
     }

@@ -233,7 +233,7 @@ describe('The document', () => {
     const { responses } = operationOf(name)
     for (const status of GATEWAY_STATUSES) {
       const { description, content } = responses[status] ?? {}
-      expect(description).toContain('`{ "message": "…" }` alone, from the gateway')
+      expect(description).toContain('`{ "message": "…" }` only, from the gateway')
       const schema = content?.['application/json'].schema as JsonSchema
       expect(problemsOf(schema, { message: 'Service Unavailable' })).toBeUndefined()
     }

@@ -76,7 +76,7 @@ describe('In the control room', () => {
     const wallet = walletOf(page)
     await wallet.getByLabel('Amount').fill('3')
     const alert = wallet.getByRole('alert')
-    await alert.getByText('is not what you asked for, so your wallet was not asked').waitFor()
+    await alert.getByText('does not fit your request, so it was not sent to your wallet').waitFor()
     expect(await wallet.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).count()).toBe(0)
     await wallet.getByRole('button', { name: 'Try again' }).click()
     await alert.waitFor()

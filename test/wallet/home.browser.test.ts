@@ -193,7 +193,7 @@ test('What campaigns pay is shown by chain, and claimed with one confirmation', 
   const row = page.getByRole('row', { name: /Mooring DAI Savings/ })
   await row.getByText('+ 3.10% MORPHO').waitFor()
   await row.getByRole('link').click()
-  await page.getByText('A year, besides the yield').waitFor()
+  await page.getByText('A year, on top of the yield').waitFor()
   expect(await violations(page)).toEqual([])
 
   // Nothing is new for a user to whom no campaign pays.

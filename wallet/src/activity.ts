@@ -7,7 +7,7 @@ type Hash = `0x${string}`
 type Status = Deposit['status']
 type Sum = { readonly units: string | bigint; readonly symbol: string; readonly decimals: number }
 
-/** A step of a deposit, of a withdrawal or of a transfer between chains. */
+/** Step of a deposit, a withdrawal or a transfer between chains. */
 export type Step = {
   readonly text: string
   readonly state: 'done' | 'now' | 'todo' | 'failed'
@@ -18,7 +18,7 @@ export type Step = {
   readonly notes?: readonly string[]
 }
 
-/** A deposit or a withdrawal with everything that belongs to it, also its transfer between chains. */
+/** Deposit or withdrawal with its steps and its transfer between chains. */
 export type Entry = {
   readonly id: string
   readonly kind: 'deposit' | 'withdrawal'
@@ -26,11 +26,10 @@ export type Entry = {
   /** Chain of the wallet's end; the vault's, unless money went between chains. */
   readonly otherChainId: number
   readonly status: Status
-  /** Undefined once it is done. */
   readonly state: { readonly text: string; readonly tone: string } | undefined
   readonly symbol: string
   readonly decimals: number
-  /** In the asset's smallest unit; null while it is unknown what a withdrawal pays. */
+  /** Amount in the asset's smallest unit; null while the payment of a withdrawal is unknown. */
   readonly assets: bigint | null
   /** Value of a withdrawal at the present share price, rounded down as vaults do; null for deposits. */
   readonly estimate: bigint | null
@@ -40,30 +39,29 @@ export type Entry = {
   readonly transfer: StartedTransfer | undefined
 }
 
-/** A transfer of this browser; its progress is undefined while it is unknown. */
+/** Transfer that this browser started; its progress is undefined while it is unknown. */
 export type FollowedTransfer = {
   readonly started: StartedTransfer
   readonly progress: GetTransferStatusResponse | undefined
 }
 
-/** A list as far as it is loaded, newest first. */
 type Loaded<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean }
 
-/** Time and transaction of the steps of a request, as its events report them. */
+/** Time and transaction of a request's steps, from its events. */
 export type Reported = Partial<Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>>
 
-/** Everything that the timeline is made of. */
+/** Inputs of the timeline. */
 export type Sources = {
   readonly deposits: Loaded<Deposit>
   readonly withdrawals: Loaded<Withdrawal>
   readonly transfers: readonly FollowedTransfer[]
-  /** By the id of the deposit or withdrawal. */
+  /** Keyed by the id of the deposit or withdrawal. */
   readonly reported: ReadonlyMap<string, Reported>
 }
 
 /**
- * The timeline: each deposit and withdrawal once, with its transfer, newest first. It ends where one of the lists is not loaded
- * further, because an older entry could still get another before it. Open entries are never cut off.
+ * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. It ends where an unloaded part of a
+ * list could add entries in between. Open entries are never cut off.
  */
 export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
   const start = [deposits, withdrawals]
@@ -98,12 +96,12 @@ export function listEntries({ deposits, withdrawals, transfers, reported }: Sour
     .toSorted((one, other) => compare(other.timestamp, one.timestamp) || compare(one.id, other.id))
 }
 
-/** True while something is still to happen. */
+/** Returns true if the entry still waits for something. */
 export function isOpen({ status }: Entry): boolean {
   return status === 'pending' || status === 'claimable'
 }
 
-/** Entries by their day in the reader's zone, in the same order. */
+/** Groups entries by day in the reader's time zone, in the same order. */
 export function groupByDay(entries: readonly Entry[], now: number) {
   const days = new Map<string, Entry[]>()
   for (const entry of entries) {
@@ -117,7 +115,7 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** The transfer that a deposit came by: from its source, or before that is known by the transaction of its arrival. */
+/** Returns whether a deposit came by this transfer: by its source, or by its arrival transaction while the source is unknown. */
 function isOfDeposit({ started, progress }: FollowedTransfer, deposit: Deposit): boolean {
   if (started.kind !== 'deposit' || started.account !== deposit.userAddress) return false
   if (deposit.source) return deposit.source.transactionHash === started.hash
@@ -136,7 +134,7 @@ function isSameVault({ vault }: StartedTransfer, { chainId, vaultAddress }: Depo
   return vault.chainId === chainId && vault.address === vaultAddress
 }
 
-/** A closed transfer without a status. The lists have its deposit or withdrawal. */
+/** Returns true for a closed transfer without a status; the lists have its deposit or withdrawal. */
 function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
 }
@@ -200,13 +198,13 @@ function describeWithdrawal(
   }
 }
 
-/** Vaults round in their own favour: the last unit is theirs. */
+/** Estimates the value of shares. Vaults round in their own favour, so one unit is subtracted. */
 function estimateOf(shares: bigint, price: bigint, shareDecimals: number): bigint {
   const worth = (shares * price) / 10n ** BigInt(shareDecimals)
   return worth > 0n ? worth - 1n : 0n
 }
 
-/** A transfer of which the lists have no deposit and no withdrawal. */
+/** Describes a transfer without a deposit or withdrawal in the lists. */
 function describeTransfer({ started, progress }: FollowedTransfer): Entry {
   const { hash, kind, vault, amount, from, to, srcChainId, startedAt } = started
   const { output } = progress ?? {}
@@ -237,13 +235,13 @@ function stateOf(status: Status): Entry['state'] {
   return status === 'completed' ? undefined : STATUSES[status]
 }
 
-/** The status by which a transfer is found; one that failed for good counts as cancelled. */
+/** Returns the status for the filter; a transfer that failed for good counts as cancelled. */
 function statusOf(progress: GetTransferStatusResponse | undefined): Status {
   if (!progress?.terminal) return 'pending'
   return progress.status === 'failed' ? 'cancelled' : 'completed'
 }
 
-/** The state of a transfer. Its arrival does not mean that the vault took the deposit. */
+/** Returns the state of a transfer. Its arrival does not mean that the vault took the deposit. */
 function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry['state'] {
   const { status, reason, terminal } = progress ?? {}
   if (status === 'completed') return undefined
@@ -260,12 +258,10 @@ type Request = {
   readonly chainId: number
   readonly status: Status
   readonly reported: Partial<Record<keyof Reported, { at: string | undefined; hash: Hash | undefined }>>
-  /** Name of the step that ends it. */
   readonly last: 'Claimed' | 'Paid'
   readonly settled?: string
 }
 
-/** The steps of a request after it was made. */
 function stepsOfRequest({ chainId, status, reported, last, settled = 'Settled' }: Request): readonly Step[] {
   const wait: Step = { text: 'Waiting for the vault', state: 'now', chainId }
   const ready: Step = { text: settled, state: 'done', chainId, ...reported.claimable }
@@ -323,7 +319,7 @@ function sumOf(asset: GetTransferStatusResponse['output'] | undefined, units: st
 
 type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: number }
 
-/** The steps of a transfer: what its events prove, what is going on, and what is to come. */
+/** Lists the steps of a transfer: those that its events prove, the present one, and those to come. */
 export function stepsOfTransfer(
   transfer: GetTransferStatusResponse | undefined,
   { srcChainId, hash, now }: Sent,

@@ -29,7 +29,7 @@ const PLACES = [
   { href: '/markets', name: 'Markets', icon: 'M3 17l6-6 4 4 8-9' },
 ] as const
 
-/** The wallet: its frame, and the page of the address. */
+/** Renders the wallet's frame, and the page of the address. */
 export function App() {
   const [location] = useLocation()
   useFreshness()
@@ -38,7 +38,7 @@ export function App() {
   useEffect(() => {
     if (shown.current === location) return
     shown.current = location
-    // Scrolled to by the focus, the heading would lie under the header.
+    // Scrolling to the focused heading would put it under the header.
     main.current?.focus({ preventScroll: true })
     window.scrollTo(0, 0)
   }, [location])

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 
 const CHAINS: readonly Chain[] = [base, arbitrum, mainnet, optimism, polygon, gnosis, bsc]
 
-/** The wallets of this browser and the chains of the configuration, as wagmi has them. Throws for a chain without a name. */
+/** Configures wagmi with this browser's wallets and the configured chains. Throws for a chain without a name. */
 export function createWagmi({ chains }: Config) {
   const [first, ...rest] = chains.map(({ chainId }) => findChain(chainId))
   if (!first) throw new Error('/config.json names no chain.')
@@ -16,17 +16,17 @@ export function createWagmi({ chains }: Config) {
   })
 }
 
-/** A chain that people know, by its id. Throws for one that this wallet does not. */
+/** Returns a well-known chain by its id. Throws for an unknown one. */
 export function findChain(chainId: number): Chain {
   const chain = CHAINS.find(({ id }) => id === chainId)
   if (!chain) throw new Error(`This wallet does not know chain ${chainId}.`)
   return chain
 }
 
-/** The id that the service gives to the one chain that is no EVM chain. */
+/** Service's id of Solana, its only chain that is not EVM. */
 const SOLANA = 1151111081099710
 
-/** The common name of a chain. */
+/** Returns the common name of a chain. */
 export function chainName(chainId: number): string {
   if (chainId === SOLANA) return 'Solana'
   const name = CHAINS.find(({ id }) => id === chainId)?.name ?? `Chain ${chainId}`

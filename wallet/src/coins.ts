@@ -1,12 +1,12 @@
 import type { ListCoinsResponse } from '@vaultline/client'
 
-/** A coin with the chains that it is on. */
+/** Coin with its chains. */
 export type MarketCoin = ListCoinsResponse[number] & { readonly chainIds: readonly number[] }
 
-/** By what coins can be sorted, the largest first; names from A to Z. */
+/** Sort orders of coins: largest first, names from A to Z. */
 export type CoinOrder = 'name' | 'price' | 'change' | 'market cap' | 'volume'
 
-/** The supported coins, each once with the chains that it is on; a coin without an id of its own is one for each chain. */
+/** Lists the supported coins once each, with their chains. A coin without an id is listed separately for each chain. */
 export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[] {
   const found = new Map<string, MarketCoin>()
   for (const coin of coins) {
@@ -21,7 +21,7 @@ export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[]
   return [...found.values()]
 }
 
-/** The coins in an order; what is not known comes last. */
+/** Sorts coins; unknown figures come last. */
 export function sortCoins(coins: readonly MarketCoin[], order: CoinOrder, isReversed: boolean): readonly MarketCoin[] {
   const direction = isReversed ? -1 : 1
   if (order === 'name') {

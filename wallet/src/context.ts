@@ -3,28 +3,27 @@ import { createContext, useContext } from 'react'
 import type { Config } from './config.ts'
 import { createStoredStore, useStore } from './store.ts'
 
-/** What every page works with. */
 type Surroundings = { readonly config: Config; readonly service: Client }
 
 export const SurroundingsContext = createContext<Surroundings | undefined>(undefined)
 
-/** The service and the configuration. Throws outside of the application. */
+/** Returns the service and the configuration. Throws outside of the application. */
 export function useSurroundings(): Surroundings {
   const surroundings = useContext(SurroundingsContext)
   if (!surroundings) throw new Error('Nothing surrounds this component.')
   return surroundings
 }
 
-/** The service. */
+/** Returns the service. */
 export function useService(): Client {
   return useSurroundings().service
 }
 
-/** In which values can be shown. */
+/** Currencies in which values can be shown. */
 export const CURRENCIES = ['usd', 'eur', 'gbp', 'chf', 'jpy'] as const
 type Currency = (typeof CURRENCIES)[number]
 
-/** In which values are shown. */
+/** Currency in which values are shown. */
 export const currencyStore = createStoredStore<Currency>(localStorage, 'vaultline.currency', {
   initial: 'usd',
   isValue: (kept): kept is Currency => CURRENCIES.some((one) => one === kept),

@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '@vaultline/client'
 import type { Reported } from './activity.ts'
 
-/** A delivery of an event, as the sandbox's receiver lists it. */
+/** Delivery of an event, as the sandbox's receiver lists it. */
 export type Arrival = {
   readonly number: number
   readonly receivedAt: string
@@ -10,17 +10,16 @@ export type Arrival = {
   readonly isVerified: boolean
   /** True if it is verified and received for the first time. */
   readonly isTaken: boolean
-  /** With what it was answered; null where it was not. */
   readonly status: number | null
   readonly delayMs: number | null
-  /** Null for what is no event; its type may be one that this wallet does not know, such as that of a test. */
+  /** Null if the body is no event. Its type may be unknown to this wallet, such as that of a test. */
   readonly event: WebhookEvent | null
 }
 
-/** The user's accounts, and the first transactions of the user's transfers. */
+/** User's accounts, and the source transactions of the user's transfers. */
 export type Owner = { readonly accounts: ReadonlySet<string>; readonly transfers: ReadonlySet<string> }
 
-/** True if an event is about this user's money. */
+/** Returns true if an event is about this user's money. */
 export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner): boolean {
   if ('transactions' in data && transfers.has(data.transactions.source)) return true
   return 'userAddress' in data && data.userAddress !== null && accounts.has(data.userAddress)
@@ -28,7 +27,7 @@ export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner):
 
 const STEPS = ['claimable', 'completed', 'cancelled'] as const
 
-/** Time and transaction of the steps of each deposit and withdrawal, by its id; events that a reorganisation undid are left out. */
+/** Lists time and transaction of each request's steps, by its id. It leaves out events that a reorganisation undid. */
 export function listReported(arrivals: readonly Arrival[]): ReadonlyMap<string, Reported> {
   const taken = arrivals.flatMap(({ isTaken, event }) => (isTaken && event ? [event] : []))
   const undone = new Set(taken.flatMap(({ data }) => ('eventId' in data ? [data.eventId] : [])))

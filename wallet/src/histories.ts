@@ -2,7 +2,7 @@ import { keepPreviousData } from '@tanstack/react-query'
 import { type Client, getCoinChart, getTokenChart } from '@vaultline/client'
 import { queryAnswer } from '@vaultline/client/query'
 
-/** A token of which there can be past prices: a coin of the markets, or a contract on a chain. */
+/** Token that can have past prices: a coin of the markets, or a contract on a chain. */
 export type PricedToken = {
   readonly coinId: string | undefined
   readonly chainId: number
@@ -12,7 +12,7 @@ export type PricedToken = {
 /** Past prices change by the minute at most. */
 const FRESH_MS = 60_000
 
-/** A token's past prices as a query; the same coin on two chains is one question. */
+/** Builds the query of a token's past prices. A coin on two chains shares one query. */
 export function historyQuery(
   service: Client,
   { coinId, chainId, address }: PricedToken,

@@ -27,13 +27,13 @@ type Challenge = Pick<StartLoginResponse, 'challenge' | 'rp' | 'userVerification
   readonly allowCredentials: Pick<StartLoginResponse['allowCredentials'], 'webauthn'>
 }
 
-/** The options for a new credential, and the user's signature that confirms it. */
+/** Options for a new credential, and the user's signature that confirms it. */
 export type ConfirmedChange = Omit<StartAddingCredentialResponse, 'confirmation'> &
   Pick<AddCredentialRequest, 'confirmation'>
 
 /**
- * Registers a user with a new passkey and logs in with it. The device forgets the passkey if the user exists already. Throws
- * a CallFailure, or the browser's own error.
+ * Registers a user with a new passkey and logs in with it. The device forgets the passkey if the user already exists. Throws a
+ * CallFailure, or the browser's own error.
  */
 export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
@@ -44,7 +44,7 @@ export async function signUp(service: Client, email: string): Promise<void> {
     temporaryAuthenticationToken,
     firstFactorCredential: { ...passkey, credentialName: describeDevice() },
   })
-  // The device would offer it to log in with. Of other failures it is not sure that the passkey opens nothing.
+  // The device would offer the dead passkey at login. After other failures the passkey may be valid.
   const isDead = !completed.ok && completed.error.code === 'user_already_registered'
   const { credId: credentialId } = passkey.credentialInfo
   if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId })
@@ -53,8 +53,8 @@ export async function signUp(service: Client, email: string): Promise<void> {
 }
 
 /**
- * Logs in with a passkey: any that the device offers, one of the user with this e-mail address, or the one with this
- * credential id. Throws a CallFailure, or the browser's own error.
+ * Logs in with a passkey: any on the device, one of the user with this e-mail address, or the one with this credential id. Throws
+ * a CallFailure, or the browser's own error.
  */
 export async function logIn(service: Client, email?: string, credentialId?: string): Promise<void> {
   const { challengeIdentifier, ...challenge } = orThrow(await startLogin(service, { email }))
@@ -65,8 +65,8 @@ export async function logIn(service: Client, email?: string, credentialId?: stri
 }
 
 /**
- * Runs `act`. On `fresh_login_required` it logs the same user in again, ends the older session and runs `act` once more.
- * Throws as `logIn` does.
+ * Runs `act`. On `fresh_login_required` it logs the same user in again, ends the older session and runs `act` once more. Throws
+ * as `logIn` does.
  */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
   const result = await act()
@@ -78,7 +78,7 @@ export async function withFreshLogin<T>(service: Client, act: () => Promise<Resu
   return orThrow(await act())
 }
 
-/** Asks the user to confirm a new credential with a passkey. Throws as `logIn` does. */
+/** Has the user confirm a new credential with a passkey. Throws as `logIn` does. */
 export async function confirmChange(service: Client): Promise<ConfirmedChange> {
   const { confirmation, ...options } = orThrow(await startAddingCredential(service, { platform: 'web' }))
   return { ...options, confirmation: { firstFactor: await signWithPasskey(confirmation) } }
@@ -114,7 +114,7 @@ const DEVICES: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/Linux|CrOS/, 'Linux computer'],
 ]
 
-/** The kind of device that shows this page, as the name of a new passkey. */
+/** Names this page's kind of device, for a new passkey. */
 export function describeDevice(): string {
   return DEVICES.find(([pattern]) => pattern.test(navigator.userAgent))?.[1] ?? 'Passkey'
 }

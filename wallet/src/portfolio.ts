@@ -10,7 +10,7 @@ import type {
 } from '@vaultline/client'
 import { formatUnits } from 'viem'
 
-/** The chain that an answer about a portfolio calls by this key. */
+/** Chain ids by the keys of the portfolio's responses. */
 export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
   'eth-mainnet': 1,
   'optimism-mainnet': 10,
@@ -22,15 +22,14 @@ export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
   'solana-mainnet': 1151111081099710,
 }
 
-/** A value in the chosen currency. */
 type Worth = {
-  /** Null where no price is known. */
+  /** Null if no price is known. */
   readonly value: number | null
-  /** Value of the same a day ago; null if it is unknown. */
+  /** Value of the same holding a day ago; null if unknown. */
   readonly valueBefore: number | null
 }
 
-/** A balance of one token on one chain. */
+/** Balance of one token on one chain. */
 export type Holding = Worth & {
   readonly chainId: number
   readonly address: string
@@ -42,73 +41,72 @@ export type Holding = Worth & {
   readonly isSpam: boolean
   /** True for shares of a vault. Markets have no history of them. */
   readonly isShare: boolean
-  /** Price of one whole token; null if it is unknown. */
+  /** Price of one whole token; null if unknown. */
   readonly price: number | null
   /** Time of the data, if the chain cannot be read now. */
   readonly asOf: string | undefined
 }
 
-/** A coin in the wallets, on one chain or on several. */
+/** Coin in the wallets, on one chain or on several. */
 export type HeldCoin = Worth & {
   readonly key: string
   /** One for each chain, the most valuable first. */
   readonly holdings: readonly [Holding, ...Holding[]]
-  /** Sum over all chains, with the decimals of the chain whose token has the most. */
+  /** Sum over all chains, with the highest decimals of any chain's token. */
   readonly units: bigint
   readonly decimals: number
 }
 
-/** A position with its worth and, where the vault's asset is known, the token that it is in. */
+/** Position with its value, and the asset's address if the vault is known. */
 export type ValuedPosition = Position & Worth & { readonly asset: string | undefined }
 
-/** Symbol and decimals of a token. */
 type Unit = { readonly symbol: string; readonly decimals: number }
 
-/** A transfer between chains that this browser has started. */
+/** Transfer between chains that this browser started. */
 export type StartedTransfer = {
   readonly hash: `0x${string}`
   readonly srcChainId: number
-  /** The operation that it belongs to. */
+  /** Operation that the transfer belongs to. */
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}`; readonly name: string }
   readonly account: `0x${string}`
-  /** In the smallest unit of what is sent. */
+  /** Amount in the smallest unit of the token that is sent. */
   readonly amount: string
-  /** The token that is sent, and the one that arrives. On another chain it can have other decimals. */
+  /** Token that is sent, and the one that arrives. On another chain it can have other decimals. */
   readonly from: Unit
   readonly to: Unit
   readonly startedAt: number
-  /** Transaction that took from the vault what this transfer sends on; absent for deposits. */
+  /** Withdrawal whose payment this transfer sends on; absent for deposits. */
   readonly withdrawalHash?: `0x${string}` | undefined
   /** True once it has arrived, or the user has seen its end. No page reports it then. */
   readonly isClosed?: boolean
 }
 
-/** A transfer between chains with how far it is and its worth. */
+/** Transfer between chains with its progress and value. */
 export type ValuedTransfer = Worth & { readonly started: StartedTransfer; readonly progress: GetTransferStatusResponse }
 
-/** A sum, of what has a price. */
+/** Sum of the parts that have a price. */
 type Total = {
   readonly value: number
   /** Change of the parts with a price on both days, in the currency and in percent; null without such a part. */
   readonly change: { readonly value: number; readonly percent: number } | null
 }
 
-/** An open request in a vault, in the vault's asset: the user can act on it, or waits. */
+/** Open request in a vault, in the vault's asset: the user can act on it, or waits. */
 export type VaultRequest = {
   readonly position: ValuedPosition
   readonly kind: 'claim deposit' | 'claim withdrawal' | 'take back deposit' | 'take back withdrawal' | 'wait'
   readonly units: bigint
 }
 
-/** A token's name that is the same wherever it is written. */
+/** Returns a token's key, regardless of the address's case. */
 export function keyOfToken(chainId: number, address: string): string {
   return `${chainId} ${address.toLowerCase()}`
 }
 
 /**
- * The tokens held, the most valuable first. What is `counted` elsewhere, by its token's key, is left out: shares of a vault are
- * a balance and a part of a position.
+ * Lists the tokens held, the most valuable first. It leaves out tokens `counted` elsewhere, by key: shares of a vault are both a
+ * balance and a part of a position.
  */
 export function listHoldings(
   { tokens, errors = {}, updated_at }: ListBalancesResponse,
@@ -120,7 +118,7 @@ export function listHoldings(
         const isPriced = balance.price_available
         const isPricedBefore = isPriced && balance.quote_rate_24h > 0
         return {
-          // The service names its chains by these keys only.
+          // The cast is safe because the service names its chains by these keys only.
           chainId: CHAIN_OF_KEY[key as ChainKey],
           address: balance.contract_address,
           symbol: balance.contract_ticker_symbol,
@@ -142,8 +140,8 @@ export function listHoldings(
 }
 
 /**
- * The chains of which a total lacks something. One whose tokens are of an earlier moment lacks nothing: shares of vaults are
- * tokens too. `isWhole` says that the balances are of all accounts whose positions count.
+ * Lists the chains that a total lacks in part. A chain with outdated balances is complete, because these include shares of
+ * vaults. `isWhole` means that the balances cover all accounts whose positions count.
  */
 export function listMissingChains(
   balances: ListBalancesResponse | undefined,
@@ -152,7 +150,7 @@ export function listMissingChains(
   isWhole: boolean,
 ): readonly number[] {
   const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))
-  // The service names its chains by these keys only.
+  // The cast is safe because the service names its chains by these keys only.
   const unread = Object.keys(balances?.errors ?? {}).map((key) => CHAIN_OF_KEY[key as ChainKey])
   const unreadVaults = Object.keys(positionErrors).map(Number)
   return [
@@ -163,7 +161,7 @@ export function listMissingChains(
   ]
 }
 
-/** The holdings by coin: what the market calls one coin on several chains is one. Spam never joins a coin. */
+/** Groups holdings by the market's coin, across chains. Spam never joins a coin. */
 export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsResponse): readonly HeldCoin[] {
   const groups = new Map<string, [Holding, ...Holding[]]>()
   for (const holding of holdings) {
@@ -190,7 +188,7 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** A sum; null where a part of it is not known. */
+/** Sums a field; null if a part is unknown. */
 function addKnown(parts: readonly Worth[], of: keyof Worth): number | null {
   return parts.reduce<number | null>((sum, part) => {
     const known = part[of]
@@ -198,7 +196,7 @@ function addKnown(parts: readonly Worth[], of: keyof Worth): number | null {
   }, 0)
 }
 
-/** The positions by the prices of their vaults' assets, the most valuable first. */
+/** Values positions at the prices of their vaults' assets, the most valuable first. */
 export function valuePositions(
   positions: readonly Position[],
   vaults: readonly Vault[],
@@ -213,7 +211,7 @@ export function valuePositions(
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** Transfers by the prices of their vaults' assets, which are the same coin on both chains. */
+/** Values transfers at the prices of their vaults' assets, which are the same coin on both chains. */
 export function valueTransfers(
   transfers: readonly Pick<ValuedTransfer, 'started' | 'progress'>[],
   vaults: readonly Vault[],
@@ -227,7 +225,7 @@ export function valueTransfers(
   })
 }
 
-/** True while the money of a transfer is in no wallet and in no vault; also until its refund. */
+/** Returns true while a transfer's money is in no wallet and in no vault, also until its refund. */
 export function isBetweenChains({ status, reason, terminal, timestamps }: GetTransferStatusResponse): boolean {
   if (terminal || timestamps.bridged !== null) return false
   return status === 'bridging' || reason === 'expired'
@@ -241,7 +239,7 @@ function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number
   return { value, valueBefore }
 }
 
-/** The vault of a position; undefined where the list does not have it. */
+/** Returns the vault of a position; undefined if the list lacks it. */
 export function findVault(
   vaults: readonly Vault[],
   { chainId, vaultAddress }: Pick<Position, 'chainId' | 'vaultAddress'>,
@@ -249,30 +247,30 @@ export function findVault(
   return vaults.find((vault) => vault.chainId === chainId && vault.poolAddress === vaultAddress)
 }
 
-/** The vault whose shares a token is; undefined where the list does not have it. */
+/** Returns the vault of a share token; undefined if the list lacks it. */
 export function findVaultOfShare(vaults: readonly Vault[], { chainId, address }: Holding): Vault | undefined {
   const key = keyOfToken(chainId, address)
   return vaults.find((vault) => keyOfToken(vault.chainId, vault.yieldTokenAddress ?? vault.poolAddress) === key)
 }
 
-/** The coin that a token is; undefined for one that the markets do not list. */
+/** Returns the coin of a token; undefined if the markets do not list it. */
 export function findCoin(coins: ListCoinsResponse, chainId: number, address: string) {
   const key = keyOfToken(chainId, address)
   return coins.find((coin) => keyOfToken(coin.chainId, coin.contract_address) === key)
 }
 
-/** The tokens of the shares that positions count, by their keys. */
+/** Returns the keys of the share tokens that positions count. */
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // Without the list: nearly every vault is itself the token of its shares.
+      // The fallback holds without the list: nearly every vault is its own share token.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),
   )
 }
 
-/** Adds up what has a price. */
+/** Sums the parts that have a price. */
 export function addUp(parts: readonly Worth[]): Total {
   const value = parts.reduce((sum, part) => sum + (part.value ?? 0), 0)
   let now = 0
@@ -285,7 +283,7 @@ export function addUp(parts: readonly Worth[]): Total {
   return { value, change: before > 0 ? { value: now - before, percent: (now / before - 1) * 100 } : null }
 }
 
-/** Yield of all positions together at the vaults' rates of now: percent a year, and worth a month. Null where none is known. */
+/** Returns the yield of all positions at the vaults' current rates: percent a year, and value a month. Null if none is known. */
 export function yieldOf(
   positions: readonly ValuedPosition[],
   vaults: readonly Vault[],
@@ -301,7 +299,7 @@ export function yieldOf(
   return value > 0 ? { percent: (yearly / value) * 100, monthly: yearly / 12 } : null
 }
 
-/** The open requests of a position. Shares count at their present price. */
+/** Lists the open requests of a position. Shares count at their present price. */
 export function listRequests(
   position: ValuedPosition,
   shareDecimals: number,
@@ -324,7 +322,7 @@ export function listRequests(
   return requests.filter(({ units }) => units > 0n).map((request) => ({ position, ...request }))
 }
 
-/** The total value of these amounts over time, from the first moment with all prices. */
+/** Sums these amounts' values over time, from the first moment with all prices. */
 export function sumHistories(
   parts: readonly { readonly amount: number; readonly prices: readonly (readonly [number, number])[] }[],
 ): readonly (readonly [number, number])[] {
@@ -347,7 +345,7 @@ export function sumHistories(
     })
 }
 
-/** An amount as a number, for what a price multiplies. */
+/** Converts an amount to a number, to multiply it by a price. */
 export function toNumber(units: string | bigint, decimals: number): number {
   return Number(formatUnits(BigInt(units), decimals))
 }

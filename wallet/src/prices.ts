@@ -4,23 +4,23 @@ import { queryAnswer } from '@vaultline/client/query'
 import { useCurrency, useService } from './context.ts'
 import { findCoin, toNumber } from './portfolio.ts'
 
-/** How the service names a chain's own coin. */
+/** Service's address for a chain's native coin. */
 export const NATIVE_COIN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
-/** The supported coins on all chains, in the chosen currency, with how old they are. */
+/** Returns the supported coins on all chains, in the chosen currency, with their age. */
 export function useCoins() {
   const currency = useCurrency()
   return useQuery({ ...queryAnswer(listCoins, useService(), { currency }), staleTime: 60_000 })
 }
 
-/** What one whole token is worth in the chosen currency; null where it is not known. */
+/** Returns the price of one whole token in the chosen currency; null if unknown. */
 export function usePriceOf(): (chainId: number, address: string) => number | null {
   const { data } = useCoins()
   return (chainId, address) => findCoin(data?.data ?? [], chainId, address)?.current_price ?? null
 }
 
-/** What an amount is worth at a price; null where no price is known. `units` are the token's smallest. */
+/** Returns an amount's value at a price; null without a price. `units` are the token's smallest. */
 export function worthOf(units: string | bigint, decimals: number, price: number | null): number | null {
-  // A value for people, in a currency: no transaction is made of it.
+  // The value is only for display: no transaction depends on it.
   return price === null ? null : toNumber(units, decimals) * price
 }

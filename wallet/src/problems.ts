@@ -2,10 +2,9 @@ import { CallFailure } from '@vaultline/client'
 import { isRejection } from '@vaultline/client/flow'
 import { type AmountTokens, messageForUser } from '@vaultline/client/messages'
 
-/** The wallet shows another request already (MetaMask). */
+/** The wallet already shows another request (MetaMask). */
 const BUSY = -32002
 
-/** A failure in words for the user. */
 type Problem = {
   readonly text: string
   /** Identifies the request for support. */
@@ -13,8 +12,8 @@ type Problem = {
 }
 
 /**
- * Describes a failure in the user's words, with the amount that works in `tokens` if the error has one. Errors from neither
- * the service nor the browser keep their message.
+ * Describes a failure in the user's words, with the amount that works in `tokens` if the error has one. Errors from neither the
+ * service nor the browser keep their message.
  */
 export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
   if (error instanceof CallFailure) {
@@ -33,7 +32,7 @@ export function describeProblem(error: unknown, tokens?: AmountTokens): Problem 
   return { text: message.split('\n')[0] ?? message }
 }
 
-/** True if the same call can succeed a little later. */
+/** Returns true if the same call can succeed a little later. */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof CallFailure)) return false
   const { status, code } = error.error
@@ -42,7 +41,7 @@ export function mayPass(error: unknown): boolean {
 
 const PAUSE_MS = 5000
 
-/** Ms to wait before the same call, at least as long as the service asks for. Undefined for a permanent error. */
+/** Returns the ms to wait before the same call, at least as long as the service requests. Undefined for a permanent error. */
 export function pauseAfter(error: unknown): number | undefined {
   if (!mayPass(error)) return undefined
   return Math.max(PAUSE_MS, (error instanceof CallFailure && error.error.retryAfterMs) || 0)
@@ -53,19 +52,19 @@ export function isSameFailure(one: unknown, other: unknown): boolean {
   return one instanceof CallFailure && other instanceof CallFailure && one.error.code === other.error.code
 }
 
-/** True if an error or one of its causes has this code. */
+/** Returns true if an error or one of its causes has this code. */
 export function hasCode(error: unknown, code: number): boolean {
   if (!(error instanceof Error)) return false
   return ('code' in error && error.code === code) || hasCode(error.cause, code)
 }
 
-/** Why a part of an answer is missing, as the service says it, in words for the user. */
+/** Rewrites the service's reason for a missing part in words for the user. */
 export function describeReason(why: string): string {
   const text = why === 'Upstream unavailable' ? 'It cannot be read at the moment' : why
   return text.endsWith('.') ? text : `${text}.`
 }
 
-/** True if the vault has no requests on the side whose status was fetched. */
+/** Returns true if the vault has no requests on the side whose status was fetched. */
 export function isNotApplicable(error: Error): boolean {
   return error instanceof CallFailure && error.error.code.endsWith('_status_not_applicable')
 }

@@ -1,11 +1,11 @@
 import { type Query, QueryCache, QueryClient, skipToken } from '@tanstack/react-query'
 
-/** Data stays fresh this long: a part that mounts does not fetch it again. */
+/** Time that data stays fresh: a part that mounts does not fetch it again. */
 const FRESH_MS = 10_000
 
 /**
- * The query client of all pages. It retries an active query whose error may pass. `pauseAfter` returns the ms until the next
- * try; undefined for a permanent error.
+ * Creates the query client of all pages. It retries an active query whose error may pass. `pauseAfter` returns the ms until the
+ * next try; undefined for a permanent error.
  */
 export function createQueries(pauseAfter: (error: unknown) => number | undefined): QueryClient {
   const queries = new QueryClient({
@@ -28,9 +28,7 @@ export function createQueries(pauseAfter: (error: unknown) => number | undefined
     if (failed.isActive() && failed.state.status === 'error') void queries.refetchQueries({ queryKey, exact: true })
   }
 
-  /**
-   * Refetches under a second key, so the error notice stays until data arrives. Returns the next pause; undefined on success.
-   */
+  /** Refetches under a second key, so the error notice stays until data arrives. Returns the next pause; undefined on success. */
   async function askAside({ queryKey, options: { queryFn } }: Query<unknown, unknown>): Promise<number | undefined> {
     const aside = { queryKey: ['aside', ...queryKey], retry: false, staleTime: 0, gcTime: 0 }
     return queries.fetchQuery({ ...aside, queryFn: queryFn ?? skipToken }).then(() => undefined, pauseAfter)

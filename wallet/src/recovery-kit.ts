@@ -22,10 +22,10 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const SHA256 = { name: 'ECDSA', hash: 'SHA-256' }
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** A new kit. Unconfirmed, either it or the old one is valid. */
+/** New kit. Unconfirmed, either it or the old one is valid. */
 export type NewKit = { readonly kit: RecoveryKit; readonly isConfirmed: boolean }
 
-/** Replaces the recovery key of the account. Returns the new kit; throws a CallFailure if the old one is still valid. */
+/** Replaces the account's recovery key. Returns the new kit. Throws a CallFailure if the old one is still valid. */
 export async function replaceKit(service: Client, change: ConfirmedChange): Promise<NewKit> {
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken, confirmation } = change
   const { kit, recoveryCredential } = await createKit(options)
@@ -33,12 +33,12 @@ export async function replaceKit(service: Client, change: ConfirmedChange): Prom
   return { kit, isConfirmed: isConfirmed(added) }
 }
 
-/** What a recovery gives the account; `passkey` is the credential id of the new passkey. */
+/** Result of a recovery; `passkey` is the credential id of the new passkey. */
 export type Recovered = NewKit & { readonly passkey: string }
 
 /**
- * Gives the account a new passkey and a new kit in place of all its credentials. If nothing has
- * changed, throws a CallFailure or the browser's own error: an OperationError if the kit does not fit.
+ * Replaces all the account's credentials with a new passkey and a new kit. If nothing has changed, throws a CallFailure or the
+ * browser's own error: an OperationError if the kit does not fit.
  */
 export async function recoverAccount(service: Client, { email, keyId, secret }: RecoveryKit): Promise<Recovered> {
   const started = orThrow(await startRecovery(service, { platform: 'web', email, credentialId: keyId }))
@@ -52,7 +52,7 @@ export async function recoverAccount(service: Client, { email, keyId, secret }: 
   return { kit, isConfirmed: isConfirmed(completed), passkey: firstFactorCredential.credentialInfo.credId }
 }
 
-/** False if the change may have been made all the same. Throws a CallFailure if the API refused it. */
+/** Returns false if the change may still have been made. Throws a CallFailure if the API refused it. */
 function isConfirmed(result: Result<unknown>): boolean {
   if (result.ok) return true
   const { status, code } = result.error
@@ -88,7 +88,7 @@ async function openKey(secret: string, { user, allowedRecoveryCredentials }: Rec
   return crypto.subtle.unwrapKey('pkcs8', fromBase64(key), wrappingKey, cipher, P256, false, ['sign'])
 }
 
-/** The new credentials are the challenge, so that an attacker on the way cannot replace them. */
+/** Signs the new credentials as the challenge, so an attacker on the way cannot replace them. */
 async function signCredentials(recoveryKey: CryptoKey, credId: string, newCredentials: object): Promise<Recovery> {
   const clientData = JSON.stringify({ type: 'key.get', challenge: toBase64Url(JSON.stringify(newCredentials)) })
   const signature = bufferToBase64URLString((await sign(recoveryKey, clientData)).buffer)
@@ -109,7 +109,7 @@ async function sign(key: CryptoKey, text: string): Promise<Uint8Array<ArrayBuffe
   return toDer(new Uint8Array(await crypto.subtle.sign(SHA256, key, toBytes(text))))
 }
 
-/** An ECDSA signature in ASN.1, which Web Crypto does not write: two integers without leading zeros, each positive. */
+/** Converts a signature of Web Crypto to ASN.1: two integers without leading zeros, each positive. */
 function toDer(raw: Uint8Array): Uint8Array<ArrayBuffer> {
   const integer = (bytes: Uint8Array) => {
     const digits = [...bytes.subarray(bytes.findIndex((byte) => byte !== 0))]

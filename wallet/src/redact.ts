@@ -16,7 +16,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'recovery',
 ])
 
-/** The JSON text without the values of secret fields. A text without such fields stays as it is. */
+/** Returns the JSON text without the values of secret fields. A text without such fields stays as it is. */
 export function redact(text: string): string {
   const hide = (name: string, value: unknown) => (SECRETS.has(name) && !isPublic(value) ? '…' : value)
   if (![...SECRETS].some((name) => text.includes(`"${name}"`))) return text
@@ -27,7 +27,7 @@ export function redact(text: string): string {
   }
 }
 
-/** A token can also be a contract. */
+/** Returns true for a contract's address, since the field `token` can hold one. */
 function isPublic(value: unknown): boolean {
   return value === null || (typeof value === 'string' && /^0x[\da-f]{40}$/i.test(value))
 }

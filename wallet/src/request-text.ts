@@ -1,17 +1,16 @@
 import type { EstimatedSettlement } from '@vaultline/client'
 import { formatDuration, formatTime } from './format.ts'
 
-/** The status of a request of which something waits, or can be claimed or taken back. */
+/** Statuses of a request of which a part waits, can be claimed, or can be claimed back. */
 export type OpenStatus = 'pending' | 'claimable' | 'cancelled'
 
 type OpenRequest = {
   readonly status: OpenStatus
   readonly estimate: EstimatedSettlement | null
-  /** When its cooldown ends; null if a settlement decides. */
   readonly claimableAt: string | null
 }
 
-/** Says what a request waits for, or what the user can do. */
+/** Describes what a request waits for, or what the user can do. */
 export function describeRequest({ status, estimate, claimableAt }: OpenRequest): string {
   if (status === 'claimable') return 'You can claim it at any time.'
   if (status === 'cancelled') return 'Cancelled. You can claim it back to your wallet.'

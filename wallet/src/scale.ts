@@ -1,11 +1,10 @@
 import { LOCALE } from './format.ts'
 
-/** From here on a scale has 12.5K in place of 12,500. */
+/** Smallest value that a scale shortens: 12.5K in place of 12,500. */
 const FIRST_SHORT = 10_000
-/** Intl writes at most so many decimals. */
 const MAX_DECIMALS = 20
 
-/** Axis labels for this step: short and all different. */
+/** Formats axis labels for this step: short and all different. */
 export function labelValues(values: readonly number[], step: number): string[] {
   const largest = Math.max(...values.map(Math.abs))
   const isShort = largest >= FIRST_SHORT

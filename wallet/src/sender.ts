@@ -13,13 +13,13 @@ import {
 import { chainName } from './chains.ts'
 import { useSurroundings } from './context.ts'
 
-/** A block that every chain has, and no two chains share. */
+/** Block that exists on every chain, and differs between chains. */
 const FIRST_BLOCK = 1n
 /** Longest wait for a batch. */
 const WAIT_MS = 600_000
 
 /**
- * The connected wallet as the sender of a flow. It signs on the chain of each transaction and for this account only. A flow
+ * Returns the connected wallet as a flow's sender. It signs on the chain of each transaction and for this account only. A flow
  * that only waits needs no account.
  */
 export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?: undefined }> {
@@ -29,7 +29,7 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
     () => ({
       async send(call, chainId) {
         await switchTo(wagmi, chainId, isSandbox)
-        // Named, so no other account sends if the user switches in the middle.
+        // Named, so no other account sends if the user switches meanwhile.
         return sendTransaction(wagmi, { ...call, ...(account && { account }), chainId })
       },
       async wait(hash, chainId) {
@@ -48,8 +48,8 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
 }
 
 /**
- * The connected wallet as a sender of several calls at once (EIP-5792): one confirmation, all or none. Undefined while it is
- * unknown if the wallet can on this chain, and after it could not, or its user refused a smart account.
+ * Returns the connected wallet as a sender of batches (EIP-5792): one confirmation, all or none. Undefined until the wallet is
+ * known to support them on this chain. Undefined too after it failed, or the user refused a smart account.
  */
 export function useBatchSender(
   account: `0x${string}`,
@@ -83,7 +83,7 @@ export async function waitForBatch(wagmi: Wagmi, id: string): Promise<Receipt> {
   // Some wallets report success without receipts, or before them.
   if (statusCode === 200) return { status: 'success', transactionHash }
   if (statusCode === 600) throw new Error('Your wallet has sent only a part. Look at its activity before you go on.')
-  // 400: the wallet has given it up, and nothing was done.
+  // 400: the wallet has given up the batch and sent nothing.
   return { status: statusCode === 400 ? 'cancelled' : 'reverted', transactionHash }
 }
 
@@ -93,8 +93,8 @@ async function switchTo(wagmi: Wagmi, chainId: number, isSandbox: boolean): Prom
 }
 
 /**
- * The chains of the sandbox have the numbers of real ones: a wallet that is on the real one would sign with real money. Throws
- * unless the wallet has the same first block as the sandbox's chain.
+ * Throws unless the wallet has the same first block as the sandbox's chain. Sandbox chains have the ids of real ones, where the
+ * wallet would sign with real money.
  */
 async function requireLocalChain(wagmi: Wagmi, chainId: number): Promise<void> {
   const wallet = await getWalletClient(wagmi, { chainId })

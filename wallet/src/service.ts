@@ -3,31 +3,30 @@ import type { Config } from './config.ts'
 import { redact } from './redact.ts'
 import { createStore, createStoredStore, hasFields } from './store.ts'
 
-/** The session of the logged-in user. */
 type Session = {
   readonly token: string
   readonly email: string
-  /** The WebAuthn id of the passkey that logged in. */
+  /** WebAuthn id of the passkey that logged in. */
   readonly passkey?: string | undefined
 }
 
 /** Prepared states run in named frames with a session of their own. */
 const FRAME = import.meta.env.MODE === 'sandbox' ? window.name : ''
 
-/** The session of this tab: it survives a reload and ends with the tab. */
+/** Session of this tab; it survives a reload and ends with the tab. */
 export const session = createStoredStore<Session | undefined>(sessionStorage, `vaultline.session${FRAME}`, {
   initial: undefined,
   isValue: (kept): kept is Session => hasFields(kept, 'token', 'email'),
 })
 
-/** A request of this page and what came of it, for the developer's drawer. */
+/** Request of this page with its outcome, for the developer's drawer. */
 export type Exchange = {
-  /** When it was asked, in ms since the page was opened. */
+  /** Time of the request, in ms since the page was opened. */
   readonly startedAt: number
   readonly method: string
   readonly url: string
   readonly body: string | undefined
-  /** 0 where nothing came back. */
+  /** 0 without a response. */
   readonly status: number
   readonly durationMs: number
   readonly requestId: string | undefined
@@ -36,7 +35,7 @@ export type Exchange = {
 
 const KEPT_EXCHANGES = 40
 
-/** The latest requests, newest first. */
+/** Latest requests, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
 /** Adds a request to the latest ones. */
@@ -44,17 +43,17 @@ export function recordExchange(exchange: Exchange): void {
   exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
 }
 
-/** Carries the requests of the wallet to the control room of the sandbox. */
+/** Carries the wallet's requests to the sandbox's control room. */
 export const EXCHANGES_CHANNEL = 'vaultline.exchanges'
 const channel = import.meta.env.MODE === 'sandbox' ? new BroadcastChannel(EXCHANGES_CHANNEL) : undefined
 
 /**
- * A client of the service with the session of the user. It verifies each response before a page sees it. `mostSent` limits
- * the amount to another chain, in the smallest unit of the vault's asset.
+ * Creates a client of the service with the user's session. It verifies each response before a page sees it. `mostSent` limits the
+ * amount to another chain, in the smallest unit of the vault's asset.
  */
 export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mostSent?: bigint): Client {
   const fetchVerified: typeof fetch = async (input, init) => {
-    // The first page is there before the first answer needs it.
+    // The verifier is loaded late: the first page renders before the first response needs it.
     const { verifyingFetch } = await import('@vaultline/client/verify')
     return verifyingFetch({ keys, mostSent })(input, init)
   }
@@ -95,7 +94,7 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
   }
 }
 
-/** A session that has ended ends for the whole page. A later one stays. */
+/** Forgets the session that has ended, for the whole page. A later session stays. */
 function forgetSession(init: RequestInit | undefined): void {
   const asked = new Headers(init?.headers).get('authorization')
   if (asked === `Bearer ${session.get()?.token}`) session.set(undefined)

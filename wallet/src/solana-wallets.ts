@@ -4,10 +4,10 @@ import { createStore } from './store.ts'
 type AnyWallet = { readonly features: object }
 type Registry = { register(...wallets: readonly AnyWallet[]): () => void }
 
-/** The Solana wallets that have announced themselves. */
+/** Solana wallets that have announced themselves. */
 export const solanaWallets = createStore<readonly SolanaWallet[]>([])
 
-/** Wallets call it, now or when they load later. */
+/** Wallets call it, immediately or when they load later. */
 function register(...found: readonly AnyWallet[]): () => void {
   const added = found.filter(signsMessages)
   solanaWallets.set([...new Set([...solanaWallets.get(), ...added])])

@@ -1,16 +1,15 @@
 type SolanaAccount = {
   readonly address: string
-  /** Such as `solana:mainnet`; a wallet of several chains has accounts of the others too. */
+  /** Such as `solana:mainnet`; a multichain wallet also has accounts of other chains. */
   readonly chains: readonly string[]
-  /** Those of the wallet that work with this account. */
   readonly features: readonly string[]
 }
 
-/** A wallet of this browser that signs messages with a Solana account (https://github.com/wallet-standard/wallet-standard). */
+/** Wallet of this browser that signs messages with a Solana account (https://github.com/wallet-standard/wallet-standard). */
 export type SolanaWallet = {
   readonly name: string
   readonly icon: string
-  /** Those that the user has let this page see. */
+  /** Accounts that the user lets this page see. */
   readonly accounts: readonly SolanaAccount[]
   readonly features: {
     readonly 'standard:connect': { connect(): Promise<{ readonly accounts: readonly SolanaAccount[] }> }
@@ -34,12 +33,15 @@ export async function connectSolana(wallet: SolanaWallet): Promise<SolanaAccount
   return account
 }
 
-/** The account's signature of exactly this message, in base58. Throws if the wallet signed another, or the wallet's own error. */
+/**
+ * Returns the account's signature of exactly this message, in base58. Throws if the wallet signed another, or the wallet's own
+ * error.
+ */
 export async function signWithSolana(wallet: SolanaWallet, account: SolanaAccount, message: string): Promise<string> {
   const input = { account, message: new TextEncoder().encode(message) }
   const [signed] = await wallet.features['solana:signMessage'].signMessage(input)
   if (!signed) throw new Error(`${wallet.name} did not sign.`)
-  // Some wallets add a header to the message, so the signature does not fit the message of the service.
+  // Some wallets add a header to the message, so the signature does not fit the service's message.
   if (`${signed.signedMessage}` !== `${input.message}`) {
     throw new Error('This wallet changed the message before signing. Use another wallet.')
   }
@@ -48,7 +50,6 @@ export async function signWithSolana(wallet: SolanaWallet, account: SolanaAccoun
 
 const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Bytes as Solana writes them. */
 function toBase58(bytes: Uint8Array): string {
   let text = ''
   for (let rest = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n); rest > 0n; rest /= 58n) {

@@ -1,4 +1,4 @@
-/** What the status of a deposit or of a withdrawal is called. */
+/** Texts for the statuses of deposits and withdrawals. */
 export const STATUSES = {
   pending: { text: 'Waiting', tone: 'warn' },
   claimable: { text: 'Ready to claim', tone: 'good' },

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value that parts of the page share, and that outlives them. */
+/** Value that parts of the page share, and that outlives them. */
 type Store<Value> = {
   get(): Value
   set(value: Value): void
@@ -24,8 +24,8 @@ export function createStore<Value>(initial: Value): Store<Value> {
 }
 
 /**
- * A store that a reload does not empty: kept as JSON in the browser's storage under this name, and shared by the tabs that share
- * the storage. What is kept there and is no value of it is left out.
+ * Creates a store that survives a reload. The browser's storage keeps it as JSON under this name, and tabs that share the storage
+ * share it. Invalid stored values are ignored.
  */
 export function createStoredStore<Value>(
   storage: Storage,
@@ -48,18 +48,18 @@ export function createStoredStore<Value>(
         if (value === undefined) storage.removeItem(name)
         else storage.setItem(name, JSON.stringify(value))
       } catch {
-        // A full storage keeps nothing more; the page goes on with what it has in memory.
+        // A full storage saves nothing more; the page continues from memory.
       }
     },
   }
 }
 
-/** The value of a store; the component renders again when it changes. */
+/** Returns the value of a store; the component renders again when it changes. */
 export function useStore<Value>(store: Store<Value>): Value {
   return useSyncExternalStore(store.subscribe, store.get)
 }
 
-/** Whether something that was kept has these fields. */
+/** Returns whether a stored value has these fields. */
 export function hasFields(kept: unknown, ...names: readonly string[]): boolean {
   return typeof kept === 'object' && kept !== null && names.every((name) => name in kept)
 }

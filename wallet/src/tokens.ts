@@ -3,7 +3,7 @@ import { useSurroundings } from './context.ts'
 import { findCoin } from './portfolio.ts'
 import { useCoins } from './prices.ts'
 
-/** A token on a chain that money can come from, or go to. */
+/** Token on a chain that money can come from or go to. */
 export type Token = {
   readonly chainId: number
   readonly address: `0x${string}`
@@ -11,16 +11,16 @@ export type Token = {
   readonly decimals: number
 }
 
-/** The asset of a vault where it is. */
+/** Returns a vault's asset on the vault's chain. */
 export function assetOf({ chainId, depositTokenAddress, asset }: Vault): Token {
   return { chainId, address: depositTokenAddress, ...asset }
 }
 
-/** The same coin on all chains of the wallet that have it, its own chain first. */
+/** Returns the same coin on all chains of the wallet that have it, its own chain first. */
 export function useSameCoin(token: Token): readonly Token[] {
   const { chains } = useSurroundings().config
   const coins = useCoins().data?.data ?? []
-  // By the market's own key of the coin: anybody can give a token the same symbol, and USDC.e has the id of USDC.
+  // Matched by the market's key of the coin: anyone can copy a symbol, and USDC.e has the id of USDC.
   const coinKey = findCoin(coins, token.chainId, token.address)?.coinKey
   if (!coinKey) return [token]
   const others = coins.filter(
@@ -38,7 +38,7 @@ function toToken({
   contract_ticker_symbol,
   contract_decimals,
 }: ListCoinsResponse[number]): Token {
-  // On the chains of this wallet the list has addresses with their checksum.
+  // The cast is safe because the list's addresses on this wallet's chains have their checksum.
   return {
     ...{ chainId, address: contract_address as `0x${string}` },
     ...{ symbol: contract_ticker_symbol, decimals: contract_decimals },

@@ -2,16 +2,14 @@ import type { Vault } from '@vaultline/client'
 import type { StartedTransfer } from './portfolio.ts'
 import { createStore, createStoredStore, hasFields, useStore } from './store.ts'
 
-/** A transaction, or a batch of them (EIP-5792), that was sent and was not mined when this browser last looked. */
+/** Transaction, or batch of them (EIP-5792), that was sent and was not mined at this browser's last check. */
 export type UnderWay = {
-  /** The chain that it was sent on. */
   readonly chainId: number
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}` }
   readonly account: `0x${string}`
-  /** In epoch milliseconds. */
   readonly sentAt: number
-  /** The transfer between chains that it begins. */
+  /** Transfer between chains that it begins. */
   readonly transfer?: Omit<StartedTransfer, 'hash'> | undefined
 } & (
   | { readonly hash: `0x${string}`; readonly batchId?: undefined }
@@ -31,10 +29,10 @@ const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline
     ),
 })
 
-/** The id of the one that a form of this page follows itself. */
+/** Id of the transaction that a form of this page follows itself. */
 const followed = createStore<string | undefined>(undefined)
 
-/** The hash of a transaction, or the wallet's id of a batch. */
+/** Returns the hash of a transaction, or the wallet's id of a batch. */
 export function idOf({ hash, batchId }: UnderWay): string {
   return hash ?? batchId
 }
@@ -46,7 +44,7 @@ export function rememberUnderWay(sent: UnderWay): void {
   underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
 }
 
-/** Leaves the one that a form has followed to the page. */
+/** Hands the transaction that a form followed over to the page. */
 export function releaseUnderWay(): void {
   followed.set(undefined)
 }
@@ -56,7 +54,7 @@ export function forgetUnderWay(id: string): void {
   underWay.set(underWay.get().filter((one) => idOf(one) !== id))
 }
 
-/** What an account has under way with a vault and no form of this page follows. */
+/** Returns an account's pending transactions with a vault, except the one that a form of this page follows. */
 export function useUnderWay({ chainId, poolAddress }: Vault, account: `0x${string}`): readonly UnderWay[] {
   const own = useStore(followed)
   return useStore(underWay).filter(

@@ -6,7 +6,7 @@ import { useService } from './context.ts'
 import { session } from './service.ts'
 import { useStore } from './store.ts'
 
-/** The user's accounts on EVM chains: the one that is connected, and those that are linked to whom is logged in. */
+/** Returns the user's accounts on EVM chains: the connected one, and those linked to the logged-in user. */
 export function useAccounts() {
   const isLoggedIn = useStore(session) !== undefined
   const { address } = useConnection()
@@ -14,7 +14,7 @@ export function useAccounts() {
   const linked = isLoggedIn ? (wallets.data?.wallets ?? []) : []
   const accounts: ReadonlySet<`0x${string}`> = new Set([
     ...(address ? [address] : []),
-    // The service writes an address on EVM chains with 0x.
+    // The cast is safe because the service writes EVM addresses with 0x.
     ...linked.filter(({ chain }) => chain === 'evm').map((wallet) => wallet.address as `0x${string}`),
   ])
   return { isLoggedIn, address, wallets, linked, accounts }

@@ -9,7 +9,7 @@ import { useAccounts } from './use-accounts.ts'
 const PAUSE_MS = 1000
 const KEPT_ARRIVALS = 100
 
-/** What the service has told, the newest first; undefined where nothing tells this wallet of it. */
+/** Returns the received events, newest first; undefined if nothing forwards events to this wallet. */
 export function useArrivals(): readonly Arrival[] | undefined {
   const { sandbox } = useSurroundings().config
   const { data = NONE } = useQuery({
@@ -25,7 +25,6 @@ export function useArrivals(): readonly Arrival[] | undefined {
 
 const NONE: readonly Arrival[] = []
 
-/** What is known, and what has arrived since. */
 async function fetchArrivals(
   queries: QueryClient,
   queryKey: readonly unknown[],
@@ -38,21 +37,20 @@ async function fetchArrivals(
   return [...received.toReversed(), ...known].slice(0, KEPT_ARRIVALS)
 }
 
-/** Accounts and transfers whose events this wallet shows. */
 function useOwner(): Owner {
   const { accounts } = useAccounts()
   const sent = useStore(transfers).filter(({ account }) => accounts.has(account))
   return { accounts, transfers: new Set(sent.map(({ hash }) => hash)) }
 }
 
-/** Has everything on the page read again as soon as something has happened to the user, or is undone. */
+/** Refetches everything on the page when an event about the user happens or is undone. */
 export function useFreshness(): void {
   const queries = useQueryClient()
   const owner = useOwner()
   const latest = useArrivals()?.find(
     ({ isTaken, receivedAt, event }) =>
       isTaken &&
-      // What came before has been read with the page.
+      // Earlier events are already in the page's first reads.
       Date.parse(receivedAt) > performance.timeOrigin &&
       event &&
       (isAbout(event, owner) || 'eventId' in event.data),

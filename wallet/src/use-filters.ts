@@ -1,6 +1,6 @@
 import { useSearchParams } from 'wouter'
 
-/** The filters of a list, kept in the page's address, and a function that changes some of them. An empty text removes one. */
+/** Returns a list's filters from the page's address, and a function that changes some of them. An empty text removes one. */
 export function useFilters() {
   const [filters, setFilters] = useSearchParams()
   const choose = (changes: Readonly<Record<string, string>>) =>

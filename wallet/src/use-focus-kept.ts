@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** For an element that takes the focus where a change of this value has removed what had it. */
+/** Returns a ref whose element takes the focus if a change of this value removed the focused element. */
 export function useFocusKept<E extends HTMLElement>(value: unknown) {
   const element = useRef<E>(null)
   const before = useRef(value)

@@ -30,8 +30,8 @@ import { mayWait } from './vault-state.ts'
 const REFRESH_MS = 20_000
 
 /**
- * The user's portfolio. Tokens are of the linked wallets. Positions and transfers between chains are also of the connected
- * one. A failed query leaves the others as they are.
+ * Returns the user's portfolio. Tokens are of the linked wallets. Positions and transfers between chains are also of the
+ * connected one. A failed query leaves the others as they are.
  */
 export function usePortfolio() {
   const service = useService()
@@ -86,14 +86,14 @@ export function usePortfolio() {
     coins,
     holdings,
     positions,
-    /** Chains of which the total lacks something, by their ids. */
+    /** Ids of the chains that the total lacks in part. */
     missingChains: listMissingChains(
       balances.data?.data,
       holdings,
       positionErrors,
       !address || linked.some((wallet) => wallet.address === address),
     ),
-    /** By chain id, why positions there are missing. */
+    /** Reasons for missing positions, by chain id. */
     positionErrors,
     // The linked wallets have the positions.
     positionProblem: positionQueries.find(({ error }) => error)?.error ?? wallets.error,
@@ -101,7 +101,7 @@ export function usePortfolio() {
       for (const { error, refetch } of [wallets, ...positionQueries]) if (error) void refetch()
     },
     requests,
-    /** Chains with requests that are not known. */
+    /** Chains whose requests are unknown. */
     unreadChains: new Set([
       ...Object.keys(positionErrors).map(Number),
       ...places.flatMap(({ chainId }, index) =>
@@ -110,9 +110,9 @@ export function usePortfolio() {
           : [],
       ),
     ]),
-    /** Between chains, in no wallet and in no vault. */
+    /** Transfers between chains, whose money is in no wallet and in no vault. */
     underWay: moved.filter(({ progress }) => isBetweenChains(progress)),
-    /** Transfers that have failed, until their owner has looked at them. */
+    /** Failed transfers that their owner has not seen yet. */
     failedTransfers: moved.filter(({ progress }) => progress.status === 'failed'),
     /** Number of transfers with an unknown status. */
     unknownTransfers: unknown,
@@ -125,7 +125,7 @@ export function usePortfolio() {
   }
 }
 
-/** The transfers that these accounts have started in this browser and that are not closed, each with how far it is. */
+/** Returns the transfers of these accounts that this browser started and that are not closed, with their progress. */
 function useTransfers(accounts: ReadonlySet<string>) {
   const service = useService()
   const queries = useQueryClient()
@@ -143,7 +143,7 @@ function useTransfers(accounts: ReadonlySet<string>) {
   useEffect(() => {
     if (arrived.length === 0) return
     for (const hash of arrived) closeTransfer(hash)
-    // From now on it is a balance or a position.
+    // An arrived transfer is a balance or a position.
     void queries.invalidateQueries()
   }, [arrived.join()])
   return {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A text once it has not changed for so many ms. */
+/** Returns a text once it has not changed for this many ms. */
 export function useRested(text: string, ms: number): string {
   const [rested, setRested] = useState(text)
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { Vault } from '@vaultline/client'
 import { formatDuration } from './format.ts'
 
-/** Why a vault is not as usual, in a word and in a sentence. */
+/** Unusual state of a vault, in a word and in a sentence. */
 export type VaultStateLabel = { readonly tone: 'warn' | 'bad'; readonly text: string; readonly why: string }
 
 /** Returns what the user must know of a vault's live state; undefined if nothing. */
@@ -18,7 +18,7 @@ export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vaul
   return undefined
 }
 
-/** The ways in which money gets into a vault or out of it. */
+/** Ways into a vault or out of it. */
 export const WAYS = {
   instant: 'Instant',
   request: 'After settlement',
@@ -28,29 +28,28 @@ export const WAYS = {
 
 type Terms = Vault['terms']
 
-/** A way into a vault or out of it with the usual time that it takes, where that is known. */
+/** Describes a way into a vault or out of it, with its usual time if known. */
 export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }: Terms): string {
   if (way === 'request' && settlement) return `${WAYS[way]}, usually ${formatDuration(settlement.medianSeconds * 1000)}`
   if (way === 'cooldown' && cooldownSeconds !== null) return `Cooldown of ${formatDuration(cooldownSeconds * 1000)}`
   return WAYS[way]
 }
 
-/** Says that a vault's chain gives nothing now. */
+/** Text for a vault whose chain cannot be read now. */
 export const UNREAD = 'The chain cannot be read at the moment.'
 
-/** The reason why a term is unknown; undefined for one that is known, null included. */
+/** Returns why a term is unknown; undefined for a known one, null included. */
 export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
   if (!terms.missing.includes(name)) return undefined
   return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD
 }
 
-/** By what vaults can be sorted: the highest figure first, names from A to Z. */
+/** Sort orders of vaults: highest figure first, names from A to Z. */
 export type VaultOrder = 'yield' | 'total' | 'name'
 
-/** The fields of a vault that an order compares. */
 type Sortable = { readonly name: string; readonly annualYield: { readonly percent: string } | null }
 
-/** The vaults in an order; unknown figures come last, in either direction. `totalOf` returns a vault's total in one currency. */
+/** Sorts vaults; unknown figures come last, in either direction. `totalOf` returns a vault's total in one currency. */
 export function sortVaults<V extends Sortable>(
   vaults: readonly V[],
   order: VaultOrder,
@@ -68,13 +67,13 @@ export function sortVaults<V extends Sortable>(
   })
 }
 
-/** True if an account may have an open request in a vault. */
+/** Returns true if an account may have an open request in a vault. */
 export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
   // The present terms do not show earlier requests.
   return protocol !== 'erc4626'
 }
 
-/** Each fee by the act or the sum that it is taken from, as people read it. */
+/** Words for each fee: the operation or the sum that it is taken from. */
 const FEES = {
   entry: 'to deposit',
   exit: 'to withdraw',
@@ -83,9 +82,9 @@ const FEES = {
   management: 'a year',
 } as const satisfies Record<keyof Terms['fees'], string>
 
-/** The fees of a vault as rates; undefined if it reports none. */
+/** Formats the fees of a vault as rates; undefined if it reports none. */
 export function feesOf(fees: Terms['fees']): string | undefined {
-  // An object has no other keys than its own.
+  // The cast is safe because the object has no other keys.
   const names = Object.keys(FEES) as (keyof Terms['fees'])[]
   const known = names.filter((name) => fees[name] !== null)
   const isComplete = known.length === names.length
@@ -95,5 +94,5 @@ export function feesOf(fees: Terms['fees']): string | undefined {
   return text ? `${text}; others are not reported` : undefined
 }
 
-/** Says that a vault pays no withdrawals now. */
+/** Text for a vault that pays no withdrawals now. */
 export const NO_EXIT = 'Money in this vault cannot be withdrawn at the moment.'

@@ -55,7 +55,7 @@ export const contract = {
       .array(z.object({ token: Address, claimed: Amount.describe("Paid, in the token's smallest unit") }))
       .nullable()
       .describe(
-        "At least what campaigns of the vault have paid, as Merkl attributes it; not part of earnedAssets. Null if `GET …/rewards` has not read the user's rewards within a day",
+        "Minimum that campaigns of the vault have paid, as Merkl attributes it; not part of earnedAssets. Null if `GET …/rewards` has not read the user's rewards within a day",
       ),
     deposits: z.array(DepositResponse).describe('Latest 20 deposits'),
     hasMore: z.boolean().describe('True if there are more deposits'),

@@ -12,7 +12,7 @@ export const contract = {
   path: '/defi-vaults/v1/defi/user/{userAddress}/rewards',
   title: 'List rewards',
   summary:
-    'Lists what campaigns pay a user besides the yield of vaults, on all supported chains that the key may use. What is claimable is proven by the chain.',
+    'Lists the rewards that campaigns pay a user on top of vault yields. It reads all supported chains that the key may use, and the chain proves claimable amounts.',
   tag: 'Activity',
   caller: 'client',
   uses: {
@@ -28,7 +28,7 @@ export const contract = {
   response: z.object({
     userAddress: Address,
     rewards: z.array(RewardResponse).describe('Without tokens that look like spam'),
-    errors: ChainErrors.describe('Reason by chain id why rewards of that chain are missing, all or some'),
+    errors: ChainErrors.describe('Reasons why rewards are missing, all or some of a chain, by chain id'),
     evidence: EvidenceList,
   }),
   errors: ['too_many_requests', ...UPSTREAM_ERRORS],

@@ -49,7 +49,9 @@ export const contract = {
           "Cross-chain only: assets that stay on the vault's chain, in their smallest unit",
         ),
       })
-      .describe('For a deposit, assets that become shares. For a withdrawal, shares that become assets'),
+      .describe(
+        'Claimed amounts: assets of a deposit that become shares, or shares of a withdrawal that become assets',
+      ),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [

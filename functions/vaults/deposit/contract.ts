@@ -44,7 +44,7 @@ export const contract = {
         isEstimate: z
           .boolean()
           .describe(
-            'True if a settlement sets the price later, no dry run was possible, the money comes from another chain, or the figures of two nodes differ slightly',
+            'True if the figures can change: a settlement sets the price later, no dry run was possible, the money comes from another chain, or two nodes differ slightly',
           ),
       })
       .describe('Result of the deposit'),

@@ -26,7 +26,7 @@ export const contract = {
   response: z.object({
     vaultAddress: Address,
     chainId: z.number().int().describe('Chain of the vault'),
-    range: Range.describe('As requested'),
+    range: Range.describe('Requested range'),
     history: z
       .array(
         z.object({

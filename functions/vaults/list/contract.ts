@@ -48,7 +48,7 @@ export const contract = {
         .describe('Order of `sort`; default `desc` for figures, `asc` for names. Without `sort` it has no effect'),
       minTotalAssetsUsd: field(Dollars, 'invalid_min_total_assets_usd')
         .optional()
-        .describe('Only vaults with at least so many US dollars; those of unknown value are left out'),
+        .describe('Only vaults with at least this many US dollars; leaves out vaults of unknown value'),
       limit: PageLimit.optional().describe('Page size, 1 to 100; without it one page has all vaults'),
       cursor: PageCursor,
     }),

@@ -28,7 +28,7 @@ export const contract = {
       .describe('Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others)'),
     statusDescription: z.string().describe('Status as text for users'),
     claimableAt: Timestamp.nullable().describe(
-      'When the cooldown of a pending withdrawal ends; null without one, or if a settlement decides',
+      'End of the cooldown of a pending withdrawal; null without one, or if a settlement decides',
     ),
     amounts: z
       .object({

@@ -62,15 +62,15 @@ export const contract = {
         isEstimate: z
           .boolean()
           .describe(
-            'True if a settlement sets the price later, no dry run was possible, or the figures of two nodes differ slightly',
+            'True if the figures can change: a settlement sets the price later, no dry run was possible, or two nodes differ slightly',
           ),
         claimedAssets: Amount.describe(
           "Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit",
         ),
         prolongs: z
           .object({
-            assets: Amount.describe("Assets that wait already, in the asset's smallest unit"),
-            claimableAt: Timestamp.describe('When they could be claimed without this withdrawal'),
+            assets: Amount.describe("Assets that are already waiting, in the asset's smallest unit"),
+            claimableAt: Timestamp.describe('Time when they could be claimed without this withdrawal'),
           })
           .nullable()
           .describe('Earlier withdrawal whose cooldown this one restarts; null without one'),

@@ -19,7 +19,7 @@ export const contract = {
   request: { path: WebhookPath },
   response: z
     .object({
-      delivered: z.boolean().describe('True if the endpoint answered 2xx within 5 seconds'),
+      delivered: z.boolean().describe('True if the endpoint returned 2xx within 5 seconds'),
       status: z.number().int().nullable().describe("HTTP status of the endpoint's response; null if there was none"),
       reason: FailureReason.nullable().describe(`${FailureReason.description}. Null if delivered`),
     })

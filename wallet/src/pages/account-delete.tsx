@@ -9,7 +9,7 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useFocusKept } from '../use-focus-kept.ts'
 
-/** Deletes the account, once its e-mail address is typed. */
+/** Deletes the account after its e-mail address is typed. */
 export function DeleteAccountPage() {
   const service = useService()
   const queries = useQueryClient()
@@ -41,7 +41,7 @@ export function DeleteAccountPage() {
   )
 }
 
-/** The response of a deletion has no signature. Throws unless the session is over too. */
+/** Checks that the session is over, since the response of a deletion has no signature. Throws otherwise. */
 async function confirmDeleted(service: Client): Promise<void> {
   const sessions = await listSessions(service)
   if (sessions.ok) throw new Error('Your account is not deleted: it still has this session. Please try again.')

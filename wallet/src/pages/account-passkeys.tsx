@@ -21,10 +21,10 @@ const KINDS: Readonly<Record<Credential['kind'], string>> = {
   RecoveryKey: 'Recovery kit',
 }
 
-/** The API keeps at most so many, the recovery kit included. */
+/** API's maximum of credentials, the recovery kit included. */
 const MAX_CREDENTIALS = 8
 
-/** The passkeys of the account: the list, one more, one less. */
+/** Lists the account's passkeys; adds and removes them. */
 export function PasskeysPage() {
   return (
     <AccountSubpage title="Passkeys">
@@ -147,7 +147,7 @@ function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRo
   )
 }
 
-/** Two steps, since the browser opens a dialog for each: one to confirm, one to create. */
+/** Adds a passkey in two steps, since the browser opens two dialogs: to confirm, and to create. */
 function AddPasskey({ isFull, onAdded }: { isFull: boolean; onAdded: (name: string) => void }) {
   const service = useService()
   const queries = useQueryClient()

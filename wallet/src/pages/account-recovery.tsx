@@ -16,7 +16,7 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useFocusKept } from '../use-focus-kept.ts'
 
-/** The recovery kit: made by who is logged in, used by who has lost every passkey. */
+/** Makes a recovery kit for a logged-in user, and recovers an account with one. */
 export function RecoveryPage() {
   const user = useStore(session)
   return user ? (
@@ -42,7 +42,7 @@ function MakeKit() {
   const service = useService()
   const queries = useQueryClient()
   const { data, error, refetch } = useQuery(query(listCredentials, service, undefined))
-  // It outlives a failed second attempt.
+  // The state keeps the kit if a second attempt fails.
   const [made, setMade] = useState<NewKit>()
   // No cache keeps the kit once it has left the page.
   const make = useMutation({
@@ -101,12 +101,11 @@ type Done = { readonly text: string; readonly onDone: () => void; readonly isBus
 type ShownKitProps = {
   readonly kit: RecoveryKit
   readonly done: Done
-  /** Another way on, before the kit is saved. */
+  /** Alternative to continuing, before the kit is saved. */
   readonly other?: ReactNode
   readonly children: ReactNode
 }
 
-/** The kit, until the user says that it is saved. */
 function ShownKit({ kit, done, other, children }: ShownKitProps) {
   const [isSaved, setSaved] = useState(false)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -146,7 +145,7 @@ function UseKit() {
   const [email, setEmail] = useState('')
   const [text, setText] = useState('')
   const kit = parseKit(text)
-  // It outlives a failed second attempt.
+  // The state keeps the result if a second attempt fails.
   const [made, setMade] = useState<Recovered>()
   const recover = useMutation({
     mutationFn: (used: RecoveryKit) => recoverAccount(service, used),
@@ -250,7 +249,7 @@ function UseKit() {
   )
 }
 
-/** Saves the kit as a file; no address with the secret stays in the browser's list of downloads. */
+/** Saves the kit as a file. It uses a blob URL, so the browser's list of downloads has no address with the secret. */
 function download(kit: RecoveryKit): void {
   const href = URL.createObjectURL(new Blob([formatKit(kit)], { type: 'text/plain' }))
   Object.assign(document.createElement('a'), { href, download: 'vaultline-recovery-kit.txt' }).click()

@@ -14,7 +14,7 @@ type Session = ListSessionsResponse['sessions'][number]
 
 const PLATFORMS = { web: 'Web browser', ios: 'iPhone or iPad', android: 'Android device' } as const
 
-/** The list of sessions. The user can end each of them. */
+/** Lists the sessions. The user can end each of them. */
 export function SessionsPage() {
   return (
     <AccountSubpage title="Sessions">

@@ -22,7 +22,6 @@ import { useArrivals } from '../use-events.ts'
 import { useFilters } from '../use-filters.ts'
 
 const PAGE_SIZE = 20
-/** Pause between two fetches of pending entries. */
 const REFRESH_MS = 20_000
 
 const KINDS = [
@@ -33,7 +32,7 @@ const KINDS = [
 
 type Status = keyof typeof STATUSES
 
-/** The timeline of the connected account: deposits, withdrawals and transfers between chains. */
+/** Shows the connected account's deposits, withdrawals and transfers between chains. */
 export function ActivityPage() {
   const { address } = useConnection()
   return (
@@ -132,9 +131,8 @@ function Timeline({ account }: { account: `0x${string}` }) {
   )
 }
 
-/** Open entries, then the others by day. */
 function Entries({ entries }: { entries: readonly Entry[] }) {
-  // Kept here, because an entry that gets done moves to its day.
+  // Kept here, because a finished entry moves to its day.
   const [opened, setOpened] = useState<readonly string[]>([])
   const toggle = (id: string, isOpened: boolean) =>
     setOpened((before) => [...before.filter((one) => one !== id), ...(isOpened ? [id] : [])])
@@ -156,7 +154,6 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
 type DayProps = {
   readonly title: string
   readonly entries: readonly Entry[]
-  /** Ids of the rows that show their steps. */
   readonly opened: readonly string[]
   readonly toggle: (id: string, isOpened: boolean) => void
 }
@@ -189,7 +186,6 @@ type EntryRowProps = {
   readonly onToggle: (isOpened: boolean) => void
 }
 
-/** One line of the timeline. It opens and shows the steps. */
 function EntryRow({ entry, isOpened, onToggle }: EntryRowProps) {
   const { kind, vault, otherChainId, state, status, timestamp, steps, shares, transfer } = entry
   const isAcross = otherChainId !== vault.chainId
@@ -243,14 +239,14 @@ function EntryAmount({ entry: { assets, estimate, decimals, symbol } }: { entry:
   )
 }
 
-/** The transfers of this browser for the account, each with its progress. */
+/** Returns the account's transfers that this browser started, with their progress. */
 function useTransfers(account: `0x${string}`) {
   const service = useService()
   const own = useStore(transfers).filter((transfer) => transfer.account === account)
   const statuses = useQueries({
     queries: own.map(({ hash: txHash, srcChainId, account: userAddress }) => ({
       ...query(getTransferStatus, service, { txHash, srcChainId, userAddress }),
-      // Once it is over, it stays so.
+      // A finished transfer never changes.
       staleTime: ({ state }: { state: { data?: GetTransferStatusResponse | undefined } }) =>
         state.data?.terminal ? Number.POSITIVE_INFINITY : 0,
     })),
@@ -261,7 +257,6 @@ function useTransfers(account: `0x${string}`) {
   }
 }
 
-/** Both histories, page by page, and those of them that the filter asks for. */
 function useHistories(userAddress: `0x${string}`, status: Status | undefined, kind: (typeof KINDS)[number]['value']) {
   const service = useService()
   const input = { userAddress, limit: PAGE_SIZE, ...(status && { status }) }

@@ -24,7 +24,7 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** A coin: its price now and in the past, its figures, and the vaults that take it. */
+/** Shows a coin: its price now and in the past, its figures, and the vaults that take it. */
 export function CoinPage({ id }: { id: string }) {
   const service = useService()
   const currency = useCurrency()
@@ -90,7 +90,7 @@ function PriceChart({ id, name }: { id: string; name: string }) {
   const [range, setRange] = useState<Range>('30')
   const chart = useQuery({
     ...queryAnswer(getCoinChart, service, { id, currency, days: range }),
-    // The line of the range before stays until the next one is there.
+    // The previous range's line stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const answer = chart.data?.data
@@ -119,7 +119,6 @@ function PriceChart({ id, name }: { id: string; name: string }) {
   )
 }
 
-/** The vaults that take this coin; nothing where there is none. */
 function CoinVaults({ id }: { id: string }) {
   const coins = useCoins()
   const vaults = useQuery(query(listVaults, useService(), undefined))

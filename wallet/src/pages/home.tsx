@@ -18,7 +18,7 @@ import { useStore } from '../store.ts'
 import { transferPath } from '../transfers.ts'
 import { type Portfolio, usePortfolio } from '../use-portfolio.ts'
 
-/** The portfolio with its open requests; an introduction for new users. */
+/** Shows the portfolio with its open requests, and an introduction to new users. */
 export function HomePage() {
   const user = useStore(session)
   const { address } = useConnection()
@@ -119,7 +119,6 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-/** Notes beside the total: missing or outdated parts. */
 function listGaps(portfolio: Portfolio): string[] {
   const { balances, holdings, positions, positionProblem, underWay, unknownTransfers } = portfolio
   const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))
@@ -136,13 +135,13 @@ function listGaps(portfolio: Portfolio): string[] {
   ]
 }
 
-/** The next step for a user without linked wallets; undefined for others. */
+/** Returns the next step for a user without linked wallets; undefined for others. */
 function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
   if (!isLoggedIn) return 'Log in to see your tokens'
   return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined
 }
 
-/** The step that is left where the connected wallet's tokens do not count. */
+/** Shows the next step if the connected wallet's tokens do not count. */
 function Invitation({ portfolio: { isLoggedIn, address, linked, isLoading } }: { portfolio: Portfolio }) {
   const isLinked = linked.some((wallet) => wallet.address === address)
   if (isLoading || !isLoggedIn || !address || isLinked || linked.length === 0) return null

@@ -19,10 +19,9 @@ import { useRested } from '../use-rested.ts'
 
 const MIN_SEARCH = 3
 const MAX_SEARCH = 100
-/** A pause of this length ends the typing. */
 const PAUSE_MS = 300
 
-/** All coins: a search of them, the movers of the day, and those that the wallet supports. */
+/** Shows all coins: a search, the movers of the day, and the coins that the wallet supports. */
 export function MarketsPage() {
   const [search, setSearch] = useState('')
   const asked = useRested(search.trim(), PAUSE_MS)

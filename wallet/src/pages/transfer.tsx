@@ -18,7 +18,7 @@ import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
 import { closeTransfer, transfers } from '../transfers.ts'
 
-/** Page of a transfer between chains, by its hash: a reload loses nothing. */
+/** Shows a transfer between chains by its hash, so a reload loses nothing. */
 export function TransferPage({ chainId, hash }: { chainId: number; hash: string }) {
   if (!isHash(hash)) {
     return (
@@ -98,7 +98,7 @@ type SumProps = {
   readonly otherwise?: string
 }
 
-/** An amount of a token, its own unless another is given; other words if its symbol is unknown. */
+/** Shows an amount of a token, by default the transfer's own. Without a symbol it shows other words. */
 function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
   if (!of?.symbol || of.decimals === null || !units) return otherwise
   return <Amount units={units} symbol={of.symbol} decimals={of.decimals} />
@@ -106,7 +106,7 @@ function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
 
 type OutcomeProps = { readonly transfer: GetTransferStatusResponse; readonly started: StartedTransfer | undefined }
 
-/** The place of the money, and the next step after a failure. */
+/** Shows where the money is, and the next step after a failure. */
 function Outcome({ transfer, started }: OutcomeProps) {
   const { status, reason, statusDescription, srcChain, dstChain, refund, input, output, outputAmount } = transfer
   const source = chainName(srcChain.id)
@@ -155,7 +155,7 @@ function Outcome({ transfer, started }: OutcomeProps) {
   }
 }
 
-/** Which vault or account has the money, by its address if it is not the user's own as agreed. */
+/** Names the vault or account that has the money; by its address if it is not the expected one. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
   const chainId = transfer.dstChain?.id
@@ -183,7 +183,7 @@ function Where({ children }: { children: React.ReactNode }) {
 
 type Claim = NonNullable<NonNullable<GetTransferStatusResponse['refund']>['claim']>
 
-/** Claims a refund that the bridge could not pay; only its own account can. */
+/** Claims a refund that the bridge could not pay. Only its own account can. */
 function RefundClaim({
   transfer: { depositor, input, refund },
   claim,

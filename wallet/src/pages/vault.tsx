@@ -19,7 +19,7 @@ import { VaultChart } from '../parts/vault-chart.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { describeWay, feesOf, mayWait, NO_EXIT, stateOf, UNREAD, whyUnknown } from '../vault-state.ts'
 
-/** One vault: its figures, its past, the connected account's position, its terms, and the box that moves money. */
+/** Shows a vault: its figures, its past, the connected account's position, its terms, and the box that moves money. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
   if (!isAddress(address)) return <NoVault />
   return <LoadedVault chainId={chainId} vaultAddress={address} />
@@ -40,7 +40,7 @@ function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
     refetch,
   } = useQuery({
     ...query(getVault, useService(), place),
-    // Sooner while its chain cannot be read, so that the page goes on as soon as it can.
+    // Polls sooner while the chain cannot be read, so the page recovers quickly.
     refetchInterval: ({ state }) => (state.data?.stateAsOf?.stale === false ? 15_000 : 5000),
   })
   if (vault) return <VaultDetails vault={vault} problem={error} />
@@ -57,7 +57,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   const { name, description, asset, chainId, logo_url, terms, stateAsOf, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
-  // The service refuses a deposit immediately. It reports the change up to two minutes later.
+  // The service refuses a deposit immediately, but reports the change up to two minutes later.
   const [isRefused, setRefused] = useState(false)
   const hasChanged = vault.hasChanged || isRefused
   const state = stateOf({ ...vault, hasChanged })
@@ -132,7 +132,7 @@ function Figures({ vault }: { vault: Vault }) {
             <CampaignRates rewards={rewards} />
           </dd>
           <dd className="note">
-            A year, besides the yield. <PoweredByMerkl />
+            A year, on top of the yield. <PoweredByMerkl />
           </dd>
         </div>
       )}
@@ -156,7 +156,7 @@ function Figures({ vault }: { vault: Vault }) {
   )
 }
 
-/** Says that a yield is after fees, and over which period if it is not the usual one. */
+/** Describes a yield as after fees, with its period if that is unusual. */
 function describePeriod(annualYield: Vault['annualYield'], days: number): string | undefined {
   if (!annualYield) return undefined
   return Math.round(annualYield.days) === days ? 'After fees' : `Over ${formatDays(annualYield.days)}, after fees`
@@ -167,7 +167,7 @@ type PositionQuery = ReturnType<typeof usePosition>
 function usePosition({ poolAddress, chainId }: Vault, account: `0x${string}` | undefined) {
   const service = useService()
   return useQuery({
-    // Disabled without an account; then the address only takes its place.
+    // Disabled without an account; the address is then a placeholder.
     ...query(getPosition, service, { userAddress: account ?? poolAddress, vaultAddress: poolAddress, chainId }),
     enabled: account !== undefined,
     refetchInterval: 15_000,
@@ -178,14 +178,15 @@ function hasNone({ error }: PositionQuery): boolean {
   return error instanceof CallFailure && error.error.code === 'position_not_found'
 }
 
-/** Value of the shares in the wallet, in the asset's smallest unit; undefined while it is unknown. */
+/** Returns the value of the shares in the wallet, in the asset's smallest unit; undefined while it is unknown. */
 function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | undefined {
   if (hasNone(position)) return 0n
   if (!position.data) return undefined
   const [shares, value] = [BigInt(position.data.currentShares), BigInt(position.data.currentValue)]
   const oneShare = 10n ** BigInt(shareDecimals)
   const byPrice = (shares * BigInt(position.data.sharePrice)) / oneShare
-  // The share price is cut: the product lacks up to one unit a share. The position's value is exact, but includes open requests.
+  // The share price is cut, so the product lacks up to one unit a share. The position's value is exact, but includes open
+  // requests.
   return value - byPrice <= shares / oneShare + 1n ? value : byPrice
 }
 
@@ -208,7 +209,6 @@ function Position({ vault, position }: { vault: Vault; position: PositionQuery }
   return <SkeletonRows count={3} />
 }
 
-/** The common names of the protocols. */
 const PROTOCOLS = {
   lagoon: 'Lagoon',
   erc7540: 'ERC-7540',
@@ -223,7 +223,7 @@ function TermsCard({ vault }: { vault: Vault }) {
     ['Withdrawals', describeWay(terms.exit, terms)],
     ['Fees', feesOf(terms.fees) ?? (stateAsOf?.stale ? UNREAD : 'The vault does not report them.')],
     ['Capacity', <Capacity key="capacity" vault={vault} />],
-    // A request and a cooldown pay nothing now.
+    // Requests and cooldowns pay nothing now.
     ...(terms.exit === 'instant' ? [['Liquidity', <Liquidity key="liquidity" vault={vault} />] as const] : []),
     ...(terms.valuation?.at ? [['Last valuation', formatTime(terms.valuation.at)] as const] : []),
   ]

@@ -18,7 +18,7 @@ import { sortVaults, stateOf, type VaultOrder, WAYS } from '../vault-state.ts'
 
 const REFRESH_MS = 20_000
 
-/** All vaults of this wallet, sorted and narrowed by the address of the page. */
+/** Lists all vaults of this wallet, sorted and filtered by the page's address. */
 export function VaultsPage() {
   const vaults = useQuery(query(listVaults, useService(), undefined))
   return (
@@ -141,12 +141,12 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
   )
 }
 
-/** The connected account's positions with money in them, by their vaults' keys. */
+/** Returns the connected account's positions that hold money, by vault key. */
 function useOwnPositions() {
   const { address: account } = useConnection()
   const service = useService()
   const { data, error } = useQuery({
-    // Disabled without an account; then the address only takes its place.
+    // Disabled without an account; the address is then a placeholder.
     ...query(listPositions, service, { userAddress: account ?? '0x' }),
     enabled: account !== undefined,
     refetchInterval: REFRESH_MS,
@@ -170,7 +170,6 @@ function keyOf({ chainId, poolAddress }: Pick<Vault, 'chainId' | 'poolAddress'>)
 
 type VaultRowProps = {
   readonly vault: Vault
-  /** The vault's total in the chosen currency; null if no price is known. */
   readonly value: number | null
   readonly isConnected: boolean
   readonly position: Position | undefined

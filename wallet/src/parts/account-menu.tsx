@@ -4,7 +4,7 @@ import { shorten } from '../format.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 
-/** Who is here, with the way to the account; or the way to get one. */
+/** Links the logged-in user's account, or the way to log in. */
 export function AccountMenu() {
   const user = useStore(session)
   const { address } = useConnection()

@@ -15,7 +15,7 @@ import { Unseen, useUnseen } from './unseen.tsx'
 /** The wallet does not know a batch (EIP-5792). */
 const UNKNOWN_BATCH = 5730
 
-/** Transactions of an account that were sent before a reload and are not mined yet. The user sees them and sends none twice. */
+/** Shows an account's transactions that were sent before a reload and are not mined yet, so the user sends none twice. */
 export function BeingMined({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   return useUnderWay(vault, account).map((sent) =>
     sent.batchId === undefined ? (
@@ -58,7 +58,7 @@ function Batch({ sent, batchId }: { sent: UnderWay; batchId: string }) {
   )
 }
 
-/** Waits for the receipt and goes on from it. A failure to read is tried again. */
+/** Waits for the receipt and continues from it. Retries after a failed read. */
 function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
   const id = idOf(sent)
   const queries = useQueryClient()
@@ -71,7 +71,7 @@ function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
     retry: (_, failure) => !hasCode(failure, UNKNOWN_BATCH),
   })
   const finish = useEffectEvent((hash: `0x${string}` | undefined) => {
-    // Without its hash nobody could follow a transfer: the card stays.
+    // A transfer without its hash cannot be followed, so the card stays.
     if (sent.transfer && !hash) return
     forgetUnderWay(id)
     void queries.invalidateQueries()
@@ -88,7 +88,6 @@ function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
 type OnItsWayProps = {
   readonly sent: UnderWay
   readonly hasFailed: boolean
-  /** The button's text while it is on its way. */
   readonly forget: string
   readonly children: ReactNode
 }

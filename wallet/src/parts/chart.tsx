@@ -2,17 +2,15 @@ import { lazy, Suspense } from 'react'
 import { formatTime, LOCALE } from '../format.ts'
 import { Skeleton } from './skeletons.tsx'
 
-/** What a chart shows: moments in epoch milliseconds with their values, ascending. */
+/** Points of a chart: epoch milliseconds with values, ascending. */
 export type Points = readonly (readonly [number, number])[]
 
 export type ChartProps = {
-  /** Undefined while they are being loaded. */
   readonly points: Points | undefined
-  /** How a value is written. */
   readonly format: (value: number) => string
-  /** What the values are: "Price of ETH". */
+  /** Meaning of the values: "Price of ETH". */
   readonly label: string
-  /** Said in place of the line where there are fewer than two points. */
+  /** Text in place of the line if there are fewer than two points. */
   readonly empty?: string
 }
 
@@ -21,7 +19,7 @@ const Plot = lazy(async () => {
   return { default: (await import('./plot.tsx')).Plot }
 })
 
-/** The library asks Intl for numbers in the browser's language as it is loaded, and breaks where that is none: `en-US@posix`. */
+/** Sets a language that Intl knows: the chart's library breaks on others when it loads, such as `en-US@posix`. */
 function correctLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
@@ -30,7 +28,7 @@ function correctLanguage(): void {
   }
 }
 
-/** A line over time with what it says in words. It keeps its size while it loads and where it is empty. */
+/** Draws a line over time, with a description in words. It keeps its size while it loads or is empty. */
 export function Chart({ points, format, label, empty = 'No data for this period.' }: ChartProps) {
   const loading = (
     <div className="chart-space" role="status" aria-label="Loading the chart">
@@ -54,7 +52,7 @@ export function Chart({ points, format, label, empty = 'No data for this period.
 function Summary({ points, format }: { points: Points; format: (value: number) => string }) {
   const [first, last] = [points[0], points.at(-1)]
   const values = points.map(([, value]) => value)
-  // Not Math.min(...values): years of points are more arguments than a call takes.
+  // Math.min(...values) would fail: years of points exceed the maximum number of arguments.
   const lowest = values.reduce((left, right) => Math.min(left, right))
   const highest = values.reduce((left, right) => Math.max(left, right))
   return (

@@ -1,13 +1,12 @@
 type ChoicesProps<Value extends string> = {
-  /** What is chosen. */
   readonly label: string
-  /** What stands on the button, and what it means where that is short. */
+  /** Button texts; a title explains a short one. */
   readonly options: readonly { readonly value: Value; readonly text: string; readonly title?: string }[]
   readonly value: Value
   readonly onChoose: (value: Value) => void
 }
 
-/** One of few, all of them in sight. */
+/** Shows a few options, all visible, of which one is chosen. */
 export function Choices<Value extends string>({ label, options, value, onChoose }: ChoicesProps<Value>) {
   return (
     <fieldset className="choices">

@@ -34,7 +34,7 @@ type DepositBoxProps = {
   readonly onRefused: (isRefused: boolean) => void
 }
 
-/** Puts money into a vault, or takes it out: here, or from and to another chain. */
+/** Deposits into a vault or withdraws from it: on its chain, or from and to another one. */
 export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
@@ -76,10 +76,10 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   )
 }
 
-/** An act that is mined; `at` is in epoch milliseconds. */
+/** Mined deposit or withdrawal; `at` is in epoch milliseconds. */
 type Sent = { readonly kind: Kind; readonly isAsync: boolean; readonly at: number }
 
-/** Confirms an act; a request only while it is open. */
+/** Confirms a deposit or withdrawal; a request only while it is open. */
 function SentNotice({ vault, account, sent }: { vault: Vault; account: `0x${string}`; sent: Sent }) {
   const { kind, isAsync, at } = sent
   const service = useService()
@@ -127,7 +127,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   const balance = balances[tokens.indexOf(from)]
   const available = kind === 'deposit' ? balance?.data : held
   const amount = parseAmount(text, from.decimals)
-  // What is under way has left the balance already.
+  // Money under way has already left the balance.
   const isTooMuch = !isUnderWay && !wantsAll && amount !== undefined && available !== undefined && amount > available
 
   const place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
@@ -141,7 +141,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     ...(wantsAll ? { max: true as const } : { amount: `${amount ?? 0n}` }),
     ...(to !== home && { dstChainId: to.chainId, dstToken: to.address }),
   }
-  // Everything is what the shares are worth when they are paid, a little more than was shown.
+  // The whole position may be worth slightly more when it is paid than when it was shown.
   const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
   const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
   const isTyping = useRested(asked, REST_MS) !== asked
@@ -266,7 +266,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   )
 }
 
-/** The balances of an account, one for each token. */
+/** Returns the balances of an account, one for each token. */
 function useBalances(tokens: readonly Token[], account: `0x${string}`) {
   const wagmi = useConfig()
   return useQueries({

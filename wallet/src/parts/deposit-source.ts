@@ -2,8 +2,8 @@ import { parseAmount } from '../format.ts'
 import { toNumber } from '../portfolio.ts'
 
 /**
- * The token that a deposit should come from: the first, which is on the vault's chain, if it has what was typed, else the one
- * with the most. `units` are the balances, undefined where they are not known.
+ * Chooses the source of a deposit: the first token, on the vault's chain, if it covers the typed amount. Otherwise the token with
+ * the largest balance. `units` are the balances, undefined while unknown.
  */
 export function findSource<T extends { readonly decimals: number }>(
   tokens: readonly T[],

@@ -4,7 +4,7 @@ import { useStore } from '../store.ts'
 import { useArrivals } from '../use-events.ts'
 import { ArrivalList, ExchangeList } from './exchanges.tsx'
 
-/** The latest requests of this page and the latest events. Open, it is a panel at the bottom of the window. */
+/** Shows the page's latest requests and events, as a panel at the bottom of the window. */
 export function DeveloperDrawer() {
   const [open, setOpen] = useState<'requests' | 'events'>()
   const all = useStore(exchanges)

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react'
 import { Empty } from './notices.tsx'
 
-/** Keeps the rest of the wallet alive where a page breaks. React has this for classes alone. */
+/** Keeps the rest of the wallet alive if a page breaks. React supports this in classes only. */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false }
 

@@ -3,7 +3,7 @@ import type { Arrival } from '../events.ts'
 import type { Exchange } from '../service.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** Requests with their responses, each with its curl line. */
+/** Lists requests with their responses, each with its curl command. */
 export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }) {
   return (
     <ol className="exchanges">
@@ -15,7 +15,7 @@ export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }) 
   )
 }
 
-/** Deliveries of webhook events. */
+/** Lists deliveries of webhook events. */
 export function ArrivalList({ arrivals }: { arrivals: readonly Arrival[] }) {
   return (
     <ol className="exchanges">
@@ -75,7 +75,6 @@ function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   )
 }
 
-/** The request as a command; a session stays out of it. */
 function toCurl({ method, url, body }: Exchange, key: string): string {
   const parts = [`curl -s '${url}' -H 'x-join-key: ${key}'`]
   if (method !== 'GET') parts.push(`-X ${method}`)

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 
-/** A name with its value. */
+/** Name with its value. */
 export type Fact = readonly [name: string, value: ReactNode]
 
-/** A list of facts with different names. */
+/** Lists facts; their names must differ. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className="facts">

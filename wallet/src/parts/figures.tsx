@@ -14,7 +14,7 @@ import {
   isBelowSmallest,
 } from '../format.ts'
 
-/** A dash for what is not known, with the reason to those who ask. */
+/** Shows a dash for an unknown value, with the reason as its description. */
 export function Unknown({ why }: { why: string }) {
   return (
     <span className="unknown" title={why}>
@@ -25,14 +25,14 @@ export function Unknown({ why }: { why: string }) {
 
 type FigureProps = {
   readonly className: string
-  /** All digits with the unit; undefined if they are shown already. */
+  /** All digits with the unit; undefined if they are already shown. */
   readonly exact: string | undefined
   readonly children: ReactNode
 }
 
 /**
- * A cut figure with all its digits: on hover, on touch, at the keyboard and for screen readers. It is a tab stop, except where
- * something around it is one, and in lists: there the row opens, or its page has the figure again.
+ * Shows a cut figure with all its digits on hover, touch and focus, and for screen readers. It is a tab stop, except inside
+ * another one and in lists. There the row opens, or its page repeats the figure.
  */
 function Figure({ className, exact, children }: FigureProps) {
   if (exact === undefined) return <span className={className}>{children}</span>
@@ -47,24 +47,23 @@ function makeTabStop(figure: HTMLElement | null): void {
   if (figure && !figure.closest('a, button, summary, label, li, tr')) figure.tabIndex = 0
 }
 
-/** All digits of an amount with its unit; undefined if they are shown already. */
+/** Returns all digits of an amount with its unit; undefined if they are already shown. */
 function exactlyOf(units: bigint, decimals: number, { shown, symbol }: { shown: string; symbol: string }) {
   const exact = formatWhole(units, decimals)
   return shown === exact ? undefined : `${exact} ${symbol}`
 }
 
 type AmountProps = {
-  /** In the token's smallest unit; null where it is not known. */
+  /** Amount in the token's smallest unit; null if unknown. */
   readonly units: string | bigint | null | undefined
   readonly decimals: number
   readonly symbol: string
   /** 1.2M in place of 1,234,567. */
   readonly short?: boolean
-  /** All digits, for what the user signs. */
   readonly isExact?: boolean
 }
 
-/** An amount with its unit, cut by the rule of `formatAmount`. */
+/** Shows an amount with its unit, cut by the rule of `formatAmount`. */
 export function Amount({ units, decimals, symbol, short = false, isExact = false }: AmountProps) {
   if (units === null || units === undefined) return <Unknown why="The amount cannot be read at the moment." />
   const amount = BigInt(units)
@@ -81,13 +80,13 @@ type EarnedProps = {
   readonly units: string
   readonly decimals: number
   readonly symbol: string
-  /** True if the token has a price: nothing earned is then 0 of the currency. */
+  /** True if the token has a price: no earnings are then 0 of the currency. */
   readonly isPriced: boolean
-  /** True beside a label that says "Earned" already. */
+  /** True beside a label that already says "Earned". */
   readonly isLabelled?: boolean
 }
 
-/** Earnings of a position, up or down. A new position can be one unit negative, because vaults round down. */
+/** Shows a position's earnings, up or down. A new position can be one unit negative, because vaults round down. */
 export function Earned({ units, decimals, symbol, isPriced, isLabelled = false }: EarnedProps) {
   const currency = useCurrency()
   const amount = BigInt(units)
@@ -113,7 +112,7 @@ export function Earned({ units, decimals, symbol, isPriced, isLabelled = false }
   )
 }
 
-/** A sum in the chosen currency; a dash where it is not known. */
+/** Shows a sum in the chosen currency; a dash if it is unknown. */
 export function Money({
   value,
   why,
@@ -128,7 +127,7 @@ export function Money({
   return <span className="figure">{(short ? formatShortMoney : formatMoney)(value, currency)}</span>
 }
 
-/** A change in percent, up or down by its sign, an arrow and a colour. */
+/** Shows a change in percent, with its sign, an arrow and a colour. */
 export function Change({ percent }: { percent: number | null | undefined }) {
   if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
   // A change that rounds to 0 % has no direction.
@@ -146,7 +145,7 @@ export function Change({ percent }: { percent: number | null | undefined }) {
   )
 }
 
-/** A vault's yield a year over about so many days; "New" where there is none yet. */
+/** Shows a vault's annual yield, measured over about this many days; "New" if there is none yet. */
 export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { readonly days?: number }) {
   if (!annualYield)
     return (
@@ -164,13 +163,16 @@ export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { 
   )
 }
 
-/** What campaigns pay a year besides a vault's yield, by token; nothing if they pay nothing, or that is unknown. */
+/**
+ * Shows the annual rates that campaigns pay on top of a vault's yield, by token. Renders nothing if there are none or they are
+ * unknown.
+ */
 export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
   return (rewards ?? []).map(({ chainId, token, symbol, apr, endsAt }) => (
     <span
       key={`${chainId} ${token}`}
       className="chip"
-      title={`A campaign pays it besides the yield, until ${formatTime(endsAt)}.`}
+      title={`A campaign pays it on top of the yield, until ${formatTime(endsAt)}.`}
     >
       + {apr !== null && `${apr.toFixed(2)}% `}
       {symbol}
@@ -178,7 +180,7 @@ export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
   ))
 }
 
-/** The name of the source of campaigns, which its terms want beside them (https://developers.merkl.xyz/resources/attribution). */
+/** Names the source of campaigns, as its terms require (https://developers.merkl.xyz/resources/attribution). */
 export function PoweredByMerkl() {
   return (
     <a href="https://app.merkl.xyz" target="_blank" rel="noreferrer">
@@ -187,7 +189,7 @@ export function PoweredByMerkl() {
   )
 }
 
-/** The time of outdated data. */
+/** Shows the time of outdated data. */
 export function AsOf({ time }: { time: string | number }) {
   return (
     <span className="as-of" title={`As of ${formatTime(time)}; newer figures are not available.`}>

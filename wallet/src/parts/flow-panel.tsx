@@ -24,24 +24,22 @@ type FlowPanelProps<K extends Kind> = {
   readonly kind: K
   readonly input: FlowInputs[K]
   readonly vault: Vault
-  /** The token that is sent, and the one that arrives. */
   readonly from: Token
   readonly to: Token
-  /** In the smallest unit of what is sent. */
+  /** Amount in the smallest unit of the token that is sent. */
   readonly amount: bigint
-  /** The most that may go to another chain, where neither the input nor the vault says it. */
+  /** Maximum that may go to another chain, if neither the input nor the vault bounds it. */
   readonly mostSent: bigint | undefined
   /** Called with true while a step is signed or pending: the form is then locked. */
   readonly onUnderWay: (isUnderWay: boolean) => void
   /** Called with true if a deposit is refused because the vault has changed. */
   readonly onRefused: (isRefused: boolean) => void
-  /** Begins anew after a failure that is final. */
   readonly onRestart: () => void
   /** Called when the vault has the money; with true if it waits there. */
   readonly onSent: (isAsync: boolean) => void
 }
 
-/** The terms, then the steps, and one button that names the next step. */
+/** Shows the terms, then the steps, and one button that names the next step. */
 export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const { kind, input, vault, from, to, amount, mostSent } = props
   const { config, service } = useSurroundings()
@@ -55,18 +53,18 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     input,
   )
   const isOne = prepared !== undefined && prepared.approval.length + prepared.operations.length === 1
-  // A lone call needs no batch, for which some wallets ask to upgrade the account.
+  // A single call needs no batch, for which some wallets offer to upgrade the account.
   const sender = isOne ? single : (batch ?? single)
   const hasBegun = steps.some((step) => step.status !== 'todo')
   const transfer = steps.find((step) => step.kind === 'transfer')
   const isSent = transfer?.status === 'done'
-  // The rest waits for the vault. The page follows it, also after a reload.
+  // The page follows the wait for the vault, also after a reload.
   const isWithVault = !transfer && steps.some((step) => step.kind === kind && step.status === 'done')
 
   const onUnderWay = useEffectEvent(props.onUnderWay)
   useEffect(() => onUnderWay(hasBegun), [hasBegun])
 
-  // The same again would be refused again: something else has to be typed.
+  // The same input would be refused again, so the user must change it.
   const isRefusal = error !== undefined && 'status' in error && error.status >= 400
   const isFinal = !hasBegun && isRefusal && !mayPass(new CallFailure(error))
   const isRefused = error?.code === 'vault_has_changed'
@@ -85,7 +83,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     startedAt: Date.now(),
     withdrawalHash: steps.find((step) => step.kind === 'withdraw')?.hash,
   })
-  // As soon as it has a hash: it may be mined after a reload.
+  // Remembered as soon as it has a hash, since it may be mined after a reload.
   const remember = useEffectEvent((hash: `0x${string}`) => rememberTransfer({ ...started(), hash }))
   useEffect(() => {
     if (transfer?.hash) remember(transfer.hash)
@@ -109,7 +107,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       else if (hash) keep({ hash })
     } else if (kept.current) forgetUnderWay(kept.current)
   }, [hash, batchId, sentStatus])
-  // What is left here, the page follows.
+  // The page follows what this form leaves unfinished.
   useEffect(() => releaseUnderWay, [])
 
   const leave = useEffectEvent(() => {
@@ -151,13 +149,13 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   )
 }
 
-/** Symbol and decimals of the shares; undefined while they are unknown. */
+/** Returns symbol and decimals of the shares; undefined while they are unknown. */
 function sharesOf({ vaultState }: Vault): AmountToken | undefined {
   const { symbol, decimals } = vaultState ?? {}
   return symbol && typeof decimals === 'number' ? { symbol, decimals } : undefined
 }
 
-/** Placeholder until the transactions are prepared. */
+/** Shows a placeholder until the transactions are prepared. */
 export function Preparing() {
   return (
     <div className="stack" role="status" aria-label="Preparing the transactions">
@@ -170,7 +168,7 @@ export function Preparing() {
   )
 }
 
-/** The next step; of a batch the first and the last. */
+/** Returns the next step; for a batch the first and the last. */
 function actsOf(batched: readonly Step[], current: Step | undefined): readonly Step['kind'][] {
   const last = batched.findLast(({ status, chainId }) => status === 'todo' && chainId !== undefined)
   if (!current) return []

@@ -18,7 +18,7 @@ const ACTS: Readonly<Record<Step['kind'], string>> = {
   arrive: 'Wait for arrival',
 }
 
-/** Name of a step, for a button or a list. */
+/** Names a step, for a button or a list. */
 export function actOf(kind: Step['kind']): string {
   return ACTS[kind]
 }
@@ -32,11 +32,10 @@ const CLASSES: Readonly<Record<Step['status'], string>> = {
 }
 
 type FlowStepsProps = Pick<FlowState, 'steps'> & {
-  /** Destination of a transfer between chains. */
   readonly toChainId?: number
 }
 
-/** The steps of a flow in order. Screen readers announce each change. */
+/** Lists the steps of a flow in order. Screen readers announce each change. */
 export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   return (
     <ol className="timeline" aria-live="polite">
@@ -55,7 +54,7 @@ export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   )
 }
 
-/** Why a flow stands still; with the `tokens` of what was asked for, how much works. */
+/** Explains why a flow stopped; with the request's `tokens` it includes the amount that works. */
 export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: AmountTokens }) {
   switch (error.code) {
     case 'wallet':
@@ -66,7 +65,9 @@ export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: Amou
       return (
         <ProblemNotice
           error={
-            new Error(`The service’s answer is not what you asked for, so your wallet was not asked. ${error.message}`)
+            new Error(
+              `The service’s response does not fit your request, so it was not sent to your wallet. ${error.message}`,
+            )
           }
           requestId={error.requestId}
         />

@@ -19,10 +19,10 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Tokens with a history. Each costs a request, and the rest adds little. */
+/** Maximum tokens with a history. Each costs a request, and the rest adds little. */
 const MAX_TOKENS = 12
 
-/** Today's holdings at past prices, and a note on those without a price. */
+/** Shows today's holdings at past prices, with a note on those without a price. */
 export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const service = useService()
   const currency = useCurrency()
@@ -38,7 +38,7 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const isLoading = portfolio.isLoading || histories.some((history) => history.isLoading)
   const tokens = held.map(({ token }) => keyOfToken(token.chainId, token.address))
   const changed = `${isLoading} ${range} ${currency} ${tokens} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${held.map(({ amount }) => amount)}`
-  // The parts are new in each render; what they are made of is not, and a new line would be drawn anew.
+  // Each render creates new parts from the same data, and a new array would redraw the line.
   const points = useMemo(() => (isLoading ? undefined : sumHistories(parts)), [changed])
 
   const problem = histories.find(({ error, data }) => error && !data)
@@ -88,7 +88,7 @@ type Held = {
   readonly hasPast: boolean
 }
 
-/** Holdings of each coin on all chains and in vaults, the most valuable first. */
+/** Lists the holdings of each coin on all chains and in vaults, the most valuable first. */
 function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly Held[] {
   const held = new Map<string, Held>()
   const add = (
@@ -111,7 +111,7 @@ function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly H
     const { chainId, address, symbol, units, decimals, value, isSpam, isShare } = holding
     const asset = isShare ? findVaultOfShare(vaults.data?.data ?? [], holding)?.depositTokenAddress : undefined
     const coin = asset && findCoin(coins.data?.data ?? [], chainId, asset)
-    // Shares have no past prices; the asset that they are worth has.
+    // Shares have no past prices, but their asset has.
     if (asset && coin?.current_price && value !== null) {
       add(chainId, asset, {
         symbol: coin.contract_ticker_symbol,

@@ -15,14 +15,14 @@ import { Sparkline } from './sparkline.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
 
 const TREND_DAYS = '30'
-/** The least movement that a trend is drawn for, as a part of the price. */
+/** Smallest movement that gets a trend line, as a part of the price. */
 const MIN_MOVEMENT = 0.01
 
-/** The tokens in the linked wallets; what looks like spam is a click away. */
+/** Lists the tokens in the linked wallets; possible spam is a click away. */
 export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   const { isLoggedIn, linked, wallets, balances, holdings, coins, positionProblem } = portfolio
   const [isSpamShown, setSpamShown] = useState(false)
-  // Shares stand among the vaults.
+  // Shares are listed among the vaults.
   const tokens = holdings.filter(({ isShare }) => !isShare)
   const spam = tokens.filter(({ isSpam }) => isSpam)
   const shown = tokens.filter(({ isSpam }) => isSpamShown || !isSpam)
@@ -83,7 +83,6 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-/** A coin, and what of it is on each chain once it is opened. */
 function CoinRows({ coin, coinId }: { coin: HeldCoin; coinId: string | undefined }) {
   const { holdings, units, decimals, value, valueBefore } = coin
   const [isOpen, setOpen] = useState(false)
@@ -184,16 +183,16 @@ function Trend({ token }: { token: PricedToken }) {
     values.reduce((left, right) => Math.min(left, right), Number.POSITIVE_INFINITY),
     values.reduce((left, right) => Math.max(left, right), 0),
   ]
-  // A flat line says nothing.
+  // A flat line shows nothing.
   return highest > lowest * (1 + MIN_MOVEMENT) ? <Sparkline values={values} /> : null
 }
 
 function nameOfKey(key: string): string {
-  // The service names its chains by these keys only.
+  // The cast is safe because the service names its chains by these keys only.
   return chainName(CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
 }
 
-/** Why chains are old or missing, with the moment of what is shown in their place. */
+/** Lists why chains are outdated or missing, with the time of the data that is shown instead. */
 function withTimes(
   answer: NonNullable<Portfolio['balances']['data']>['data'] | undefined,
 ): Readonly<Record<string, string>> {

@@ -9,7 +9,7 @@ import { SkeletonRows } from './skeletons.tsx'
 import { StaleSince } from './stale.tsx'
 import { TokenIcon } from './tokens.tsx'
 
-/** The coins that rose and fell the most in 24 hours. */
+/** Shows the coins that rose and fell the most in 24 hours. */
 export function Movers({ count }: { count: number }) {
   const movers = useQuery(queryAnswer(listGainersAndLosers, useService(), { currency: useCurrency() }))
   const { top_gainers, top_losers } = movers.data?.data ?? {}

@@ -14,7 +14,7 @@ const TEXTS = {
   'take back withdrawal': { text: 'Cancelled: your shares are ready', act: 'Claim back' },
 } as const
 
-/** What only the user can do next or should look at, each with the way there; nothing where nothing awaits them. */
+/** Lists what needs the user's action or attention, each with a link; renders nothing if there is nothing. */
 export function NeedsYou({ portfolio }: { portfolio: Portfolio }) {
   const { requests, failedTransfers, unreadChains, address } = portfolio
   const needs = requests.flatMap(({ kind, ...request }) => (kind === 'wait' ? [] : [{ kind, ...request }]))

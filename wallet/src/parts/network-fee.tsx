@@ -6,14 +6,13 @@ import { Amount, Money } from './figures.tsx'
 import { Skeleton } from './skeletons.tsx'
 
 type NetworkFeeProps = {
-  /** Units of gas, as the service estimates them. */
   readonly gas: string
   readonly chainId: number
-  /** Whether it can be less, because nothing was tried. */
+  /** True if it can be less, because there was no dry run. */
   readonly isUpperEstimate: boolean
 }
 
-/** What the chain takes for a transaction at the present price of gas, in its coin and in the chosen currency. */
+/** Shows a transaction's network fee at the present gas price, in the chain's coin and in the chosen currency. */
 export function NetworkFee({ gas, chainId, isUpperEstimate }: NetworkFeeProps) {
   const price = useGasPrice({ chainId })
   const priceOf = usePriceOf()

@@ -5,7 +5,7 @@ const APPS: readonly { readonly name: string; readonly linkTo: (page: URL) => st
 ]
 
 /**
- * The way to a wallet for a browser without one. There is no WalletConnect: it needs a project id and 200 kB, and its host sees
+ * Leads to a wallet in a browser without one. There is no WalletConnect: it needs a project id and 200 kB, and its host sees
  * every connection.
  */
 export function NoWallet() {
@@ -25,7 +25,7 @@ export function NoWallet() {
   )
 }
 
-/** Extensions do not exist in the browsers of phones. */
+/** Returns true on phones, whose browsers have no extensions. */
 export function isPhone(): boolean {
   return /Android|iPhone|iPad|Mobile/.test(navigator.userAgent)
 }

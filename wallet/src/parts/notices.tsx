@@ -11,11 +11,10 @@ type EmptyProps = {
   readonly title: string
   readonly children?: ReactNode
   readonly action?: Action
-  /** True if the title is the page's heading. */
   readonly isWholePage?: boolean
 }
 
-/** A place with nothing in it yet, and the first act that changes that. */
+/** Shows an empty place, with the first action that fills it. */
 export function Empty({ title, children, action, isWholePage = false }: EmptyProps) {
   const Heading = isWholePage ? 'h1' : 'h2'
   return (
@@ -44,15 +43,15 @@ function ActionButton(action: Action) {
 
 type ProblemNoticeProps = {
   readonly error: unknown
-  /** The id of the failed request, if the error has none. */
+  /** Id of the failed request, if the error has none. */
   readonly requestId?: string | undefined
-  /** Units of the amounts in the request. */
+  /** Tokens of the amounts in the request. */
   readonly tokens?: AmountTokens | undefined
-  /** Asks the failed query again, as the page itself does if the error may pass. */
+  /** Repeats the failed query; the page does so itself if the error may pass. */
   readonly onRetry?: () => void
 }
 
-/** An error in the user's words, with a button to try again. */
+/** Shows an error in the user's words, with a button to try again. */
 export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: ProblemNoticeProps) {
   const { text, requestId = asked } = describeProblem(error, tokens)
   const pause = onRetry && pauseAfter(error)
@@ -76,7 +75,7 @@ export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: Prob
   )
 }
 
-/** Something that the user should know before going on. */
+/** Shows a warning before the user goes on. */
 export function Warning({ children }: { children: ReactNode }) {
   return (
     <div className="notice warn" role="status">
@@ -85,7 +84,7 @@ export function Warning({ children }: { children: ReactNode }) {
   )
 }
 
-/** The missing parts of the data, each with its reason. */
+/** Lists the missing parts of the data, each with its reason. */
 export function Missing({
   errors,
   nameOf,

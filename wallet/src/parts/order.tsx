@@ -23,7 +23,7 @@ export function OrderHeadings<By extends string>({ orders, order, isReversed, on
   })
 }
 
-/** The orders as a list for phones, where a table has no headings. */
+/** Offers the orders as a list for phones, where a table has no headings. */
 export function OrderSelect<By extends string>({ orders, order, onChoose }: OrderProps<By>) {
   return (
     <select

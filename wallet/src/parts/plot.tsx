@@ -6,20 +6,20 @@ import { labelValues } from '../scale.ts'
 import type { ChartProps, Points } from './chart.tsx'
 
 const DAY_MS = 86_400_000
-/** A line that hardly moves looks level: the height is at least this part of the value. */
+/** Minimum height as a part of the value, so that a line that hardly moves looks level. */
 const MIN_HEIGHT = 0.005
 const FONT = '12px ui-sans-serif, system-ui, sans-serif'
-/** A side of the chart, as the library counts them. */
+/** The library's number for this side of the chart. */
 const RIGHT = 1
 /** Widths of the vertical scale and of one of its digits, in pixels. */
 const MIN_SCALE_WIDTH = 36
 const DIGIT_WIDTH = 7
-/** A label nearer to an edge than this would be cut, in pixels. */
+/** Distance from an edge below which a label would be cut, in pixels. */
 const LABEL_MARGIN = 28
 
 /**
- * The line of a chart, with what is under the pointer written above it. The same for the keyboard and for screen readers is a
- * slider over the points. Of its own chunk, for the library that draws.
+ * Draws a chart's line, with the point under the pointer written above it. A slider over the points serves the keyboard and
+ * screen readers. It has its own chunk because of the drawing library.
  */
 export function Plot({ points, format, label }: ChartProps & { readonly points: Points }) {
   const space = useRef<HTMLDivElement>(null)
@@ -62,7 +62,7 @@ export function Plot({ points, format, label }: ChartProps & { readonly points: 
   )
 }
 
-/** Draws the points into this element, as large as it is and in the page's colours, until `stop` is called. */
+/** Draws the points into this element, at its size and in the page's colours, until `stop` is called. */
 function draw(space: HTMLElement, points: Points, onMove: (index: number | undefined) => void) {
   const ink = ({ root }: UPlot) => getComputedStyle(root).color
   const plot = new UPlot(
@@ -127,7 +127,7 @@ function heightFor(lowest: number, highest: number): [number, number] {
   return [lowest - missing - margin, highest + missing + margin]
 }
 
-/** The line's colour, fading towards the bottom; none of a chart that has left the page. */
+/** Returns the line's colour, fading towards the bottom; transparent for a chart that has left the page. */
 function softly({ ctx, bbox, root }: UPlot): CanvasGradient | 'transparent' {
   const ink = getComputedStyle(root).color
   if (ink === '') return 'transparent'
@@ -141,19 +141,18 @@ function fade(color: string, percent: number): string {
   return `color-mix(in srgb, ${color} ${percent}%, transparent)`
 }
 
-/** The longest label's number of characters; the library has none while it measures. */
+/** Returns the length of the longest label; the library has no labels while it measures. */
 function longestOf(values: readonly string[] | null): number {
   return Math.max(0, ...(values ?? []).map(({ length }) => length))
 }
 
-/** The format of times on an axis of this length, in ms. */
 function formatFor(length: number): (time: number) => string {
   if (length <= DAY_MS / 4) return formatClock
   if (length <= 2 * DAY_MS) return formatShortClock
   return length <= 300 * DAY_MS ? formatDay : formatMonth
 }
 
-/** Times as exactly as the whole chart's length asks for. */
+/** Formats times as precisely as the whole chart's length requires. */
 function labelTimes(plot: UPlot, times: readonly number[]): string[] {
   const { min = 0, max = 0 } = plot.scales['x'] ?? {}
   const format = formatFor((max ?? 0) - (min ?? 0))

@@ -11,7 +11,7 @@ import { Hash } from './tokens.tsx'
 
 const SHOWN = 3
 
-/** An account's position in a vault in four figures, and its latest deposits and withdrawals. */
+/** Shows an account's position in a vault in four figures, and its latest deposits and withdrawals. */
 export function PositionCard({ position, vault }: { position: GetPositionResponse; vault: Vault }) {
   const { asset, chainId, depositTokenAddress } = vault
   const { currentValue, totalDepositedAssets, totalWithdrawnAssets, earnedAssets, deposits } = position

@@ -12,16 +12,15 @@ import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { ProblemNotice } from './notices.tsx'
 
-/** How often the statuses are read again, in ms. */
 const REFETCH_MS = 15_000
 
 type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${string}`; readonly chainId: number }
 
-/** What an account has asked of a vault: what waits, what can be claimed, and what can be taken back. */
+/** Shows an account's requests in a vault: waiting, claimable, and ready to claim back. */
 export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   const service = useService()
   const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
-  // What can be claimed awaits nothing by itself, but another page or wallet may have claimed it.
+  // A claimable request does not poll by itself, but another page or wallet may claim it.
   const again = { refetchInterval: REFETCH_MS }
   const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
   const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })
@@ -70,7 +69,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   )
 }
 
-/** Returns true if something of a request waits, or can be claimed or taken back. */
+/** Returns true if a part of a request waits, can be claimed, or can be claimed back. */
 export function isOpen(status: string): status is OpenStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
 }
@@ -99,7 +98,7 @@ type RequestProps = {
   readonly place: Place
   readonly vault: Vault
   readonly estimate: EstimatedSettlement | null
-  /** When its cooldown ends; null if a settlement decides. */
+  /** End of its cooldown; null if a settlement decides. */
   readonly claimableAt?: string | null
   readonly children: React.ReactNode
 }
@@ -139,7 +138,6 @@ function Request({ kind, status, place, vault, estimate, claimableAt = null, chi
 
 type RequestFlowProps = {
   readonly begins: 'claim' | 'cancel'
-  /** The button's text. */
   readonly act: string
   readonly input: FlowInputs['cancel']
   readonly vault: Vault

@@ -9,7 +9,7 @@ import { Amount } from './figures.tsx'
 import { Preparing } from './flow-panel.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
 
-/** A reward whose token says how to show its amount. */
+/** Reward with its token's symbol and decimals. */
 export type ShownReward = Reward & { readonly symbol: string; readonly decimals: number }
 
 type RewardsClaimProps = {
@@ -19,7 +19,7 @@ type RewardsClaimProps = {
   readonly onLeave: () => void
 }
 
-/** What the claim pays, and the button that has it signed. It claims the tokens that are shown, and no others. */
+/** Shows the payment of a claim, and the button that has it signed. It claims exactly the shown tokens. */
 export function RewardsClaim({ account, chainId, claimable, onLeave }: RewardsClaimProps) {
   const queries = useQueryClient()
   const sender = useSender(account)
@@ -95,7 +95,6 @@ function Terms({ prepared: { rewards, leftOut }, shown }: TermsProps) {
   )
 }
 
-/** Why a claim leaves a reward out, in words for the user. */
 const LEFT_OUT: Readonly<Record<PrepareRewardsClaimResponse['leftOut'][number]['reason'], string>> = {
   not_yet_claimable: 'It cannot be claimed yet.',
   paid_to_another_account: 'It would be paid to another account, as you have set.',

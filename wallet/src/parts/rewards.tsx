@@ -14,13 +14,12 @@ import { ChainBadge } from './tokens.tsx'
 
 const REFRESH_MS = 60_000
 
-/** Signing is loaded when somebody claims. */
+/** The code that signs is loaded only when the user claims. */
 const RewardsClaim = lazy(async () => ({ default: (await import('./rewards-claim.tsx')).RewardsClaim }))
 
-/** An account's rewards on one chain, which one claim pays. */
 type Group = { readonly account: `0x${string}`; readonly chainId: Reward['chainId']; readonly rewards: ShownReward[] }
 
-/** What campaigns of vaults pay the user besides the yield, by account and chain; nothing if they pay nothing. */
+/** Shows the rewards of vaults' campaigns by account and chain; renders nothing if there are none. */
 export function Rewards() {
   const service = useService()
   const { address, accounts } = useAccounts()

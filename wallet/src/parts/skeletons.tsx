@@ -1,9 +1,9 @@
-/** A line that is being loaded, as wide as what will stand there. */
+/** Placeholder of a line that is loading, with the width of the final text. */
 export function Skeleton({ width = '6em' }: { width?: string }) {
   return <span className="skeleton" style={{ width }} aria-hidden="true" />
 }
 
-/** Rows that are being loaded. */
+/** Placeholder of rows that are loading. */
 export function SkeletonRows({ count = 5 }: { count?: number }) {
   return (
     <div role="status" aria-label="Loading">
@@ -18,7 +18,7 @@ export function SkeletonRows({ count = 5 }: { count?: number }) {
   )
 }
 
-/** A page whose code is on its way. */
+/** Placeholder of a page whose code is loading. */
 export function PageSkeleton() {
   return (
     <div className="page">

@@ -1,10 +1,9 @@
 import type { Success } from '@vaultline/client'
 import { AsOf } from './figures.tsx'
 
-/** What a query by `queryAnswer` has. */
 type Answered = { readonly data: Success<unknown> | undefined; readonly dataUpdatedAt: number }
 
-/** Of which moment an answer is, where the service has no newer one. */
+/** Shows the time of a stale response. */
 export function StaleSince({ query: { data, dataUpdatedAt } }: { query: Answered }) {
   if (!data?.isStale) return null
   return <AsOf time={dataUpdatedAt - (data.ageMs ?? 0)} />

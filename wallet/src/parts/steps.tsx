@@ -6,11 +6,11 @@ import { Hash } from './tokens.tsx'
 
 type StepsProps = {
   readonly steps: readonly Step[]
-  /** True if the steps are on two chains, so that each says its own. */
+  /** True if the steps are on two chains, so each names its own. */
   readonly isAcross: boolean
 }
 
-/** Steps one after the other, each with its time, its amount and its transaction. */
+/** Lists steps in order, each with its time, amount and transaction. */
 export function Steps({ steps, isAcross }: StepsProps) {
   return (
     <ol className="timeline">

@@ -12,14 +12,14 @@ type TermsProps = {
   readonly prepared: NonNullable<FlowState['prepared']>
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: Vault
-  /** The token that is sent, and the one that arrives. On another chain it can have other decimals. */
+  /** Token that is sent, and the one that arrives. On another chain it can have other decimals. */
   readonly from: Token
   readonly to: Token
-  /** In the smallest unit of what is sent. */
+  /** Amount in the smallest unit of the token that is sent. */
   readonly amount: bigint
 }
 
-/** The terms before the user signs: amounts, fees and time of arrival. */
+/** Shows the terms before the user signs: amounts, fees and time of arrival. */
 export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
   const { asset, shareDecimals } = vault
   const { isAsync, simulation, estimatedGas } = prepared

@@ -1,4 +1,4 @@
-/** A mark of a token, drawn for this wallet: a colour that people know the token by, and a line in a square of 36. */
+/** Token's mark, drawn for this wallet: its well-known colour, and a path in a square of 36. */
 type TokenMark = { readonly color: string; readonly ink: string; readonly path: string }
 
 const LIGHT = '#ffffff'
@@ -21,7 +21,6 @@ const G = 'M24 14a7 7 0 1 0 1 5h-6'
 const J = 'M21 10v11a4.5 4.5 0 0 1-9 0'
 const SQUARE = 'M18 9l9 9-9 9-9-9z'
 
-/** By symbols in capital letters. */
 const MARKS: Readonly<Record<string, readonly [color: string, path: string, ink?: string]>> = {
   USDC: ['#2775ca', DOLLAR],
   'USDC.E': ['#2775ca', DOLLAR],
@@ -51,7 +50,7 @@ const MARKS: Readonly<Record<string, readonly [color: string, path: string, ink?
   BONK: ['#d9730d', B],
 }
 
-/** The mark of a token that this wallet knows by its symbol; undefined for others. */
+/** Returns a known token's mark by its symbol; undefined for others. */
 export function findMark(symbol: string): TokenMark | undefined {
   const [color, path, ink = LIGHT] = MARKS[symbol.toUpperCase()] ?? []
   return color && path ? { color, path, ink } : undefined

@@ -6,8 +6,8 @@ import { CopyButton } from './copy-button.tsx'
 import { findMark } from './token-marks.ts'
 
 /**
- * True if a picture comes with the page or in the response itself. Pictures of other hosts are not fetched: the requests
- * would reveal the holdings.
+ * Returns true if the page or the response contains the picture. Pictures of other hosts are not fetched: the requests would
+ * reveal the holdings.
  */
 function isOwnPicture(url: string | null | undefined): url is string {
   return url !== null && url !== undefined && /^(data:image\/|\/)/.test(url)
@@ -16,13 +16,11 @@ function isOwnPicture(url: string | null | undefined): url is string {
 type PictureProps = {
   readonly url: string | null | undefined
   readonly className: string
-  /** In pixels, in both directions. */
   readonly size: number
-  /** Shown if there is no picture. */
   readonly otherwise: ReactNode
 }
 
-/** A picture that only decorates. */
+/** Shows a decorative picture. */
 export function Picture({ url, className, size, otherwise }: PictureProps) {
   const [isBroken, setBroken] = useState(false)
   if (!isOwnPicture(url) || isBroken) return otherwise
@@ -33,11 +31,11 @@ export function Picture({ url, className, size, otherwise }: PictureProps) {
 type TokenIconProps = {
   readonly symbol: string
   readonly url?: string | null | undefined
-  /** False for a token that may only have the symbol of a known one: it gets letters. */
+  /** False for a token that may only have the symbol of a known one; it gets letters. */
   readonly isListed?: boolean
 }
 
-/** A token's picture, else its mark, else its first letters. */
+/** Shows a token's picture, else its mark, else its first letters. */
 export function TokenIcon({ symbol, url, isListed = true }: TokenIconProps) {
   return <Picture url={url} className="token-icon" size={36} otherwise={<Mark {...{ symbol, isListed }} />} />
 }
@@ -59,25 +57,24 @@ function Mark({ symbol, isListed }: { symbol: string; isListed: boolean }) {
   )
 }
 
-/** The chain that something is on. */
+/** Shows the name of a chain. */
 export function ChainBadge({ chainId }: { chainId: number }) {
   return <span className="chip">{chainName(chainId)}</span>
 }
 
 type OnChainProps = {
   readonly value: string
-  /** Names it to those who cannot see it: "the vault's address". */
+  /** Name for screen readers: "the vault's address". */
   readonly what: string
-  /** The chain whose explorer has a page about it. */
   readonly chainId?: number | undefined
 }
 
-/** An address, shortened, with its page in the chain's explorer and a button that copies it whole. */
+/** Shows a shortened address, with a link to the chain's explorer and a button that copies it whole. */
 export function Address(props: OnChainProps) {
   return <OnChain {...props} kind="address" />
 }
 
-/** The hash of a transaction, shortened, with its page in the chain's explorer and a button that copies it whole. */
+/** Shows a shortened transaction hash, with a link to the chain's explorer and a button that copies it whole. */
 export function Hash({ what = "the transaction's hash", ...props }: Omit<OnChainProps, 'what'> & { what?: string }) {
   return <OnChain {...props} what={what} kind="tx" />
 }
@@ -105,7 +102,6 @@ function OnChain({ value, what, chainId, kind }: OnChainProps & { readonly kind:
   )
 }
 
-/** A colour that is the same for the same name. */
 function hueOf(name: string): number {
   return [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 7)
 }

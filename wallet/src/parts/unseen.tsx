@@ -7,7 +7,7 @@ import { Warning } from './notices.tsx'
 /** Nodes know a transaction within seconds; a wallet that has not sent it yet may take this long. */
 const PATIENCE_MS = 120_000
 
-/** True once no node knows a transaction two minutes after it was sent. `sentAt` is in epoch milliseconds. */
+/** Returns true if no node knows a transaction two minutes after it was sent. `sentAt` is in epoch milliseconds. */
 export function useUnseen(hash: `0x${string}`, chainId: number, sentAt: number | undefined): boolean {
   const [openedAt] = useState(Date.now)
   const lateAt = (sentAt ?? openedAt) + PATIENCE_MS
@@ -23,7 +23,7 @@ export function useUnseen(hash: `0x${string}`, chainId: number, sentAt: number |
   return isLate && error instanceof TransactionNotFoundError
 }
 
-/** Warning about a transaction that no node knows. */
+/** Warns about a transaction that no node knows. */
 export function Unseen({ chainId }: { chainId: number }) {
   return (
     <Warning>

@@ -23,7 +23,6 @@ const MEASURES = [
 ] as const
 type Measure = (typeof MEASURES)[number]['value']
 
-/** Explanation under the chart. */
 const NOTES: Readonly<Record<Measure, string>> = {
   price: 'Value of one share. It grows as the vault earns.',
   yield: 'APY over the seven days before, after fees.',
@@ -33,7 +32,7 @@ const NOTES: Readonly<Record<Measure, string>> = {
 /** Prices are recorded about every hour. */
 const FRESH_MS = 60_000
 
-/** A vault's share price, yield or total over time. */
+/** Shows a vault's share price, yield or total over time. */
 export function VaultChart({ vault }: { vault: Vault }) {
   const { poolAddress: vaultAddress, chainId, name, asset } = vault
   const [range, setRange] = useState<Range>('30d')
@@ -42,7 +41,7 @@ export function VaultChart({ vault }: { vault: Vault }) {
     ...query(getVaultHistory, useService(), { vaultAddress, chainId, range }),
     staleTime: FRESH_MS,
     refetchInterval: FRESH_MS,
-    // The line of the range before stays until the next one is there.
+    // The previous range's line stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const points = useMemo(() => history.data && pointsOf(history.data, measure, asset.decimals), [history.data, measure])
@@ -81,7 +80,7 @@ const EMPTY: Readonly<Record<Measure, string>> = {
   total: 'No history yet. The total is recorded about every hour.',
 }
 
-/** The points of a line for the eye: no transaction is made of them. Unknown values have none. */
+/** Returns the points of a line, only for display: no transaction depends on them. It skips unknown values. */
 function pointsOf({ history }: GetVaultHistoryResponse, measure: Measure, decimals: number): [number, number][] {
   return history.flatMap(({ at, sharePrice, totalAssets, annualYield }) => {
     const value = {

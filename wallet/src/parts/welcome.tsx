@@ -22,7 +22,7 @@ const STEPS = [
   { title: 'Watch it arrive', text: 'Across chains and through settlement, each step with its time and its hash.' },
 ]
 
-/** What this is and how to begin, with what happens in vaults and markets now. */
+/** Introduces the wallet, with a look at its vaults and the markets. */
 export function Welcome() {
   return (
     <div className="page">

@@ -14,7 +14,7 @@ import { useRoom } from './use-room.ts'
 
 const STATES = 'Prepared states'
 
-/** The wallet beside everything that the sandbox can do to it, with requests and events as they come. */
+/** Shows the wallet beside the sandbox's controls, with requests and events as they arrive. */
 export function ControlRoom() {
   const { config } = useSurroundings()
   const room = useRoom()
@@ -59,7 +59,7 @@ export function ControlRoom() {
             </button>
           </p>
         )}
-        {/* A new frame for each state: the page in it goes by the frame's name. */}
+        {/* Each state gets a new frame, because its page reads the frame's name. */}
         <iframe key={shown?.name} name={shown?.name ?? ''} src={shown?.page ?? '/'} title="The wallet" />
       </section>
       <section className="card room-controls" aria-label="Controls">

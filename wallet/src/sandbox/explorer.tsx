@@ -35,7 +35,7 @@ type Hex = `0x${string}`
 
 const POLL_MS = 1000
 
-/** The events that the explorer can read; it shows others as they are. */
+/** Events that the explorer decodes; it shows others raw. */
 const EVENTS: readonly AbiEvent[] = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event Approval(address indexed owner, address indexed spender, uint256 value)',
@@ -47,7 +47,7 @@ const EVENTS: readonly AbiEvent[] = parseAbi([
   'event Unpaused(address account)',
 ])
 
-/** A transaction of a chain of the sandbox. */
+/** Shows a transaction on a chain of the sandbox. */
 export function TransactionPage({ chainId, hash }: { chainId: number; hash: Hex }) {
   const client = useChain(chainId)
   const { data, error, refetch } = useQuery({
@@ -146,7 +146,7 @@ function Logs({ chainId, logs }: { chainId: number; logs: TransactionReceipt['lo
   )
 }
 
-/** An account or a contract of a chain of the sandbox. */
+/** Shows an account or a contract on a chain of the sandbox. */
 export function AddressPage({ chainId, address }: { chainId: number; address: Hex }) {
   const client = useChain(chainId)
   const coins = (useCoins().data?.data ?? []).filter((coin) => coin.chainId === chainId)
@@ -169,7 +169,7 @@ export function AddressPage({ chainId, address }: { chainId: number; address: He
         coins.map(async (coin) => {
           const token = { address: coin.contract_address as Hex, abi: erc20Abi } as const
           const call = readContract(client, { ...token, functionName: 'balanceOf', args: [address] })
-          // The list also has the coin of the chain, which is no contract.
+          // The list also has the chain's coin, which is no contract.
           return { coin, units: await call.catch(() => 0n) }
         }),
       ),
@@ -230,7 +230,6 @@ function Loading({ title, error, onRetry }: { title: string; error: unknown; onR
   )
 }
 
-/** A client of a chain of the configuration. */
 function useChain(chainId: number) {
   const { chains } = useSurroundings().config
   const chain = chains.find((candidate) => candidate.chainId === chainId)

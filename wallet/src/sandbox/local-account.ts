@@ -1,7 +1,6 @@
 import { encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import type { Config } from '../config.ts'
 
-/** An error as EIP-1193 has it. */
 class ProviderError extends Error {
   readonly code: number
 
@@ -13,7 +12,7 @@ class ProviderError extends Error {
 
 type RequestArguments = { readonly method: string; readonly params?: readonly unknown[] }
 
-/** An account that is announced as a wallet; a smart one takes batches of calls. */
+/** Account announced as a wallet; a smart one takes batches of calls. */
 type Announced = { readonly name: string; readonly account: Hex | undefined; readonly isSmart?: boolean }
 
 const INVALID_PARAMS = -32602
@@ -22,8 +21,8 @@ const UNKNOWN_CHAIN = 4902
 const UNKNOWN_BUNDLE = 5730
 
 /**
- * Announces the funded accounts of the local chains as wallets (EIP-6963), so that they stand beside those which the browser
- * has. Their chains sign for them: no key is in the page.
+ * Announces the local chains' funded accounts as wallets (EIP-6963), beside the browser's own. Their chains sign for them: the
+ * page has no key.
  */
 export function announceLocalAccounts({ chains, sandbox }: Config): void {
   const accounts: readonly Announced[] = sandbox?.shown
@@ -33,7 +32,7 @@ export function announceLocalAccounts({ chains, sandbox }: Config): void {
         { name: 'Fresh local account', account: sandbox?.accounts.at(-1) },
         { name: 'Local smart account', account: sandbox?.smartAccount, isSmart: true },
       ]
-  // A prepared state is shown as its account, connected already.
+  // A prepared state shows only its own account, already connected.
   if (sandbox?.shown) sessionStorage.setItem(storedName(sandbox.shown.account), 'connected')
   const details = accounts.flatMap(({ name, account, isSmart = false }, index) =>
     account
@@ -57,7 +56,6 @@ export function announceLocalAccounts({ chains, sandbox }: Config): void {
   announce()
 }
 
-/** A batch of calls (EIP-5792). */
 type Batch = {
   readonly version: string
   readonly chainId: Hex
@@ -70,10 +68,10 @@ const EXECUTE = parseAbi([
   'struct Call { address to; uint256 value; bytes data; }',
 ])
 
-/** Characters of a transaction's hash. The id of a batch is its hash with its chain behind it. */
+/** Characters of a transaction's hash. A batch's id is its hash followed by its chain. */
 const HASH_LENGTH = 66
 
-/** An account of the local chains as a wallet (EIP-1193); a smart one takes batches of calls. */
+/** Creates a wallet (EIP-1193) of an account on the local chains; a smart one takes batches of calls. */
 function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boolean) {
   const listeners = new Map<string, Set<(value: unknown) => void>>()
   const name = storedName(account)
@@ -105,14 +103,14 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
     const batchChainId: Hex = `0x${id.slice(HASH_LENGTH)}`
     const ask = (method: string) =>
       forward(rpcUrlOf(Number(batchChainId)), { method, params: [id.slice(0, HASH_LENGTH)] })
-    // The chain's own form of a receipt.
+    // The cast names the chain's own form of a receipt.
     const receipt = (await ask('eth_getTransactionReceipt')) as { readonly status: Hex } | null
     if (!receipt && !(await ask('eth_getTransactionByHash'))) throw new ProviderError(UNKNOWN_BUNDLE, 'No such batch.')
     const status = !receipt ? 100 : receipt.status === '0x1' ? 200 : 500
     return { version: '2.0.0', id, chainId: batchChainId, status, atomic: true, receipts: receipt ? [receipt] : [] }
   }
 
-  /** The methods of a smart account, as MetaMask's has them. */
+  /** Answers the methods of a smart account as MetaMask does. */
   function batch({ method, params: [first] = [] }: RequestArguments): unknown {
     switch (method) {
       case 'wallet_getCapabilities':

@@ -2,10 +2,12 @@ import { concat, hexToBytes } from 'viem'
 import type { Config } from '../config.ts'
 import type { SolanaWallet } from '../solana.ts'
 
-/** The bytes before an Ed25519 private key in PKCS #8 (RFC 8410). */
+/** Prefix of an Ed25519 private key in PKCS #8 (RFC 8410). */
 const PKCS8_PREFIX = '0x302e020100300506032b657004220420'
 
-/** Announces the Solana wallet of the sandbox as an extension does (Wallet Standard). It holds test money, and signs without asking. */
+/**
+ * Announces the sandbox's Solana wallet as an extension does (Wallet Standard). It holds test money, and signs without a dialog.
+ */
 export function announceLocalSolana({ sandbox }: Config): void {
   if (!sandbox) return
   const { address, privateKey } = sandbox.solanaWallet

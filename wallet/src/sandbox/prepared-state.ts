@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { fetchRoom } from './use-room.ts'
 
-/** The configuration of the prepared state that this frame is named after; the same configuration in any other window. */
+/** Returns the configuration of the prepared state that names this frame; any other window keeps its configuration. */
 export async function showPreparedState(config: Config): Promise<Config> {
   if (!window.name || !config.sandbox) return config
   const { states } = await fetchRoom(config.sandbox.controlsUrl)

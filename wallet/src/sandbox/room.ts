@@ -1,20 +1,20 @@
 import { parseAmount } from '../format.ts'
 
-/** What the sandbox says of itself at `GET /sandbox`. */
+/** Response of the sandbox's `GET /sandbox`. */
 export type Room = {
   readonly controls: readonly Control[]
-  /** What fields can be, by the name that schemas have for it. */
+  /** Choices for fields, by the name that schemas use. */
   readonly choices: Readonly<Record<string, readonly Choice[]>>
   readonly states: readonly PreparedState[]
 }
 
-/** Something that is on, and the control that ends it. */
+/** Effect that is switched on, and the control that ends it. */
 export type Switched = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
-/** Something that the sandbox can be told to do. */
+/** Control of the sandbox. */
 export type Control = {
   readonly name: string
-  /** The group of its form; undefined for what has no form. */
+  /** Group of its form; undefined for a control without a form. */
   readonly group?: string
   readonly does: string
   readonly schema: Schema
@@ -22,7 +22,7 @@ export type Control = {
   readonly on: readonly Switched[]
 }
 
-/** A state of the service that stays as it is, and where the wallet shows it. */
+/** Unchanging state of the service, and the page where the wallet shows it. */
 export type PreparedState = {
   readonly name: string
   readonly does: string
@@ -36,7 +36,6 @@ type Choice = { readonly label: string; readonly decimals?: number } & (
   | { readonly body: object }
 )
 
-/** The part of JSON Schema that the sandbox uses. */
 type Schema = {
   readonly properties?: Readonly<Record<string, Property>>
   readonly required?: readonly string[]
@@ -52,14 +51,14 @@ type Property = {
   readonly format?: string
 }
 
-/** A field of a control. An option's value is JSON of the part of the body that it makes, and of a token's decimals. */
+/** Field of a control. An option's value is JSON: the part of the body it makes, and a token's decimals. */
 export type Field = { readonly key: string; readonly label: string } & (
   | { readonly kind: 'select'; readonly options: readonly { readonly label: string; readonly value: string }[] }
   | { readonly kind: 'number' | 'amount' | 'text'; readonly initial: string; readonly isRequired: boolean }
   | { readonly kind: 'checkbox'; readonly initial: boolean }
 )
 
-/** The fields of a control's body. A field that another one's choices fill is left out. */
+/** Lists the fields of a control's body, except those that another field's choices fill. */
 export function listFields({ schema, example }: Control, choices: Room['choices']): Field[] {
   const properties = Object.entries(schema.properties ?? {})
   const needed = new Set([...(schema.required ?? []), ...(schema.anyOf ?? []).flatMap(({ required }) => required)])
@@ -79,7 +78,7 @@ export function listFields({ schema, example }: Control, choices: Room['choices'
     const label = property.title ?? capitalize(key)
     const options = optionsOf(key, property)
     if (options) {
-      // Also an option without this key can be the choice: the coin of a chain is no token.
+      // An option without this key can also be the choice: a chain's coin has no token address.
       const isRequired = needed.has(key) || options.some(({ part }) => Object.keys(part).some((one) => needed.has(one)))
       return [
         {
@@ -98,7 +97,7 @@ export function listFields({ schema, example }: Control, choices: Room['choices'
   })
 }
 
-/** The body that a filled form makes. Throws for an amount that is none. */
+/** Builds the body from a filled form. Throws for an invalid amount. */
 export function buildBody(fields: readonly Field[], form: FormData): object {
   const texts = fields.map((field) => ({ field, text: String(form.get(field.key) ?? '') }))
   const chosen = texts.flatMap(({ field, text }): { part: object; decimals?: number }[] =>
@@ -117,7 +116,7 @@ export function buildBody(fields: readonly Field[], form: FormData): object {
   return Object.assign({}, ...chosen.map(({ part }) => part), Object.fromEntries(typed))
 }
 
-/** Text of a control's button: the last part of its name. */
+/** Returns the text of a control's button: the last part of its name. */
 export function titleOf(name: string): string {
   return capitalize(name.replace(/^.*\//, '').replaceAll('-', ' '))
 }

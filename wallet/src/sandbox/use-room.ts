@@ -5,7 +5,7 @@ import type { Room } from './room.ts'
 
 const PAUSE_MS = 1500
 
-/** The controls with what is on now. */
+/** Returns the controls, and which effects are on. */
 export function useRoom() {
   const controlsUrl = useControlsUrl()
   return useQuery({
@@ -16,7 +16,7 @@ export function useRoom() {
   })
 }
 
-/** Uses a control, and shows that among the requests. Throws the sandbox's own reason when it refuses. */
+/** Returns a function that uses a control and lists that among the requests. It throws the sandbox's own reason for a refusal. */
 export function useControl() {
   const controlsUrl = useControlsUrl()
   const queries = useQueryClient()
@@ -35,7 +35,7 @@ export function useControl() {
   })
 }
 
-/** Reads the controls as they are now. */
+/** Fetches the current controls. */
 export async function fetchRoom(controlsUrl: string, signal?: AbortSignal): Promise<Room> {
   const response = await fetch(controlsUrl, signal ? { signal } : {})
   if (!response.ok) throw new Error(`The sandbox responded ${response.status}.`)
