@@ -108,7 +108,7 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
  * Deliveries: each type of event and a test, with schema and meaning. Meanings stay out of the schemas, so that functions that
  * send events do not bundle them.
  */
-export const DELIVERED = [...WebhookEvent.options, WebhookTestEvent].map((schema) => {
+export const DELIVERIES = [...WebhookEvent.options, WebhookTestEvent].map((schema) => {
   const type = schema.shape.type.value
   return { type, schema, meaning: MEANINGS[type] }
 })

@@ -3,7 +3,7 @@ import { Amount } from '../lib/codecs.ts'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../lib/errors.ts'
 import { fieldErrors } from '../lib/field.ts'
 import { type EndpointContract, isSigned, scopeOf, TAGS } from '../lib/frame/contract.ts'
-import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
+import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { INTRODUCTION } from './introduction.ts'
 
@@ -202,7 +202,7 @@ function deliveries(components: Components) {
     components.responses[name] = { description }
     return [status, { $ref: `#/components/responses/${name}` }] as const
   })
-  const delivery = ({ type, schema, meaning }: (typeof DELIVERED)[number]) => {
+  const delivery = ({ type, schema, meaning }: (typeof DELIVERIES)[number]) => {
     const name = String(schema.meta()?.id)
     const body = nameSchema(jsonSchema(schema), components)
     return {
@@ -216,7 +216,7 @@ function deliveries(components: Components) {
       responses: Object.fromEntries(answers),
     }
   }
-  return Object.fromEntries(DELIVERED.map((event) => [event.type, { post: delivery(event) }]))
+  return Object.fromEntries(DELIVERIES.map((event) => [event.type, { post: delivery(event) }]))
 }
 
 /** The deliveries have a tag of their own, apart from the operations that register webhooks. */
@@ -279,7 +279,7 @@ function headers(...names: readonly HeaderName[]): Readonly<Record<string, objec
 }
 
 /** Returns whether a response with this error goes to a known key. */
-function isToAKey(code: ErrorCode): boolean {
+function isForKnownKey(code: ErrorCode): boolean {
   return code !== 'missing_api_key' && code !== 'invalid_api_key'
 }
 
@@ -322,7 +322,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]) {
     ...(codes.length > 0 && {
       headers: headers(
         ...REQUESTED,
-        ...(codes.some(isToAKey) ? RATE_LIMITED : []),
+        ...(codes.some(isForKnownKey) ? RATE_LIMITED : []),
         ...(codes.some(canRetry) ? (['retry-after'] as const) : []),
       ),
     }),
@@ -359,7 +359,7 @@ function parameters(
   components: Components,
   example?: Example,
 ) {
-  const { properties = {}, required = [] } = schema ? hoist(jsonSchema(schema), components) : {}
+  const { properties = {}, required = [] } = schema ? moveDefinitions(jsonSchema(schema), components) : {}
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = typeof property === 'boolean' ? {} : property
     return {
@@ -375,20 +375,20 @@ function parameters(
 
 /** Adds a schema to the shared ones, by its own name or by this one. Returns a reference to it. */
 function nameSchema(schema: JsonSchema, components: Components, name?: string): JsonSchema {
-  const own = hoist(schema, components)
+  const own = moveDefinitions(schema, components)
   if (own.$ref || !name) return own
   components.schemas[name] = own
   return { $ref: `#/components/schemas/${name}` }
 }
 
 /** Moves a schema's named parts to the shared ones. Returns the schema. */
-function hoist({ $defs, ...schema }: JsonSchema, { schemas }: Components): JsonSchema {
-  Object.assign(schemas, refer($defs ?? {}))
-  return refer(schema)
+function moveDefinitions({ $defs, ...schema }: JsonSchema, { schemas }: Components): JsonSchema {
+  Object.assign(schemas, pointReferences($defs ?? {}))
+  return pointReferences(schema)
 }
 
 /** Points references at the document's schemas. */
-function refer<Json>(schema: Json): Json {
+function pointReferences<Json>(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
@@ -401,8 +401,8 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema: part }) => {
-      tellDefault(zodSchema, part)
-      tidy(part)
+      addDefault(zodSchema, part)
+      tidySchema(part)
       nameVariants(part)
       mapVariants(zodSchema, part)
     },
@@ -411,7 +411,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
 }
 
 /** Adds a default: zod leaves it out if a value is parsed into another form. */
-function tellDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
+function addDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'default') return
   part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
 }
@@ -420,7 +420,7 @@ function tellDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchem
  * Removes limits that hold for every integer of JavaScript. Gives tuples a length. Drops required names of records, and fields
  * that a reference repeats.
  */
-function tidy(part: z.core.JSONSchema.BaseSchema): void {
+function tidySchema(part: z.core.JSONSchema.BaseSchema): void {
   if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
   if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
   if (part.prefixItems) {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ERRORS } from '../lib/errors.ts'
 import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
-import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
+import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { exampleBlocks, exampleRequest, jsonBlock } from './examples.ts'
 import { INTRODUCTION } from './introduction.ts'
@@ -102,7 +102,7 @@ function eventsPage(): string {
     ['| Status | What follows |', '|---|---|', ...answers].join('\n'),
     '## Every event',
     ...fieldTable(EveryEvent),
-    ...DELIVERED.flatMap((delivered) => [
+    ...DELIVERIES.flatMap((delivered) => [
       `## ${delivered.type}`,
       delivered.meaning,
       jsonBlock(EVENT_EXAMPLES[delivered.type]),
@@ -112,7 +112,7 @@ function eventsPage(): string {
 }
 
 /** Returns the fields of a type of event, or names a type with the same fields; `shown` has the types by their tables. */
-function ownTable({ type, schema }: (typeof DELIVERED)[number], shown: Map<string, string>): string[] {
+function ownTable({ type, schema }: (typeof DELIVERIES)[number], shown: Map<string, string>): string[] {
   if (type === 'webhook.test') return fieldTable(schema)
   // The pages of the lists have the fields of an entry.
   const table = fieldTable(schema.shape.data)

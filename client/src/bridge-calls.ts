@@ -1,4 +1,4 @@
-import { behindOffsets, bytes, encodeCall, type FunctionName, isSame, type Transaction, word } from './calls.ts'
+import { encodeDynamicParts, encodeBytes, encodeCall, type FunctionName, isSame, type Transaction, encodeWord } from './calls.ts'
 import { demand } from './refusal.ts'
 
 // Transfers by Across' SpokePool and MulticallHandler. Their ABI and addresses are published
@@ -62,7 +62,7 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
 ]
 
 /** Maximum loss on the way, in percent of the amount sent. */
-const HIGHEST_FEE_PERCENT = 10n
+const MAX_FEE_PERCENT = 10n
 const LONGEST_EXCLUSIVITY_SECONDS = 300n
 /** Smaller numbers are a period that begins with the deposit; larger ones are Unix times. */
 const LONGEST_PERIOD_SECONDS = 31_536_000n
@@ -85,7 +85,7 @@ export type Transfer = {
 }
 
 /** Returns the bridge's contract on this chain. Throws a Refusal for an unknown chain. */
-export function poolOn(chainId: number): string {
+export function poolAddress(chainId: number): string {
   const { [chainId]: pool } = POOLS
   demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
   return pool
@@ -99,7 +99,7 @@ export function isCoin(token: string): boolean {
 /**
  * Returns the token that the bridge takes: the wrapped coin for a native coin. Throws a Refusal for a coin that it does not take.
  */
-export function bridgedAs(chainId: number, token: string): string {
+export function toBridgedToken(chainId: number, token: string): string {
   if (!isCoin(token)) return token
   const { [chainId]: wrapped } = ASSETS.find(({ [chainId]: known }) => known?.[2]) ?? {}
   demand(wrapped !== undefined, `the bridge takes no coin on chain ${chainId}`)
@@ -115,8 +115,8 @@ export function verifyTransfer(
   transfer: Transfer,
 ): FunctionName | undefined {
   const { user, fromChain, toChain, token, arrives, amount, outputAmount, into } = transfer
-  demand(isSame(to, poolOn(fromChain)), 'the transfer is not to the bridge')
-  poolOn(toChain)
+  demand(isSame(to, poolAddress(fromChain)), 'the transfer is not to the bridge')
+  poolAddress(toChain)
   const asset = ASSETS.find(({ [fromChain]: known }) => known && isSame(known[0], token))
   const { [fromChain]: sent, [toChain]: received } = asset ?? {}
   demand(sent !== undefined && received !== undefined, 'the bridge does not take the token to that chain')
@@ -133,9 +133,9 @@ export function verifyTransfer(
   const fits = ([name, message]: readonly [FunctionName | undefined, string]) => {
     const expected =
       '7b939232' +
-      [user, into ? HANDLER : user, token, outputToken].map(word).join('') +
-      [amount, outputAmount, BigInt(toChain), relayer, quotedAt, deadline, exclusivity, 0x180n].map(word).join('') +
-      bytes(message)
+      [user, into ? HANDLER : user, token, outputToken].map(encodeWord).join('') +
+      [amount, outputAmount, BigInt(toChain), relayer, quotedAt, deadline, exclusivity, 0x180n].map(encodeWord).join('') +
+      encodeBytes(message)
     // Across lets integrators mark a deposit with two bytes behind a prefix.
     const isRight = data.startsWith(expected) && /^(1dc0de[0-9a-f]{4})?$/.test(data.slice(expected.length))
     return isRight ? [{ name }] : []
@@ -153,13 +153,13 @@ export function verifyRefundClaim(
   { to, data, value }: Transaction,
   { user, token, chainId }: { readonly user: string; readonly token: string; readonly chainId: number },
 ): void {
-  demand(isSame(to, poolOn(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
-  demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not only for the user')
+  demand(isSame(to, poolAddress(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
+  demand(data === `a18a096e${encodeWord(token)}${encodeWord(user)}`, 'the claim is not only for the user')
 }
 
 function verifyFee(input: bigint, output: bigint): void {
   demand(output > 0n && output <= input, 'more would arrive than is sent, or nothing')
-  demand(output * 100n >= input * (100n - HIGHEST_FEE_PERCENT), 'more than a tenth would be lost on the way')
+  demand(output * 100n >= input * (100n - MAX_FEE_PERCENT), 'more than a tenth would be lost on the way')
 }
 
 function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' | 'exclusivity', bigint>>): void {
@@ -189,12 +189,12 @@ function depositMessage(
     call(HANDLER, withBalance(asset, approve, { asset, offset: 36n })),
     call(HANDLER, withBalance(vault, deposit, { asset, offset: 4n })),
   ]
-  return word(0x20n) + word(0x40n) + word(user) + word(3n) + behindOffsets(calls)
+  return encodeWord(0x20n) + encodeWord(0x40n) + encodeWord(user) + encodeWord(3n) + encodeDynamicParts(calls)
 }
 
 /** Encodes `Call { address target; bytes callData; uint256 value }` with a value of 0. */
 function call(target: string, data: string): string {
-  return word(target) + word(0x60n) + word(0n) + bytes(data)
+  return encodeWord(target) + encodeWord(0x60n) + encodeWord(0n) + encodeBytes(data)
 }
 
 /** Encodes `makeCallWithBalance(target, callData, 0, [(asset, offset)])`, which writes the handler's balance at this offset. */
@@ -203,7 +203,7 @@ function withBalance(
   data: string,
   { asset, offset }: { readonly asset: string; readonly offset: bigint },
 ): string {
-  const inner = bytes(data)
+  const inner = encodeBytes(data)
   const behind = BigInt(0x80 + inner.length / 2)
-  return `c41e8295${word(target)}${word(0x80n)}${word(0n)}${word(behind)}${inner}${word(1n)}${word(asset)}${word(offset)}`
+  return `c41e8295${encodeWord(target)}${encodeWord(0x80n)}${encodeWord(0n)}${encodeWord(behind)}${inner}${encodeWord(1n)}${encodeWord(asset)}${encodeWord(offset)}`
 }

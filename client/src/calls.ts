@@ -4,22 +4,22 @@ import { demand } from './refusal.ts'
 // the service that builds the calls: expected calls are written as bytes and compared.
 
 /** Encodes a 20-byte address or an amount as a 32-byte word, without 0x. */
-export function word(value: string | bigint): string {
+export function encodeWord(value: string | bigint): string {
   const hex = typeof value === 'bigint' ? value.toString(16) : value.slice(2).toLowerCase()
   return hex.padStart(64, '0')
 }
 
 /** Encodes dynamic bytes: their length, then the bytes padded to whole words. */
-export function bytes(hex: string): string {
-  return word(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
+export function encodeBytes(hex: string): string {
+  return encodeWord(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
 /** Encodes dynamic parts: the offset of each, followed by the parts. */
-export function behindOffsets(parts: readonly string[]): string {
+export function encodeDynamicParts(parts: readonly string[]): string {
   const starts = parts.map((_, index) =>
     parts.slice(0, index).reduce((sum, before) => sum + before.length / 2, 32 * parts.length),
   )
-  return [...starts.map((start) => word(BigInt(start))), ...parts].join('')
+  return [...starts.map((start) => encodeWord(BigInt(start))), ...parts].join('')
 }
 
 /** Selector and arguments of each function. `user` makes the request; `payer` owns the tokens that are taken. */
@@ -56,14 +56,14 @@ type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | big
 /** Encodes a call, without 0x. */
 export function encodeCall(name: FunctionName, given: Arguments): string {
   const [selector, ...names]: readonly [string, ...Argument[]] = FUNCTIONS[name]
-  return selector + names.map((argument) => word(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
+  return selector + names.map((argument) => encodeWord(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
 }
 
 /** Well-formed transaction of a response: lower-case data without 0x, and the value in native coin. */
 export type Transaction = { readonly to: string; readonly data: string; readonly value: bigint }
 
 /** Recognized call: its function, and its numbers. */
-export type Found = {
+export type DecodedCall = {
   readonly name: FunctionName
   readonly amount: bigint
   readonly minimum: bigint
@@ -71,11 +71,11 @@ export type Found = {
 }
 
 /** Recognizes the transaction as one of these functions, called for this user only. Throws a Refusal if it is none of them. */
-export function readCall(
+export function decodeCall(
   { data }: Pick<Transaction, 'data'>,
   names: readonly FunctionName[],
   people: Pick<Arguments, 'user' | 'payer' | 'spender'>,
-): Found {
+): DecodedCall {
   const name = names.find((candidate) => data.startsWith(FUNCTIONS[candidate][0]))
   demand(name !== undefined, `the call 0x${data.slice(0, 8)} does not fit the request`)
   const [, ...places]: readonly [string, ...Argument[]] = FUNCTIONS[name]

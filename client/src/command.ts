@@ -3,7 +3,7 @@ import { type PinnedVault, verifyAnswer, type Witness, type Witnessed } from './
 import { createWitness } from './witness.ts'
 
 /** Input of the command: the contents of its files, and its options. */
-export type Given = {
+export type CommandInput = {
   /** Trusted public keys: one, a list, or a key set. */
   readonly keys: string
   readonly vaults?: string | undefined
@@ -21,13 +21,13 @@ export type Given = {
 }
 
 /** Lines to print, and the exit code: 0 for a good response, 1 for a refused one, 3 for an expired one. */
-export type Outcome = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
+export type CommandResult = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
 
 /** Describes in plain words what a saved response does, or why it is refused. Throws if a file has another form. */
 export async function describeAnswer(
-  { keys, vaults, mostSent, answer, url, data, rpc, tolerance }: Given,
+  { keys, vaults, mostSent, answer, url, data, rpc, tolerance }: CommandInput,
   now: Date,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const exchange = url === undefined ? parseJson<Exchange>(answer, 'the answer') : parseCurl(answer, url, data)
   const known = {
     vaults: vaults === undefined ? undefined : parseVaults(vaults, 'the file of --vaults'),

@@ -20,9 +20,9 @@ import {
   type TransactionHash,
 } from './api.ts'
 import { poll } from './follow.ts'
-import { type CallOptions, type Client, type Failure, failed, type Operation, type Result, sleep } from './operation.ts'
-import { printable } from './printable.ts'
-import { areWorse, type Prepared } from './terms.ts'
+import { type CallOptions, type Client, type Failure, createFailure, type Operation, type Result, sleep } from './operation.ts'
+import { toPrintable } from './printable.ts'
+import { isWorse, type Prepared } from './terms.ts'
 import { type Call, toCalls } from './transactions.ts'
 
 export type { Prepared }
@@ -147,7 +147,7 @@ const REVERTED = {
   code: 'transaction_reverted',
   message: 'The transaction failed. Only its network fee was paid.',
 } as const
-const GIVEN_UP = { code: 'wallet', message: 'Your wallet did not send the transactions. Nothing has moved.' } as const
+const NOT_SENT = { code: 'wallet', message: 'Your wallet did not send the transactions. Nothing has moved.' } as const
 const NO_HASH = {
   code: 'wallet',
   message: 'Your wallet reports no transaction hash yet. Try again to read it; nothing is sent twice.',
@@ -164,7 +164,7 @@ const TERMS_CHANGED = {
 
 // The service's nodes may lag some blocks behind the node that returned a receipt.
 const LAG_MS = 1000
-const LOOKS = 5
+const MAX_POLLS = 5
 
 /** Creates a flow that begins with this leg. */
 export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]): Flow {
@@ -175,7 +175,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
   /** Number of polls that looked for this flow's own request. */
-  let looks = LOOKS
+  let pollCount = MAX_POLLS
   let prepared: Prepared | undefined
   /** Prepared calls that are not done. */
   let calls: readonly Call[] = []
@@ -184,8 +184,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   let isActing = false
   let state: FlowState = {
     status: 'busy',
-    steps: [todo(kind), ...(kind === 'settle' ? [todo('claim')] : [])],
-    current: todo(kind),
+    steps: [createStep(kind), ...(kind === 'settle' ? [createStep('claim')] : [])],
+    current: createStep(kind),
     prepared: undefined,
     progress: undefined,
     error: undefined,
@@ -207,12 +207,12 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   }
 
   /** Stops the flow, instead of leaving it busy, if a response cannot be used. */
-  async function orStand(work: Promise<unknown>): Promise<void> {
+  async function stopOnError(work: Promise<unknown>): Promise<void> {
     try {
       await work
     } catch (cause) {
       const message = `The service's answer cannot be used: ${messageOf(cause)}`
-      set({ status: 'ready', error: failed('unexpected', message, { status: 200 }).error })
+      set({ status: 'ready', error: createFailure('unexpected', message, { status: 200 }).error })
     }
   }
 
@@ -248,7 +248,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     // The service does not read the destination chain, so the arrival stays unknown.
     if (status === 'bridging') return set({ status: 'done' })
     const following = of.kind === 'arrive' ? afterArrival : afterSettlement(of, status)
-    if (of.kind === 'settle' && !following && ++looks < LOOKS) {
+    if (of.kind === 'settle' && !following && ++pollCount < MAX_POLLS) {
       await sleep(LAG_MS, signal)
       return signal.aborted ? undefined : follow(of)
     }
@@ -277,13 +277,13 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     set({
       steps,
       prepared: result.data,
-      error: isRefused ? { code: 'simulation_reverted', message: printable(simulation.reason) } : undefined,
+      error: isRefused ? { code: 'simulation_reverted', message: toPrintable(simulation.reason) } : undefined,
     })
     return !isRefused
   }
 
   /** Returns whether the next calls are those that the page shows, on terms that still hold. */
-  async function check(of: Signing): Promise<boolean> {
+  async function recheck(of: Signing): Promise<boolean> {
     if (!prepared) {
       await prepare(of)
       return false
@@ -302,9 +302,9 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const hasApproved = done().some(({ kind }) => kind === 'approve')
     for (let look = 1; await prepare(of); look += 1) {
       const isSame = shownKinds === kindsOf(state.steps)
-      if (isSame || !hasApproved || look === LOOKS) {
+      if (isSame || !hasApproved || look === MAX_POLLS) {
         if (hasExpired) set({ error: EXPIRED })
-        else if (areWorse({ prepared, calls }, shown)) set({ error: TERMS_CHANGED })
+        else if (isWorse({ prepared, calls }, shown)) set({ error: TERMS_CHANGED })
         else return isSame
         return false
       }
@@ -337,7 +337,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   }
 
   async function act(sender: Sender, of: Signing): Promise<void> {
-    if (!sent && (await check(of))) sent = await sign(sender, of)
+    if (!sent && (await recheck(of))) sent = await sign(sender, of)
     if (!sent || !prepared) return
     const { count, wait } = sent
     const receipt = await wait().catch((cause: unknown) => set({ error: walletError(cause) }))
@@ -352,25 +352,25 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       const hash = receipt.transactionHash
       calls = calls.slice(count)
       set({ steps: changed({ status: 'done', hash }, count) })
-      if (isLast) leave(of, prepared, prepared.isCrossChain ? hash : undefined)
+      if (isLast) enterNextLeg(of, prepared, prepared.isCrossChain ? hash : undefined)
     } else if (receipt.status === 'reverted') {
       set({ steps: changed({ status: 'failed', hash: receipt.transactionHash }, count), error: REVERTED })
       if (calls.length >= prepared.operations.length) prepared = undefined
     } else {
-      const error = sender.sendCalls ? GIVEN_UP : undefined
+      const error = sender.sendCalls ? NOT_SENT : undefined
       set({ steps: changed({ status: 'todo', hash: undefined, batchId: undefined }, count), error })
     }
   }
 
-  function leave(of: Signing, { isAsync, chainId }: Prepared, transferHash: TransactionHash | undefined): void {
+  function enterNextLeg(of: Signing, { isAsync, chainId }: Prepared, transferHash: TransactionHash | undefined): void {
     const settle = isAsync && of.kind !== 'claim' && of.kind !== 'rewards' ? settlementOf(of, chainId) : undefined
-    looks = 0
+    pollCount = 0
     if (transferHash) {
       afterArrival = settle
       const { userAddress } = of.input
       const srcChainId = chainOf(of, { chainId })
-      void orStand(enter({ kind: 'arrive', input: { txHash: transferHash, srcChainId, userAddress } }))
-    } else if (settle) void orStand(enter(settle))
+      void stopOnError(enter({ kind: 'arrive', input: { txHash: transferHash, srcChainId, userAddress } }))
+    } else if (settle) void stopOnError(enter(settle))
     else set({ status: 'done' })
   }
 
@@ -380,7 +380,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       listeners.add(listener)
       if (listeners.size === 1) {
         listening = new AbortController()
-        if (state.status === 'busy' && !isActing) void orStand(proceed())
+        if (state.status === 'busy' && !isActing) void stopOnError(proceed())
       }
       return () => {
         listeners.delete(listener)
@@ -391,9 +391,9 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       if (state.status !== 'ready') return
       set({ status: 'busy', error: undefined })
       const of = leg
-      if (of.kind === 'settle' || of.kind === 'arrive') return orStand(follow(of))
+      if (of.kind === 'settle' || of.kind === 'arrive') return stopOnError(follow(of))
       isActing = true
-      await orStand(act(sender, of))
+      await stopOnError(act(sender, of))
       isActing = false
       if (leg === of && getState().status === 'busy') set({ status: 'ready' })
     },
@@ -448,14 +448,14 @@ function stepsOf(leg: Signing, prepared: Prepared): Step[] {
   // Between chains the last operation is the transfer. A vault may need a claim before its own operation.
   const own = operations.length - (isCrossChain ? 2 : 1)
   return [
-    ...approval.map(() => todo('approve', chainId)),
-    ...operations.map((_, index) => todo(index === own ? leg.kind : index < own ? 'claim' : 'transfer', chainId)),
-    ...(isCrossChain ? [todo('arrive')] : []),
-    ...(isAsync ? AFTER_SETTLING[leg.kind].map((kind) => todo(kind)) : []),
+    ...approval.map(() => createStep('approve', chainId)),
+    ...operations.map((_, index) => createStep(index === own ? leg.kind : index < own ? 'claim' : 'transfer', chainId)),
+    ...(isCrossChain ? [createStep('arrive')] : []),
+    ...(isAsync ? AFTER_SETTLING[leg.kind].map((kind) => createStep(kind)) : []),
   ]
 }
 
-function todo(kind: Step['kind'], chainId?: number): Step {
+function createStep(kind: Step['kind'], chainId?: number): Step {
   return { kind, status: 'todo', chainId, hash: undefined, batchId: undefined }
 }
 

@@ -23,7 +23,7 @@ export async function* poll<Input, Data extends Polled, Code extends string>(
 }
 
 /** Returns the last response of a poll, or the error that ended it; `aborted` if the signal came before any. */
-async function lastOf<Data, Code extends string>(
+async function findLast<Data, Code extends string>(
   answers: AsyncGenerator<Result<Data, Code>, void>,
   onAnswer: ((data: Data) => void) | undefined,
 ): Promise<Result<Data, Code>> {
@@ -61,7 +61,7 @@ export function waitForDeposit(
   input: InputOf<typeof getDepositStatus>,
   { onAnswer, signal }: Waiting<typeof getDepositStatus> = {},
 ) {
-  return lastOf(poll(getDepositStatus, client, input, { signal }), onAnswer)
+  return findLast(poll(getDepositStatus, client, input, { signal }), onAnswer)
 }
 
 /** Follows a withdrawal from an asynchronous vault until it is settled. Begin once its transaction is mined. */
@@ -70,7 +70,7 @@ export function waitForWithdrawal(
   input: InputOf<typeof getWithdrawalStatus>,
   { onAnswer, signal }: Waiting<typeof getWithdrawalStatus> = {},
 ) {
-  return lastOf(poll(getWithdrawalStatus, client, input, { signal }), onAnswer)
+  return findLast(poll(getWithdrawalStatus, client, input, { signal }), onAnswer)
 }
 
 /** Follows a transfer between chains, from the hash of its source transaction to its end. */
@@ -79,7 +79,7 @@ export function waitForTransfer(
   input: InputOf<typeof getTransferStatus>,
   { onAnswer, signal }: Waiting<typeof getTransferStatus> = {},
 ) {
-  return lastOf(poll(getTransferStatus, client, input, { signal }), onAnswer)
+  return findLast(poll(getTransferStatus, client, input, { signal }), onAnswer)
 }
 
 type Page = { readonly nextCursor: string | null }

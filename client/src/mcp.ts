@@ -7,7 +7,7 @@ import {
 import type { Address, Simulation } from './api.ts'
 import { TOOLS, VERSION } from './mcp-tools.ts'
 import type { Client, Failure, Operation } from './operation.ts'
-import { printable } from './printable.ts'
+import { toPrintable } from './printable.ts'
 import {
   isMarketData,
   type Preparation,
@@ -139,7 +139,7 @@ function describePrepared(
 
 function describeSimulation(simulation: Simulation | undefined): string {
   if (simulation?.status === 'success') return 'Simulation passed.'
-  if (simulation?.status === 'reverted') return `Simulation reverted with ${printable(simulation.reason)}. Do not sign.`
+  if (simulation?.status === 'reverted') return `Simulation reverted with ${toPrintable(simulation.reason)}. Do not sign.`
   return 'Simulation unavailable: these transactions could not be tested.'
 }
 

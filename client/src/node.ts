@@ -1,5 +1,5 @@
-import { isSame, word } from './calls.ts'
-import { printable } from './printable.ts'
+import { isSame, encodeWord } from './calls.ts'
+import { toPrintable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
 /** Access to a node. */
@@ -23,7 +23,7 @@ export type TriedCall = { readonly to: string; readonly data: string; readonly v
 type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
 
 /** Results of transactions and views on a node's latest block. */
-export type Sight = {
+export type DryRun = {
   /** 32-byte words that each view returned; none if it reverted. */
   readonly views: readonly (readonly bigint[])[]
   /** Words that each transaction returned; undefined if it was not tried. */
@@ -77,14 +77,14 @@ export async function dryRun(
   rpc: Rpc,
   user: string,
   { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
-): Promise<Sight> {
+): Promise<DryRun> {
   const calls = [
     ...views.map(({ to, data }) => ({ from: user, to, data, gas: VIEW_GAS })),
     ...transactions.map((transaction) => ({ from: user, ...transaction })),
   ]
   const { result, error } = await rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }], validation: false }, 'latest'])
   // Nodes that cannot simulate return an error.
-  if (error !== undefined && error !== null) return tryAlone(rpc, user, { views, transactions, first })
+  if (error !== undefined && error !== null) return callFirst(rpc, user, { views, transactions, first })
   const [block] = readList(result)
   const results = readList(readFields(block)['calls']).map(readFields)
   if (results.length !== calls.length) {
@@ -94,7 +94,7 @@ export async function dryRun(
   const reverted = tried.findIndex(({ status }) => status !== '0x1')
   if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
   // Only logs show which tokens move.
-  if (!tried.every(({ logs }) => Array.isArray(logs))) return tryAlone(rpc, user, { views, transactions, first })
+  if (!tried.every(({ logs }) => Array.isArray(logs))) return callFirst(rpc, user, { views, transactions, first })
   return {
     views: results
       .slice(0, views.length)
@@ -107,11 +107,11 @@ export async function dryRun(
   }
 }
 
-async function tryAlone(
+async function callFirst(
   rpc: Rpc,
   user: string,
   { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
-): Promise<Sight> {
+): Promise<DryRun> {
   const call = (tried: TriedCall) => rpc('eth_call', [{ from: user, ...tried }, 'latest'])
   const [seen, returned] = await Promise.all([
     Promise.all(views.map(async (view) => readWords((await call(view)).result))),
@@ -128,7 +128,7 @@ async function tryAlone(
 }
 
 function movementsIn(logs: readonly unknown[], user: string): Moved {
-  const holder = `0x${word(user)}`
+  const holder = `0x${encodeWord(user)}`
   const moved = new Map<string, { given: bigint; received: bigint }>()
   for (const log of logs.map(readFields)) {
     const [topic, from, to, id] = readList(log['topics']).map(String)
@@ -162,7 +162,7 @@ function revertOf(index: number, error: unknown): Refusal {
 /** Returns an error's message, made printable because a contract may have written it. */
 function textOf(error: unknown): string {
   const { message } = readFields(error)
-  return typeof message === 'string' ? printable(message) : 'without a reason'
+  return typeof message === 'string' ? toPrintable(message) : 'without a reason'
 }
 
 function readWords(data: unknown): bigint[] {

@@ -1,5 +1,5 @@
 import type { Errors } from './api.ts'
-import { printable } from './printable.ts'
+import { toPrintable } from './printable.ts'
 import type { Reason } from './refusal.ts'
 
 /** API's address, and the caller's credentials. */
@@ -89,7 +89,7 @@ export type Operation<Input, Data, Code extends string> = {
 }
 
 /** Input fields that go into the query or the headers, and the form of the response. */
-type Places = {
+type InputPlaces = {
   readonly query?: readonly string[]
   readonly headers?: readonly string[]
   readonly items?: string
@@ -98,7 +98,7 @@ type Places = {
 
 /** Pauses before a failed GET is tried again, if the response names none. */
 const PAUSES_MS = [500, 1000, 2000]
-const WORTH_ANOTHER_TRY = [429, 502, 503, 504]
+const RETRIED_STATUSES = [429, 502, 503, 504]
 /** A timer set to more fires immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** Minimum between two polls, whatever a response says. */
@@ -110,7 +110,7 @@ const LONGEST_PAUSE_MS = 10_000
 export function operation<Input, Data, Code extends string>(
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
-  { query = [], headers = [], items, isEmpty = false }: Places = {},
+  { query = [], headers = [], items, isEmpty = false }: InputPlaces = {},
 ): Operation<Input, Data, Code> {
   const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
     // The cast is safe because an input is an object or nothing; the type parameter cannot express that.
@@ -119,7 +119,7 @@ export function operation<Input, Data, Code extends string>(
       const result = await send<Data, Code>(client, request, isEmpty, signal)
       if (result.ok) return result
       const { code, status, retryAfterMs = pause } = result.error
-      const mayHelp = code === 'network' || WORTH_ANOTHER_TRY.includes(status)
+      const mayHelp = code === 'network' || RETRIED_STATUSES.includes(status)
       if (!mayHelp || retryAfterMs > LONGEST_PAUSE_MS) return result
       await sleep(retryAfterMs, signal)
     }
@@ -132,7 +132,7 @@ type Request = { readonly url: string; readonly init: RequestInit }
 
 function buildRequest(
   { url, key, session }: Client,
-  { method, path, query = [], headers = [] }: Places & { readonly method: string; readonly path: string },
+  { method, path, query = [], headers = [] }: InputPlaces & { readonly method: string; readonly path: string },
   input: Record<string, unknown>,
 ): Request {
   const take = (name: string) => {
@@ -141,7 +141,7 @@ function buildRequest(
     return value === undefined || value === null ? undefined : String(value)
   }
   const filled = path.replace(/{(\w+)}/g, (_, name) => encodeSegment(take(name) ?? ''))
-  const asked = query.flatMap((name) => {
+  const queryParts = query.flatMap((name) => {
     const value = take(name)
     return value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]
   })
@@ -155,7 +155,7 @@ function buildRequest(
   const hasBody = method === 'POST'
   if (hasBody) sent['content-type'] = 'application/json'
   return {
-    url: `${url.replace(/\/$/, '')}${filled}${asked.length > 0 ? `?${asked.join('&')}` : ''}`,
+    url: `${url.replace(/\/$/, '')}${filled}${queryParts.length > 0 ? `?${queryParts.join('&')}` : ''}`,
     init: { method, headers: sent, ...(hasBody && { body: JSON.stringify(input) }) },
   }
 }
@@ -180,14 +180,14 @@ async function send<Data, Code extends string>(
     const response = await fetch(url, { ...init, signal: controller.signal })
     return parse(response, await response.text(), isEmpty)
   } catch (error) {
-    if (signal?.aborted) return failed('aborted', 'The caller aborted the call.')
-    if (controller.signal.aborted) return failed('timeout', `No response within ${timeoutMs} ms.`)
+    if (signal?.aborted) return createFailure('aborted', 'The caller aborted the call.')
+    if (controller.signal.aborted) return createFailure('timeout', `No response within ${timeoutMs} ms.`)
     if (error instanceof Error && error.name === 'UnverifiedAnswer') {
       const requestId = 'requestId' in error && typeof error.requestId === 'string' ? error.requestId : undefined
       const reason = 'reason' in error && typeof error.reason === 'string' ? (error.reason as Reason) : undefined
-      return failed('unverified', error.message, { requestId, reason })
+      return createFailure('unverified', error.message, { requestId, reason })
     }
-    return failed('network', `The API cannot be reached: ${error instanceof Error ? error.message : error}`)
+    return createFailure('network', `The API cannot be reached: ${error instanceof Error ? error.message : error}`)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
@@ -216,7 +216,7 @@ function parse<Data, Code extends string>(
   const { success, code: known } = body ?? {}
   if (success === false && typeof known === 'string' && /^\w+$/.test(known)) {
     // Errors are not signed, so an attacker on the way may have written this one.
-    const [message, details] = [printable(body?.message), readDetails(body?.details)]
+    const [message, details] = [toPrintable(body?.message), readDetails(body?.details)]
     return {
       ok: false,
       // The cast selects a member of the union by a code known only at runtime. A newer service may send an unknown code.
@@ -228,7 +228,7 @@ function parse<Data, Code extends string>(
     status === 429
       ? 'All callers together send the API too many requests.'
       : `The response with status ${status} is not from the API.`
-  return failed(code, message, { status, requestId, retryAfterMs })
+  return createFailure(code, message, { status, requestId, retryAfterMs })
 }
 
 type ErrorBody = {
@@ -254,8 +254,8 @@ function readDetails(details: unknown): ErrorDetail[] {
     const { field, issue, atLeast, atMost } = detail ?? {}
     if (typeof field !== 'string' || typeof issue !== 'string') return []
     return {
-      field: printable(field),
-      issue: printable(issue),
+      field: toPrintable(field),
+      issue: toPrintable(issue),
       ...(isDigits(atLeast) && { atLeast }),
       ...(isDigits(atMost) && { atMost }),
     }
@@ -267,7 +267,7 @@ function isDigits(value: unknown): value is string {
 }
 
 /** Returns a failure between the caller and the API. */
-export function failed(
+export function createFailure(
   code: CallError['code'],
   message: string,
   { status = 0, requestId, retryAfterMs, reason }: Partial<CallError> = {},

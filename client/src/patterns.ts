@@ -1,5 +1,5 @@
-import { bridgedAs, isCoin, poolOn, verifyTransfer } from './bridge-calls.ts'
-import { type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
+import { toBridgedToken, isCoin, poolAddress, verifyTransfer } from './bridge-calls.ts'
+import { type DecodedCall, type FunctionName, isSame, decodeCall, type Transaction } from './calls.ts'
 import { demand, Refusal } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
@@ -81,7 +81,7 @@ const CANCELS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly Function
 }
 
 /** Calls that settle later. */
-const AWAITED: readonly FunctionName[] = [
+const SETTLING_CALLS: readonly FunctionName[] = [
   'requestDeposit',
   'requestRedeem',
   'claimSharesAndRequestRedeem',
@@ -91,12 +91,12 @@ const AWAITED: readonly FunctionName[] = [
   'cancelRedeemRequest',
 ]
 /** Calls whose amount counts assets; all others count shares. */
-const OF_ASSETS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
+const ASSET_CALLS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
 /** Calls before a withdrawal that yield only shares. */
-const PAYS_NOTHING: readonly FunctionName[] = ['claimDeposit', 'mint']
+const SHARE_CLAIMS: readonly FunctionName[] = ['claimDeposit', 'mint']
 /** Maximum gap between an instant withdrawal's guaranteed minimum and the amount in the response. */
-const LARGEST_SLIPPAGE_PERCENT = 1n
+const MAX_SLIPPAGE_PERCENT = 1n
 
 /** Unchecked JSON. */
 export type Json = Readonly<Record<string, unknown>>
@@ -122,7 +122,7 @@ type Context = {
  * Refusal on any difference.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
-  if (preparation === 'rewards') return claimRewards(readObject(input), readObject(answer))
+  if (preparation === 'rewards') return verifyRewards(readObject(input), readObject(answer))
   const context = buildContext(preparation, readObject(input), readObject(answer), known)
   verifyCalls(context)
   return PREPARATIONS[preparation](context)
@@ -131,25 +131,25 @@ export function verifyPattern(preparation: Preparation, input: unknown, answer: 
 const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
   deposit(context) {
     const { chainId, sentOn } = context
-    return sentOn === chainId ? depositHere(context) : depositFromAfar(context, sentOn)
+    return sentOn === chainId ? verifyLocalDeposit(context) : verifyRemoteDeposit(context, sentOn)
   },
-  withdraw: (context) => payments(context, verifyWithdrawal),
-  claim: (context) => payments(context, verifyClaim),
+  withdraw: (context) => verifyPayments(context, verifyWithdrawal),
+  claim: (context) => verifyPayments(context, verifyClaim),
   cancel(context) {
     const { operations, user, protocol, input, answer } = context
     demand(context.approval.length === 0 && operations.length === 1, 'a cancellation is one transaction')
-    const found = operations.map((operation) => readCall(operation, CANCELS[protocol][kindOf(input)], whose(user)))
+    const found = operations.map((operation) => decodeCall(operation, CANCELS[protocol][kindOf(input)], ownerArguments(user)))
     verifyTargets(context, operations)
     demand(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
     demand(
-      answer['isAsync'] === found.some(({ name }) => AWAITED.includes(name)),
+      answer['isAsync'] === found.some(({ name }) => SETTLING_CALLS.includes(name)),
       'isAsync does not fit the cancellation',
     )
     return found.map((call) => step(context, call))
   },
 }
 
-function depositHere(context: Context): Step[] {
+function verifyLocalDeposit(context: Context): Step[] {
   const { input, answer, user, vault, protocol, operations } = context
   const amount = readAmount(input['amount'])
   const srcToken = input['srcToken'] ?? undefined
@@ -161,34 +161,34 @@ function depositHere(context: Context): Step[] {
   const approvals = verifyApprovals(context, { token: asset, spender: vault, amount, on: context.chainId })
   const [operation, ...more] = operations
   demand(operation !== undefined && more.length === 0, 'a deposit is one operation')
-  const found = readCall(operation, DEPOSITS[protocol], whose(user))
+  const found = decodeCall(operation, DEPOSITS[protocol], ownerArguments(user))
   demand(found.amount === amount, 'the deposit is of another amount')
   demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a deposit on one chain')
-  demand(answer['isAsync'] === AWAITED.includes(found.name), 'isAsync does not fit the deposit')
+  demand(answer['isAsync'] === SETTLING_CALLS.includes(found.name), 'isAsync does not fit the deposit')
   verifyTargets(context, operations)
   return [...approvals, step(context, found)]
 }
 
-function depositFromAfar(context: Context, fromChain: number): Step[] {
+function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
   const { input, answer, user, vault, protocol, chainId, asset, operations } = context
   const amount = readAmount(input['amount'])
   const paid = readAddress(input['srcToken'])
-  const token = bridgedAs(fromChain, paid)
+  const token = toBridgedToken(fromChain, paid)
   demand(!isCoin(paid) || context.approval.length === 0, 'a coin needs no approval')
-  const approvals = verifyApprovals(context, { token, spender: poolOn(fromChain), amount, on: fromChain })
+  const approvals = verifyApprovals(context, { token, spender: poolAddress(fromChain), amount, on: fromChain })
   const [operation, ...more] = operations
   demand(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
   const transfer = { user, fromChain, toChain: chainId, token, arrives: asset, amount, ...readQuote(answer, amount) }
   const name = verifyTransfer(operation, { ...transfer, into: { vault, functions: DEPOSITS[protocol] } })
   demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a deposit from another chain')
-  demand(answer['isAsync'] === (name !== undefined && AWAITED.includes(name)), 'isAsync does not fit the deposit')
+  demand(answer['isAsync'] === (name !== undefined && SETTLING_CALLS.includes(name)), 'isAsync does not fit the deposit')
   const what = isCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
   const does = `sends ${amount} of ${what} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
 /** Verifies a vault's payment, and its transfer to another chain if the request names one. */
-function payments(context: Context, verify: (context: Context, calls: readonly Transaction[]) => Found[]): Step[] {
+function verifyPayments(context: Context, verify: (context: Context, calls: readonly Transaction[]) => DecodedCall[]): Step[] {
   const { input, answer, user, chainId, operations } = context
   const toChain = Number(input['dstChainId'] ?? chainId)
   if (toChain === chainId) {
@@ -203,13 +203,13 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   const found = verify(context, before)
   verifyTargets(context, before)
   demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
-  demand(!found.some(({ name }) => AWAITED.includes(name)), 'the vault would pay later than the transfer needs it')
+  demand(!found.some(({ name }) => SETTLING_CALLS.includes(name)), 'the vault would pay later than the transfer needs it')
   const quote = readObject(answer['quote'])
   const amount = readAmount(quote['inputAmount'])
   const approved = context.approval.at(-1)?.to
   const token = context.asset ?? approved ?? `0x${last.data.slice(8 + 64 * 2 + 24, 8 + 64 * 3)}`
   const arrives = readAddress(input['dstToken'])
-  const approvals = verifyApprovals(context, { token, spender: poolOn(chainId), amount, on: chainId })
+  const approvals = verifyApprovals(context, { token, spender: poolAddress(chainId), amount, on: chainId })
   const transfer = { user, fromChain: chainId, toChain, token, arrives, amount, ...readQuote(answer, amount) }
   verifyTransfer(last, transfer)
   const asked = (input['amount'] ?? undefined) === undefined ? undefined : readAmount(input['amount'])
@@ -231,7 +231,7 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
 }
 
 /** Verifies a claim of rewards, which belongs to no vault, on the request's chain. */
-function claimRewards(input: Json, answer: Json): Step[] {
+function verifyRewards(input: Json, answer: Json): Step[] {
   const user = readAddress(input['userAddress'])
   const chainId = Number(input['chainId'])
   const isRight = answer['chainId'] === chainId && answer['protocol'] === 'merkl' && answer['isCrossChain'] === false
@@ -264,28 +264,28 @@ export function readRewards(answer: Json): { readonly token: string; readonly am
 /**
  * Sums the amounts that calls must pay or else revert, in the asset's smallest unit. Undefined if the vault decides one of them.
  */
-function readPaid(found: readonly Found[]): bigint | undefined {
+function readPaid(found: readonly DecodedCall[]): bigint | undefined {
   const parts = found.map(({ name, amount, minimum }) => {
     if (name === 'withdraw') return amount
     if (name === 'syncRedeem') return minimum
-    return PAYS_NOTHING.includes(name) ? 0n : undefined
+    return SHARE_CLAIMS.includes(name) ? 0n : undefined
   })
   return parts.reduce((sum, part) => (sum === undefined || part === undefined ? undefined : sum + part), 0n)
 }
 
-function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): Found[] {
+function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): DecodedCall[] {
   const { claims, pays } = WITHDRAWALS[protocol]
   const told = readObject(answer['withdrawal'])
   const shares = readAmount(told['shares'])
   const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
   demand(asked.length === 1, 'a withdrawal is requested in one way')
   demand(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
-  const found = calls.map((call, index) => readCall(call, index < calls.length - 1 ? claims : pays, whose(user)))
+  const found = calls.map((call, index) => decodeCall(call, index < calls.length - 1 ? claims : pays, ownerArguments(user)))
   const last = found.at(-1)
   demand(last !== undefined, 'there is no call')
   const names = found.map(({ name }) => name)
   demand(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
-  demand(answer['isAsync'] === AWAITED.includes(last.name), 'isAsync does not fit the withdrawal')
+  demand(answer['isAsync'] === SETTLING_CALLS.includes(last.name), 'isAsync does not fit the withdrawal')
   if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
     demand(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
     return found
@@ -300,22 +300,22 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
     const isBound =
       asked[0] === 'amount'
         ? last.minimum === readAmount(input['amount'])
-        : last.minimum > 0n && last.minimum * 100n >= readAmount(told['assets']) * (100n - LARGEST_SLIPPAGE_PERCENT)
+        : last.minimum > 0n && last.minimum * 100n >= readAmount(told['assets']) * (100n - MAX_SLIPPAGE_PERCENT)
     demand(isBound, 'the vault might pay less')
   }
   return found
 }
 
-function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): Found[] {
+function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): DecodedCall[] {
   demand(calls.length === 1, 'a claim is one call')
-  const found = calls.map((call) => readCall(call, CLAIMS[protocol][kindOf(input)], whose(user)))
+  const found = calls.map((call) => decodeCall(call, CLAIMS[protocol][kindOf(input)], ownerArguments(user)))
   const claimable = readObject(answer['claimable'])
   for (const { name, amount } of found) {
     if (name === 'unstake') {
       demand(readAmount(claimable['assets']) > 0n, 'nothing would be claimed')
       continue
     }
-    const told = readAmount(claimable[OF_ASSETS.includes(name) ? 'assets' : 'shares'])
+    const told = readAmount(claimable[ASSET_CALLS.includes(name) ? 'assets' : 'shares'])
     demand(amount > 0n && amount === told, 'the claimed amount differs from that of the answer')
   }
   demand(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
@@ -323,7 +323,7 @@ function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly
 }
 
 /** Verifies the approvals of a withdrawal: only an ERC-7540 vault may need one, for its shares. */
-function verifyShareApprovals(context: Context, found: readonly Found[]): Step[] {
+function verifyShareApprovals(context: Context, found: readonly DecodedCall[]): Step[] {
   const { protocol, vault, chainId, shareToken } = context
   const pulled = protocol === 'erc7540' ? found.find(({ name }) => name === 'requestRedeem') : undefined
   if (!pulled) {
@@ -343,7 +343,7 @@ function verifyApprovals(
     const isReset = index < approval.length - 1
     const { to } = transaction
     demand(isSame(to, readAddress(token ?? approval[0]?.to)), 'the approval is of another token')
-    const found = readCall(transaction, ['approve'], { user, spender })
+    const found = decodeCall(transaction, ['approve'], { user, spender })
     demand(found.amount === (isReset ? 0n : amount), 'the approval is not of exactly the amount')
     const does = `lets ${spender} take ${isReset ? 'nothing' : `exactly ${amount}`} of the token ${to}`
     return { chainId: on, to, call: 'approve', amount: found.amount, does }
@@ -357,14 +357,14 @@ function verifyTargets({ vault }: Context, operations: readonly Transaction[]): 
   )
 }
 
-function step({ chainId, vault, user }: Context, { name, amount, minimum }: Found): Step {
+function step({ chainId, vault, user }: Context, { name, amount, minimum }: DecodedCall): Step {
   const least = minimum > 0n ? `, at least ${minimum} of the asset` : ''
   return { chainId, to: vault, call: name, amount, does: WORDS[name](amount, vault, user) + least }
 }
 
-const cancels = (_: bigint, vault: string, user: string) =>
+const describeCancel = (_: bigint, vault: string, user: string) =>
   `cancels the pending request of ${user} in the vault ${vault}`
-const collects = (_: bigint, vault: string, user: string) =>
+const describeCollect = (_: bigint, vault: string, user: string) =>
   `pays ${user} what the vault ${vault} returns of a cancelled request`
 
 const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user: string) => string>> = {
@@ -383,12 +383,12 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
   cooldownShares: (amount, vault, user) => `asks the vault ${vault} to pay ${user} for ${amount} shares later`,
   unstake: (_, vault, user) => `has the vault ${vault} pay ${user} everything after its cooldown`,
   syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} instantly`,
-  cancelRequestDeposit: cancels,
-  cancelRequestRedeem: cancels,
-  cancelDepositRequest: cancels,
-  cancelRedeemRequest: cancels,
-  claimCancelDepositRequest: collects,
-  claimCancelRedeemRequest: collects,
+  cancelRequestDeposit: describeCancel,
+  cancelRequestRedeem: describeCancel,
+  cancelDepositRequest: describeCancel,
+  cancelRedeemRequest: describeCancel,
+  claimCancelDepositRequest: describeCollect,
+  claimCancelRedeemRequest: describeCollect,
 }
 
 /** Demands that the list of calls (EIP-5792) is exactly these transactions. */
@@ -454,7 +454,7 @@ function buildContext(preparation: OfVault, input: Json, answer: Json, { vaults:
   }
 }
 
-function whose(user: string) {
+function ownerArguments(user: string) {
   return { user, payer: user }
 }
 

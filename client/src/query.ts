@@ -1,6 +1,6 @@
 import { CallFailure, type Client, type Operation, pauseFor, type Success } from './operation.ts'
 
-type Asked = { readonly signal?: AbortSignal }
+type QueryContext = { readonly signal?: AbortSignal }
 type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**
@@ -16,7 +16,7 @@ export function query<Input, Data, Code extends string>(
   const { queryKey, queryFn, retry } = queryAnswer(operation, client, input)
   return {
     queryKey: [...queryKey, 'data'] as const,
-    queryFn: async (asked?: Asked): Promise<Data> => (await queryFn(asked)).data,
+    queryFn: async (asked?: QueryContext): Promise<Data> => (await queryFn(asked)).data,
     refetchInterval: ({ state: { data } }: Query<Data>) => pauseAfter(data),
     retry,
   }
@@ -38,7 +38,7 @@ export function queryAnswer<Input, Data, Code extends string>(
       operation.route,
       input,
     ] as const,
-    queryFn: async ({ signal }: Asked = {}): Promise<Success<Data>> => {
+    queryFn: async ({ signal }: QueryContext = {}): Promise<Success<Data>> => {
       const result = await operation(client, input, { signal })
       if (!result.ok) throw new CallFailure(result.error)
       return result

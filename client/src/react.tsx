@@ -249,7 +249,7 @@ function FlowParts({ kind, client, sender, vault, account, amount, transactionUr
           onClick={() => void next(sender)}
           data-vaultline="next"
         >
-          {nameNext({ status, current, error }, isRequest, kind === 'deposit' ? exact(amount, vault.asset) : '')}
+          {nameNext({ status, current, error }, isRequest, kind === 'deposit' ? formatExact(amount, vault.asset) : '')}
         </button>
       )}
       {(status === 'failed' || (props.isTyped && (status === 'done' || !hasBegun))) && (
@@ -272,15 +272,15 @@ function Terms({ kind, vault, amount, prepared }: TermsProps) {
   if (!result) return null
   const [assets, shares] = [vault.asset, sharesOf(vault)]
   const about = result.isEstimate ? 'about ' : ''
-  const gets = kind === 'deposit' ? rounded(result.shares, shares) : rounded(result.assets, assets)
+  const gets = kind === 'deposit' ? formatRounded(result.shares, shares) : formatRounded(result.assets, assets)
   const settles = vault.terms.exit === 'cooldown' && kind === 'withdraw' ? 'After the cooldown' : 'After settlement'
   return (
     <dl data-vaultline="terms">
-      {kind === 'deposit' && <Term name="You deposit">{exact(amount, assets)}</Term>}
-      {kind === 'withdraw' && <Term name="You redeem">{rounded(result.shares, shares)}</Term>}
+      {kind === 'deposit' && <Term name="You deposit">{formatExact(amount, assets)}</Term>}
+      {kind === 'withdraw' && <Term name="You redeem">{formatRounded(result.shares, shares)}</Term>}
       <Term name="You receive">{gets ? `${about}${gets}` : '– (the vault has no price now)'}</Term>
       <Term name="Vault fee">
-        {result.fee === '0' ? 'None' : (rounded(result.fee, assets, 'up') ?? '– (unknown now)')}
+        {result.fee === '0' ? 'None' : (formatRounded(result.fee, assets, 'up') ?? '– (unknown now)')}
       </Term>
       <Term name="Network fee">Shown by your wallet</Term>
       <Term name="Arrival">{isAsync ? settles : 'Instant'}</Term>
@@ -377,11 +377,11 @@ function sharesOf({ vaultState, shareDecimals: decimals }: Vault): AmountToken {
   return { symbol: vaultState?.symbol ?? 'shares', decimals }
 }
 
-function exact(units: string, token: AmountToken): string {
+function formatExact(units: string, token: AmountToken): string {
   return formatAmount(BigInt(units), token, 'down', Number.POSITIVE_INFINITY)
 }
 
 /** Formats at most six significant digits; undefined for an unknown amount. */
-function rounded(units: string | null, token: AmountToken, way: 'up' | 'down' = 'down'): string | undefined {
+function formatRounded(units: string | null, token: AmountToken, way: 'up' | 'down' = 'down'): string | undefined {
   return units === null ? undefined : formatAmount(BigInt(units), token, way, 6)
 }

@@ -1,4 +1,4 @@
-import { behindOffsets, isSame, type Transaction, word } from './calls.ts'
+import { encodeDynamicParts, isSame, type Transaction, encodeWord } from './calls.ts'
 import { demand } from './refusal.ts'
 
 // Claims of rewards by Merkl's Distributor. Its ABI and address are published (https://github.com/AngleProtocol/merkl-contracts).
@@ -32,14 +32,14 @@ export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewa
     rest = behind.slice(proof.length)
     return proof
   })
-  const users = rewards.map(() => word(user))
+  const users = rewards.map(() => encodeWord(user))
   const lists = [
     listOf(users),
-    listOf(tokens.map(word)),
+    listOf(tokens.map(encodeWord)),
     listOf(totals),
-    word(BigInt(proofs.length)) + behindOffsets(proofs.map(listOf)),
+    encodeWord(BigInt(proofs.length)) + encodeDynamicParts(proofs.map(listOf)),
   ]
-  demand(data === CLAIM + behindOffsets(lists), 'the claim is not of these tokens only for the user')
+  demand(data === CLAIM + encodeDynamicParts(lists), 'the claim is not of these tokens only for the user')
   const isCovered = rewards.every(({ amount }, index) => {
     const total = BigInt(`0x${totals[index]}`)
     return amount > 0n && amount <= total && total <= MAX_TOTAL
@@ -54,5 +54,5 @@ export function describeRewardsClaim(user: string, rewards: readonly Reward[]): 
 }
 
 function listOf(words: readonly string[]): string {
-  return word(BigInt(words.length)) + words.join('')
+  return encodeWord(BigInt(words.length)) + words.join('')
 }

@@ -25,7 +25,7 @@ type Amounts = readonly (string | null | undefined)[]
  * Returns whether a user who agreed to the shown terms must agree again: other calls, less received, or more paid. Amounts may be
  * worse by 0.1 % and one unit, because prices move with each block.
  */
-export function areWorse(now: Terms, shown: Terms): boolean {
+export function isWorse(now: Terms, shown: Terms): boolean {
   const [after, before] = [now.prepared, shown.prepared]
   return (
     after.chainId !== before.chainId ||

@@ -1,6 +1,6 @@
 import { isCoin } from './bridge-calls.ts'
-import { isSame, word } from './calls.ts'
-import { dryRun, type NodeAccess, openNode, type Sight } from './node.ts'
+import { isSame, encodeWord } from './calls.ts'
+import { dryRun, type NodeAccess, openNode, type DryRun } from './node.ts'
 import { type Json, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
@@ -47,7 +47,7 @@ const VIEWS = {
 type ViewName = keyof typeof VIEWS
 
 /** Calls of a withdrawal whose amount is the payment. */
-const OF_EXACT_ASSETS: readonly string[] = ['withdraw', 'cooldownAssets']
+const EXACT_ASSET_CALLS: readonly string[] = ['withdraw', 'cooldownAssets']
 /** Calls of a claim whose first returned word counts shares; for others it counts assets. */
 const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
 /** Calls of a claim whose amount counts shares. */
@@ -116,7 +116,7 @@ function listOf(response: Json, name: string) {
 /** Encodes the views that yield the expected figures of the response. */
 function viewsOf({ preparation, request, response, isHere, user, transactions, approvals }: Context) {
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
-    [name]: `0x${VIEWS[name]}${args.map(word).join('')}`,
+    [name]: `0x${VIEWS[name]}${args.map(encodeWord).join('')}`,
   })
   if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
@@ -145,14 +145,14 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
 }
 
 /** Compares the response's figures with the node's results. Throws a Refusal if they differ. */
-function compare(context: Context, sight: Sight, words: Readonly<Record<string, readonly bigint[]>>) {
+function compare(context: Context, sight: DryRun, words: Readonly<Record<string, readonly bigint[]>>) {
   const { preparation, chainId, vault, isHere, isLagoon, tolerance, steps, response, approvals } = context
   const { moved } = sight
   const notes: string[] = []
   const see = (name: ViewName) => words[name]?.[0]
   const tokenOf = (name: 'asset' | 'share') => {
     const seen = see(name)
-    return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${word(seen).slice(24)}`
+    return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${encodeWord(seen).slice(24)}`
   }
   // Versions without fees on entry and exit return two rates.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
@@ -232,7 +232,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
     const { assets, shares: named } = readObject(response['deposit'])
     confirm('the assets that the vault takes', readAmount(assets), [amount])
-    const atPrice = isLagoon ? after(see('convertToShares'), rates.entry) : see('convertToShares')
+    const atPrice = isLagoon ? subtractFee(see('convertToShares'), rates.entry) : see('convertToShares')
     const expected = isAsync || isLagoon ? atPrice : see('previewDeposit')
     const shares = isAsync ? undefined : (received(share) ?? returned)
     if (shares !== undefined) confirm('the shares of the deposit', shares, [expected])
@@ -251,16 +251,16 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const haircut = pays?.call === 'syncRedeem' ? rates.haircut : 0n
     const exit = isLagoon ? rates.exit : 0n
     if (request['amount'] !== undefined && request['amount'] !== null) {
-      const needed = hasPreviews ? see('previewWithdraw') : before(before(see('convertToShares'), haircut), exit)
+      const needed = hasPreviews ? see('previewWithdraw') : addFee(addFee(see('convertToShares'), haircut), exit)
       confirm('the shares that the amount takes', shares, [needed])
     }
     allow(share, shares + (shares * tolerance) / BASIS_POINTS + ROUNDING_UNITS)
     if (isSimulated) confirm('the shares of the withdrawal', shares, [given(share)])
     if (assets === undefined) note('The response names no amount of assets, so none is checked.')
     else {
-      const worth = hasPreviews ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
+      const worth = hasPreviews ? see('previewRedeem') : subtractFee(subtractFee(see('convertToAssets'), exit), haircut)
       confirm('the assets of the withdrawal', assets, [
-        pays && OF_EXACT_ASSETS.includes(pays.call) ? pays.amount : worth,
+        pays && EXACT_ASSET_CALLS.includes(pays.call) ? pays.amount : worth,
       ])
     }
     if (!isSimulated) {
@@ -330,11 +330,11 @@ function isNear(figure: bigint, value: bigint, tolerance: bigint): boolean {
   return difference * BASIS_POINTS <= value * tolerance + ROUNDING_UNITS * BASIS_POINTS
 }
 
-function after(amount: Amount, rate: bigint): Amount {
+function subtractFee(amount: Amount, rate: bigint): Amount {
   return amount === undefined ? undefined : amount - (amount * rate) / BASIS_POINTS
 }
 
 /** Returns the amount that leaves this much after a fee in basis points. */
-function before(amount: Amount, rate: bigint): Amount {
+function addFee(amount: Amount, rate: bigint): Amount {
   return amount === undefined || rate >= BASIS_POINTS ? undefined : (amount * BASIS_POINTS) / (BASIS_POINTS - rate)
 }

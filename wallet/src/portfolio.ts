@@ -181,15 +181,15 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
         holdings: group,
         units,
         decimals,
-        value: addKnown(group, 'value'),
-        valueBefore: addKnown(group, 'valueBefore'),
+        value: sumField(group, 'value'),
+        valueBefore: sumField(group, 'valueBefore'),
       }
     })
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
 /** Sums a field; null if a part is unknown. */
-function addKnown(parts: readonly Worth[], of: keyof Worth): number | null {
+function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   return parts.reduce<number | null>((sum, part) => {
     const known = part[of]
     return sum === null || known === null ? null : sum + known
@@ -271,7 +271,7 @@ export function sharesOf(positions: readonly Position[], vaults: readonly Vault[
 }
 
 /** Sums the parts that have a price. */
-export function addUp(parts: readonly Worth[]): Total {
+export function sumValues(parts: readonly Worth[]): Total {
   const value = parts.reduce((sum, part) => sum + (part.value ?? 0), 0)
   let now = 0
   let before = 0

@@ -22,14 +22,14 @@ export function createQueries(pauseAfter: (error: unknown) => number | undefined
     do {
       await new Promise((resolve) => setTimeout(resolve, pause))
       if (!failed.isActive() || failed.state.status !== 'error') break
-      pause = await askAside(failed)
+      pause = await refetchAside(failed)
     } while (pause !== undefined)
     retried.delete(queryHash)
     if (failed.isActive() && failed.state.status === 'error') void queries.refetchQueries({ queryKey, exact: true })
   }
 
   /** Refetches under a second key, so the error notice stays until data arrives. Returns the next pause; undefined on success. */
-  async function askAside({ queryKey, options: { queryFn } }: Query<unknown, unknown>): Promise<number | undefined> {
+  async function refetchAside({ queryKey, options: { queryFn } }: Query<unknown, unknown>): Promise<number | undefined> {
     const aside = { queryKey: ['aside', ...queryKey], retry: false, staleTime: 0, gcTime: 0 }
     return queries.fetchQuery({ ...aside, queryFn: queryFn ?? skipToken }).then(() => undefined, pauseAfter)
   }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 
 /** Returns a ref whose element takes the focus if a change of this value removed the focused element. */
-export function useFocusKept<E extends HTMLElement>(value: unknown) {
+export function useKeptFocus<E extends HTMLElement>(value: unknown) {
   const element = useRef<E>(null)
   const before = useRef(value)
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 
 /** Returns a text once it has not changed for this many ms. */
-export function useRested(text: string, ms: number): string {
+export function useDebounced(text: string, ms: number): string {
   const [rested, setRested] = useState(text)
   useEffect(() => {
     const timer = setTimeout(() => setRested(text), ms)

@@ -7,7 +7,7 @@ import { Empty, ProblemNotice } from '../parts/notices.tsx'
 import { withFreshLogin } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useFocusKept } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-focus-kept.ts'
 
 /** Deletes the account after its e-mail address is typed. */
 export function DeleteAccountPage() {
@@ -23,7 +23,7 @@ export function DeleteAccountPage() {
       queries.clear()
     },
   })
-  const message = useFocusKept<HTMLDivElement>(remove.isSuccess)
+  const message = useKeptFocus<HTMLDivElement>(remove.isSuccess)
   return (
     <AccountSubpage title="Delete account">
       {remove.isSuccess ? (

@@ -10,7 +10,7 @@ import { SkeletonRows } from '../parts/skeletons.tsx'
 import { addPasskey, confirmChange, describeDevice, withFreshLogin } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useFocusKept } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-focus-kept.ts'
 
 const KINDS: Readonly<Record<Credential['kind'], string>> = {
   Fido2: 'Passkey',
@@ -51,7 +51,7 @@ function Passkeys() {
       setSaid(`${titleOf(credential)} is removed. Delete it from your password manager too.`)
     },
   })
-  const list = useFocusKept<HTMLUListElement>(data?.credentials.length)
+  const list = useKeptFocus<HTMLUListElement>(data?.credentials.length)
   const shown = data?.credentials.filter(({ factor }) => factor !== 'recovery')
   const isOnlyOne = shown?.filter(({ factor }) => factor === 'first').length === 1
   return (
@@ -99,7 +99,7 @@ type CredentialRowProps = {
 
 function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRowProps) {
   const [isAsked, setAsked] = useState(false)
-  const question = useFocusKept<HTMLDivElement>(isAsked)
+  const question = useKeptFocus<HTMLDivElement>(isAsked)
   const { kind, createdAt, lastUsedAt, credentialId, backedUp } = credential
   const isThisOne = credentialId !== null && credentialId === useStore(session)?.passkey
   const title = titleOf(credential)
@@ -162,7 +162,7 @@ function AddPasskey({ isFull, onAdded }: { isFull: boolean; onAdded: (name: stri
       reset()
     },
   })
-  const heading = useFocusKept<HTMLHeadingElement>(change)
+  const heading = useKeptFocus<HTMLHeadingElement>(change)
   const error = confirm.error ?? add.error
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -14,7 +14,7 @@ import { confirmChange, logIn } from '../passkeys.ts'
 import { type NewKit, type Recovered, recoverAccount, replaceKit } from '../recovery-kit.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useFocusKept } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-focus-kept.ts'
 
 /** Makes a recovery kit for a logged-in user, and recovers an account with one. */
 export function RecoveryPage() {
@@ -53,7 +53,7 @@ function MakeKit() {
     },
     gcTime: 0,
   })
-  const heading = useFocusKept<HTMLHeadingElement>(made)
+  const heading = useKeptFocus<HTMLHeadingElement>(made)
   if (made) {
     const { kit, isConfirmed } = made
     const finish = () => {

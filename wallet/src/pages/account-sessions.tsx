@@ -8,7 +8,7 @@ import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { withFreshLogin } from '../passkeys.ts'
-import { useFocusKept } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-focus-kept.ts'
 
 type Session = ListSessionsResponse['sessions'][number]
 
@@ -47,7 +47,7 @@ function Sessions() {
       setSaid('All other sessions are ended.')
     },
   })
-  const list = useFocusKept<HTMLUListElement>(data?.sessions.length)
+  const list = useKeptFocus<HTMLUListElement>(data?.sessions.length)
   const isBusy = end.isPending || endOthers.isPending
   const problem = end.error ?? endOthers.error
   const hasOthers = data?.sessions.some(({ isCurrent }) => !isCurrent)

@@ -15,7 +15,7 @@ import { Address } from '../parts/tokens.tsx'
 import { logIn, signUp } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useFocusKept } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-focus-kept.ts'
 
 const LINK = 'Link wallets to your account'
 
@@ -49,7 +49,7 @@ export function AccountPage() {
 }
 
 function Stair({ title, isDone, children }: { title: string; isDone: boolean; children: ReactNode }) {
-  const heading = useFocusKept<HTMLHeadingElement>(isDone)
+  const heading = useKeptFocus<HTMLHeadingElement>(isDone)
   return (
     <li className={isDone ? 'card done' : 'card'}>
       <h2 ref={heading} tabIndex={-1}>

@@ -12,7 +12,7 @@ import { Skeleton } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { Welcome } from '../parts/welcome.tsx'
 import { Without } from '../parts/without.tsx'
-import { addUp, toNumber } from '../portfolio.ts'
+import { sumValues, toNumber } from '../portfolio.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { transferPath } from '../transfers.ts'
@@ -50,11 +50,11 @@ function PortfolioView() {
 function Summary({ portfolio }: { portfolio: Portfolio }) {
   const { holdings, positions, underWay, requests, balances, isLoggedIn, isLoading } = portfolio
   const parts = [...holdings, ...positions, ...underWay]
-  const { value, change } = addUp(parts)
+  const { value, change } = sumValues(parts)
   const gaps = listGaps(portfolio)
   const invitation = inviteToLink(portfolio)
   const isUnknown = (gaps.length > 0 || invitation !== undefined) && !parts.some((one) => one.value !== null)
-  const waiting = addUp(
+  const waiting = sumValues(
     requests
       .filter(({ kind }) => kind === 'wait')
       .map(({ units, position }) => {

@@ -15,7 +15,7 @@ import { StaleSince } from '../parts/stale.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { useCoins } from '../prices.ts'
 import { useFilters } from '../use-filters.ts'
-import { useRested } from '../use-rested.ts'
+import { useDebounced } from '../use-rested.ts'
 
 const MIN_SEARCH = 3
 const MAX_SEARCH = 100
@@ -24,7 +24,7 @@ const PAUSE_MS = 300
 /** Shows all coins: a search, the movers of the day, and the coins that the wallet supports. */
 export function MarketsPage() {
   const [search, setSearch] = useState('')
-  const asked = useRested(search.trim(), PAUSE_MS)
+  const asked = useDebounced(search.trim(), PAUSE_MS)
   return (
     <div className="page">
       <title>Markets · Vaultline</title>

@@ -15,12 +15,12 @@ export type ChartProps = {
 }
 
 const Plot = lazy(async () => {
-  correctLanguage()
+  setKnownLanguage()
   return { default: (await import('./plot.tsx')).Plot }
 })
 
 /** Sets a language that Intl knows: the chart's library breaks on others when it loads, such as `en-US@posix`. */
-function correctLanguage(): void {
+function setKnownLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
   } catch {

@@ -11,7 +11,7 @@ import { useService } from '../context.ts'
 import { formatExactly, parseAmount } from '../format.ts'
 import { assetOf, type Token, useSameCoin } from '../tokens.ts'
 import { useUnderWay } from '../under-way.ts'
-import { useRested } from '../use-rested.ts'
+import { useDebounced } from '../use-rested.ts'
 import { NO_EXIT } from '../vault-state.ts'
 import { findSource } from './deposit-source.ts'
 import { Amount } from './figures.tsx'
@@ -144,7 +144,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   // The whole position may be worth slightly more when it is paid than when it was shown.
   const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
   const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
-  const isTyping = useRested(asked, REST_MS) !== asked
+  const isTyping = useDebounced(asked, REST_MS) !== asked
 
   const edit = (typed: string, all = false) => {
     setText(typed)

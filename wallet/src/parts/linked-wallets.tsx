@@ -9,7 +9,7 @@ import { withFreshLogin } from '../passkeys.ts'
 import { connectSolana, type SolanaWallet, signWithSolana } from '../solana.ts'
 import { solanaWallets } from '../solana-wallets.ts'
 import { useStore } from '../store.ts'
-import { useFocusKept } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-focus-kept.ts'
 import { ProblemNotice } from './notices.tsx'
 import { Skeleton } from './skeletons.tsx'
 import { Address } from './tokens.tsx'
@@ -56,7 +56,7 @@ export function LinkedWallets({ address }: { address: string | undefined }) {
     setSaid('')
     for (const change of changes) change.reset()
   }
-  const list = useFocusKept<HTMLUListElement>(wallets.data?.wallets.length)
+  const list = useKeptFocus<HTMLUListElement>(wallets.data?.wallets.length)
   if (!wallets.data) {
     return wallets.error ? (
       <ProblemNotice error={wallets.error} onRetry={() => void wallets.refetch()} />

@@ -95,7 +95,7 @@ function draw(space: HTMLElement, points: Points, onMove: (index: number | undef
           values: (_, values, _axis, _space, step) => labelValues(values, step),
         },
       ],
-      series: [{}, { width: 2, stroke: ink, fill: softly, points: { show: false } }],
+      series: [{}, { width: 2, stroke: ink, fill: createFade, points: { show: false } }],
       hooks: { setCursor: [({ cursor: { idx } }) => onMove(idx ?? undefined)] },
     },
     [points.map(([time]) => time), points.map(([, value]) => value)],
@@ -128,7 +128,7 @@ function heightFor(lowest: number, highest: number): [number, number] {
 }
 
 /** Returns the line's colour, fading towards the bottom; transparent for a chart that has left the page. */
-function softly({ ctx, bbox, root }: UPlot): CanvasGradient | 'transparent' {
+function createFade({ ctx, bbox, root }: UPlot): CanvasGradient | 'transparent' {
   const ink = getComputedStyle(root).color
   if (ink === '') return 'transparent'
   const area = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height)
