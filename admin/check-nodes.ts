@@ -25,17 +25,17 @@ export type Nodes = {
 }
 
 const DEADLINE_MS = 10_000
-const LONGEST_PAUSE_SECONDS = 10
+const MAX_PAUSE_SECONDS = 10
 /** Calls in a batch, and blocks of events in a call: the largest that is taken is what is told. */
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
 /** Requests to a URL at most, where it limits none: for its chain and blocks, the batches, the comparison, and calls that are asked twice where refused. */
-const MOST_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
+const MAX_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
 /** Over so many blocks the chain's pace is measured. */
 const PACE_BLOCKS = 10_000
 /** A request that is limited (429) is sent once more. */
-const MOST_LIMITED_REQUESTS = 2 * MOST_REQUESTS
+const MAX_LIMITED_REQUESTS = 2 * MAX_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 
@@ -80,7 +80,7 @@ type Findings = {
 export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
   const count = `${chains.length} ${chains.length === 1 ? 'chain' : 'chains'}`
-  const most = `at most ${MOST_REQUESTS} requests to each URL, ${MOST_LIMITED_REQUESTS} where it limits them`
+  const most = `at most ${MAX_REQUESTS} requests to each URL, ${MAX_LIMITED_REQUESTS} where it limits them`
   nodes.say(`Asking the nodes of ${count}, ${most}. Solana is not asked.`)
   const reports = await Promise.all(chains.map((chain) => checkChain(nodes, chain)))
   return reports.flat()
@@ -231,7 +231,7 @@ function askerOf(nodes: Nodes, url: string) {
       if (answer.status !== 429) return undefined
       isLimited = true
       if (triesLeft === 0) return undefined
-      await sleep(Math.min(answer.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS) * 1000)
+      await sleep(Math.min(answer.retryAfterSeconds ?? 1, MAX_PAUSE_SECONDS) * 1000)
       return await post(body, triesLeft - 1)
     } catch (error) {
       if (!(error instanceof FailedTry)) throw error

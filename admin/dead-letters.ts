@@ -36,7 +36,7 @@ type Listed = {
 
 /** What SQS hands out in a request at most, and how many messages of one queue are listed. */
 const BATCH = 10
-export const MOST_LISTED = 100
+export const MAX_LISTED = 100
 /** SQS shows no message without handing it out: for so long those that were listed are neither listed nor moved. */
 export const HIDDEN_SECONDS = 30
 
@@ -45,7 +45,7 @@ const PURGE_MS = 60_000
 
 const POLL_MS = 500
 /** SQS goes on when this has given up to wait for it. */
-const MOST_POLLS = 120
+const MAX_POLLS = 120
 
 /** What could not be done of a stage's queues. */
 export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: Surroundings) {
@@ -78,7 +78,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
       await client.send(new StartMessageMoveTaskCommand({ SourceArn: dead.arn, DestinationArn: source.arn }))
     }
     let moved = 0
-    for (let polls = 0; polls < MOST_POLLS; polls += 1) {
+    for (let polls = 0; polls < MAX_POLLS; polls += 1) {
       const task = await getLastMove(dead.arn)
       // The one that was just started may not be listed yet.
       const isListed = isUnderWay || task?.StartedTimestamp !== before?.StartedTimestamp
@@ -98,12 +98,12 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
   async function listQueue(queue: string, deadName: string): Promise<Listed> {
     const { QueueUrl, count } = await describe(deadName)
     const letters = new Map<string | undefined, Listed['letters'][number]>()
-    for (let isMore = true; isMore && letters.size < MOST_LISTED; ) {
+    for (let isMore = true; isMore && letters.size < MAX_LISTED; ) {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
           // It waits, so that all of SQS's servers are asked.
           ...{ QueueUrl, VisibilityTimeout: HIDDEN_SECONDS, WaitTimeSeconds: 1 },
-          MaxNumberOfMessages: Math.min(BATCH, MOST_LISTED - letters.size),
+          MaxNumberOfMessages: Math.min(BATCH, MAX_LISTED - letters.size),
           MessageSystemAttributeNames: ['SentTimestamp'],
         }),
       )

@@ -55,7 +55,7 @@ const MANY_CLIENTS = 3
 /** Failures of deliveries that can be ours: with the other reasons a server was reached, or its name is not public. */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
 /** A host that is given up after three seconds, and the one that is asked in its place, take four together. */
-const LONGEST_LATENCY_MS = 5_000
+const MAX_LATENCY_MS = 5_000
 /** The metric of each job's lag. The chains have one for all: the worst chain counts. */
 const LAGS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-chain': 'lag of chains',
@@ -164,13 +164,13 @@ export class Alarms {
       runbook: 'failing-logins',
     })
     this.#ticket(stack, 'Slow requests', {
-      impact: `One request in a hundred takes longer than ${LONGEST_LATENCY_MS / 1000} seconds: users wait, and some give up.`,
+      impact: `One request in a hundred takes longer than ${MAX_LATENCY_MS / 1000} seconds: users wait, and some give up.`,
       runbook: 'slow-requests',
       metric: ofMany(100, 'slowest', {
         requests: apiMetric(apiId, 'Count'),
         slowest: apiMetric(apiId, 'Latency', { statistic: 'p99' }),
       }),
-      threshold: LONGEST_LATENCY_MS,
+      threshold: MAX_LATENCY_MS,
       periods: 3,
     })
     this.count('requests refused by the gateway', [accessLogs])

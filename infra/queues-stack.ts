@@ -22,7 +22,7 @@ export class QueuesStack extends Stack {
       const {
         queue,
         timeoutSeconds,
-        mostAtATime,
+        maxConcurrency,
         batchSize = BATCH,
         enqueuesItself = false,
         needsAgreement,
@@ -42,7 +42,7 @@ export class QueuesStack extends Stack {
           reportBatchItemFailures: true,
           // Those of webhooks together half of the ten that a new account may run at a time, which the API needs too; reserved
           // concurrency would have messages that are throttled count as handed out, and end in the dead letters.
-          maxConcurrency: mostAtATime,
+          maxConcurrency,
         }),
       )
       deploys?.add(name, consumer)

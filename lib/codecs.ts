@@ -5,7 +5,7 @@ import { field } from './field.ts'
 /** Maximum amount. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
-const MOST_CHECKSUMS = 20_000
+const MAX_CHECKSUMS = 20_000
 const checksums = new Map<string, EvmAddress>()
 
 /**
@@ -16,7 +16,7 @@ export function checksumAddress(address: string): EvmAddress {
   const known = checksums.get(address)
   if (known) return known
   const checksummed = getAddress(address.toLowerCase())
-  if (checksums.size >= MOST_CHECKSUMS) checksums.clear()
+  if (checksums.size >= MAX_CHECKSUMS) checksums.clear()
   checksums.set(address, checksummed)
   return checksummed
 }

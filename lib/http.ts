@@ -70,10 +70,10 @@ const MAX_JITTER_MS = 100
 /** Share of the time left after which a server is slow, and another one is called too. */
 const SLOW_SHARE = 0.55
 /** Maximum pause of a service, in seconds; a longer one is cut to this. */
-export const LONGEST_RETRY_AFTER_SECONDS = 600
+export const MAX_RETRY_AFTER_SECONDS = 600
 /** Pause after a 429 without Retry-After, in seconds: limits are usually per minute. */
 const PAUSE_SECONDS = 30
-const MOST_BYTES = 32 * 2 ** 20
+const MAX_BYTES = 32 * 2 ** 20
 
 type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSeconds?: number | undefined }
 
@@ -108,7 +108,7 @@ export class AnswerTooLarge extends FailedTry {
  */
 export async function sendOnce(
   { fetch }: Pick<HttpEnvironment, 'fetch'>,
-  { url, headers = {}, body, mostBytes = MOST_BYTES }: HttpRequest,
+  { url, headers = {}, body, mostBytes = MAX_BYTES }: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   try {
@@ -283,7 +283,7 @@ function retryAfter(headers: Fetched['headers']): number | undefined {
   const seconds = /^\d{1,9}$/.test(text)
     ? Number(text)
     : (parseDate(text) - parseDate(headers.get('date') ?? '')) / 1000
-  return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS))
+  return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, MAX_RETRY_AFTER_SECONDS))
 }
 
 /** Parses any of HTTP's three date forms. The oldest does not state that it is UTC. */

@@ -289,7 +289,7 @@ function canRetry(code: ErrorCode): boolean {
 }
 
 /** Maximum number of codes that name a shared response; responses with more codes are described in place. */
-const MOST_NAMED = 4
+const MAX_NAMED = 4
 
 /**
  * Builds the responses of these errors and of the gateway's own, by status. Responses with few codes are shared, under a name
@@ -300,7 +300,7 @@ function errorResponses(codes: readonly ErrorCode[], { responses }: Components):
   return Object.fromEntries(
     [...statuses].map((status): [number, object] => {
       const group = codes.filter((code) => ERRORS[code].status === status)
-      if (group.length > MOST_NAMED) return [status, errorResponse(status, group)]
+      if (group.length > MAX_NAMED) return [status, errorResponse(status, group)]
       const name = group.length > 0 ? group.map(pascalCase).join('Or') : `Gateway${status}`
       responses[name] = errorResponse(status, group)
       return [status, { $ref: `#/components/responses/${name}` }]

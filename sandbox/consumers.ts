@@ -14,7 +14,7 @@ type Invoke = (
 ) => Promise<SQSBatchResponse>
 
 /** A Lambda event source mapping from a queue to a function. */
-export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
+export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'maxConcurrency'> & {
   readonly name: string
   /** True if loop detection spares this function. */
   readonly enqueuesItself: boolean
@@ -30,7 +30,7 @@ const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
 /** Maximum invocations of one function in a chain of messages; Lambda treats the next as a loop. */
-const MOST_IN_CHAIN = 16
+const MAX_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
 // The SDK reads the trace here, as in Lambda; the SDK may have made the store itself.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
@@ -72,7 +72,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       }),
     )
     if (Messages.length === 0) return 0
-    const isLoop = (message: Message) => !enqueuesItself && (parseLineage([message])[name] ?? 0) >= MOST_IN_CHAIN
+    const isLoop = (message: Message) => !enqueuesItself && (parseLineage([message])[name] ?? 0) >= MAX_IN_CHAIN
     const taken = Messages.filter((message) => !isLoop(message))
     const event = { Records: taken.map((message) => toRecord(message, queueArn)) }
     const lineage = parseLineage(taken)
@@ -93,7 +93,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
     /** Handles available messages and those that follow, with the concurrency of AWS; returns their number. */
     async consume(): Promise<number> {
       const counts = mappings.flatMap((mapping) =>
-        Array.from({ length: mapping.mostAtATime }, () => takeBatch(mapping, 0)),
+        Array.from({ length: mapping.maxConcurrency }, () => takeBatch(mapping, 0)),
       )
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
@@ -109,7 +109,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
         }
       }
       for (const mapping of mappings) {
-        for (let i = 0; i < mapping.mostAtATime; i += 1) void work(mapping)
+        for (let i = 0; i < mapping.maxConcurrency; i += 1) void work(mapping)
       }
       return () => {
         stopping.abort()

@@ -121,7 +121,7 @@ const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
 /** Failures that are cached regardless of their headers, and the default seconds. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
-const MOST_BODY_BYTES = 20 * 1024 * 1024
+const MAX_BODY_BYTES = 20 * 1024 * 1024
 const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
@@ -157,7 +157,7 @@ export async function startEdge(
     const { method = 'GET', url = '/', headers } = asked
     const [path = '', query = ''] = url.split('?')
     const address = String(headers[VIEWER_HEADER] ?? '203.0.113.1')
-    const body = await readBody(asked, MOST_BODY_BYTES)
+    const body = await readBody(asked, MAX_BODY_BYTES)
     if (!body) return refuse(response, 413)
     const refusal = inspect({ address, method, path, headers, bodyBytes: body.length })
     if (refusal) return void response.writeHead(refusal.status, refusal.headers).end(refusal.body)

@@ -21,8 +21,8 @@ type Outcome = { readonly result: unknown } | { readonly error: { readonly code:
 type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown }
 
 // Default limits of nodes.
-const MOST_BODY_BYTES = 2 * 1024 * 1024
-const MOST_GAS = 50_000_000n
+const MAX_BODY_BYTES = 2 * 1024 * 1024
+const MAX_GAS = 50_000_000n
 
 const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
@@ -99,7 +99,7 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
 
   return async (body) => {
     if (profile.redirects) return { status: 307, headers: { location: target }, body: '' }
-    if (body.length > MOST_BODY_BYTES) return { status: 413, body: 'request entity too large' }
+    if (body.length > MAX_BODY_BYTES) return { status: 413, body: 'request entity too large' }
     const { rate, batch, delayMs } = profile
     if (rate && isOverRate()) {
       const error = { code: 429, message: 'Too Many Requests' }
@@ -177,8 +177,8 @@ function withGasCap(call: Call): Call {
   if (call.method !== 'eth_call') return call
   const [transaction, ...rest] = call.params
   const { gas } = z.object({ gas: z.string().optional() }).parse(transaction)
-  if (gas !== undefined && BigInt(gas) <= MOST_GAS) return call
-  return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MOST_GAS) }, ...rest] }
+  if (gas !== undefined && BigInt(gas) <= MAX_GAS) return call
+  return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MAX_GAS) }, ...rest] }
 }
 
 /** Returns the chain's outcome as this node reports it. */

@@ -43,23 +43,23 @@ class SqsError extends Error {
 }
 
 /** Limits of SQS: messages, bytes, and seconds. */
-const MOST_IN_BATCH = 10
-const MOST_BYTES = 1024 * 1024
-const LONGEST_DELAY = 900
-const LONGEST_WAIT = 20
-const LONGEST_INVISIBILITY = 43_200
+const MAX_IN_BATCH = 10
+const MAX_BYTES = 1024 * 1024
+const MAX_DELAY = 900
+const MAX_WAIT = 20
+const MAX_INVISIBILITY = 43_200
 const POLL_MS = 50
 const DEAD_DAYS = 14
 
 const Id = z.string().regex(/^[\w-]{1,80}$/)
 const Body = z.string().min(1)
-const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
+const Delay = z.number().int().min(0).max(MAX_DELAY).default(0)
 /** The tenant of a message. */
 const Group = z
   .string()
   .regex(/^[!-~]{1,128}$/)
   .optional()
-const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
+const Invisibility = z.number().int().min(0).max(MAX_INVISIBILITY)
 const Names = z.array(z.string()).default([])
 const OfQueue = z.object({ QueueUrl: z.url() })
 const Attributes = z.object({
@@ -172,7 +172,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const queue = find(parse(OfQueue, input).QueueUrl)
       const entries = parseEntries(Sent.extend({ Id }), input)
       const bytes = entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0)
-      if (bytes > MOST_BYTES) throw new SqsError('BatchRequestTooLong', 'AWS.SimpleQueueService.BatchRequestTooLong')
+      if (bytes > MAX_BYTES) throw new SqsError('BatchRequestTooLong', 'AWS.SimpleQueueService.BatchRequestTooLong')
       const [taken, refused] = split(entries, () => random() >= lies.refused)
       return {
         Successful: taken.map(({ Id, MessageBody, DelaySeconds: delaySeconds, MessageGroupId: group }) => ({
@@ -184,10 +184,10 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       }
     },
     async ReceiveMessage(input) {
-      const wait = z.number().int().min(0).max(LONGEST_WAIT).default(0)
+      const wait = z.number().int().min(0).max(MAX_WAIT).default(0)
       const { QueueUrl, MaxNumberOfMessages, VisibilityTimeout, WaitTimeSeconds, MessageSystemAttributeNames } = parse(
         OfQueue.extend({
-          MaxNumberOfMessages: z.number().int().min(1).max(MOST_IN_BATCH).default(1),
+          MaxNumberOfMessages: z.number().int().min(1).max(MAX_IN_BATCH).default(1),
           VisibilityTimeout: Invisibility.optional(),
           WaitTimeSeconds: wait,
           MessageSystemAttributeNames: Names,
@@ -368,7 +368,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, input: unknown): z.outp
 function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, input: unknown): z.output<Schema>[] {
   const { Entries } = parse(z.object({ Entries: z.array(schema) }), input)
   if (Entries.length === 0) throw new SqsError('EmptyBatchRequest', 'AWS.SimpleQueueService.EmptyBatchRequest')
-  if (Entries.length > MOST_IN_BATCH)
+  if (Entries.length > MAX_IN_BATCH)
     throw new SqsError('TooManyEntriesInBatchRequest', 'AWS.SimpleQueueService.TooManyEntriesInBatchRequest')
   if (new Set(Entries.map((entry) => entry.Id)).size < Entries.length)
     throw new SqsError('BatchEntryIdsNotDistinct', 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct')

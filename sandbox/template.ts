@@ -45,9 +45,9 @@ type Settings = {
 
 const OPERATOR_KEY = 'operator'
 /** Limit of Lambda. */
-const MOST_VARIABLES_BYTES = 4 * 1024
+const MAX_VARIABLES_BYTES = 4 * 1024
 /** Limit of IAM for a role's inline policies, without white space. */
-const MOST_POLICY_CHARACTERS = 10_240
+const MAX_POLICY_CHARACTERS = 10_240
 
 const SQS_URL = `https://sqs.${REGION}.amazonaws.com`
 /** Permissions that Lambda needs before it polls a queue. */
@@ -165,7 +165,7 @@ async function startOn(
     const QueueUrl = `${aws.url}/${ACCOUNT}/${EventSourceArn.split(':').at(-1)}`
     return {
       ...{ name: lambda.name, queueArn: EventSourceArn, batchSize: BatchSize, place: () => ({ client, QueueUrl }) },
-      ...{ mostAtATime: ScalingConfig.MaximumConcurrency, timeoutSeconds: lambda.timeoutSeconds, enqueuesItself },
+      ...{ maxConcurrency: ScalingConfig.MaximumConcurrency, timeoutSeconds: lambda.timeoutSeconds, enqueuesItself },
       reportsFailures: FunctionResponseTypes.includes('ReportBatchItemFailures'),
     }
   })
@@ -252,7 +252,7 @@ function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
       if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
-      if (JSON.stringify(statements).length > MOST_POLICY_CHARACTERS) {
+      if (JSON.stringify(statements).length > MAX_POLICY_CHARACTERS) {
         throw new Error(`The policies of the role ${id} are longer than IAM takes.`)
       }
       const trusted = properties.AssumeRolePolicyDocument.Statement
@@ -269,7 +269,7 @@ function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
 function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambda>>): void {
   const { Environment, Runtime } = properties
   const bytes = Buffer.byteLength(JSON.stringify(Environment.Variables))
-  if (bytes > MOST_VARIABLES_BYTES) throw new Error(`The variables of ${id} have ${bytes} bytes; Lambda takes 4 KB.`)
+  if (bytes > MAX_VARIABLES_BYTES) throw new Error(`The variables of ${id} have ${bytes} bytes; Lambda takes 4 KB.`)
   const [major] = process.versions.node.split('.')
   if (Runtime !== `nodejs${major}.x`) throw new Error(`${id} runs on ${Runtime}, and this is Node ${major}.`)
 }

@@ -32,7 +32,7 @@ Measures a list of each of these numbers of vaults, half of them on each of two 
 `
 const DEFAULT_SIZES = [10, 50, 200]
 const READERS: readonly Reader[] = ['list', 'viem multicall', 'official SDK']
-const MOST_VAULTS = 2_000
+const MAX_VAULTS = 2_000
 const WARM_UP = 20
 const ROUNDS = 20
 const LATENCY_MS = 50
@@ -130,7 +130,7 @@ async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
 function parseSizes(args: readonly string[]): number[] | undefined {
   if (args.length === 0) return DEFAULT_SIZES
   const sizes = args.map(Number)
-  return sizes.every((size) => size >= 2 && size <= MOST_VAULTS && size % 2 === 0) ? sizes : undefined
+  return sizes.every((size) => size >= 2 && size <= MAX_VAULTS && size % 2 === 0) ? sizes : undefined
 }
 
 async function main(args: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@ import { TABLE_KEYS } from '../../infra/tables.ts'
 import { Timestamp, TransactionHash } from '../../lib/codecs.ts'
 import { checkNodes } from '../check-nodes.ts'
 import { type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
-import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
+import { HIDDEN_SECONDS, MAX_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
 
@@ -72,7 +72,7 @@ export const STAGE_COMMANDS: Commands = {
   ),
 
   'list-dead-letters': command(
-    `Lists the messages that functions could not work on, ${MOST_LISTED} of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
+    `Lists the messages that functions could not work on, ${MAX_LISTED} of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
     z.object({}),
     async ({ deadLetters }) => {
       const listed = await deadLetters.list()

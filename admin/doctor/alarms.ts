@@ -13,7 +13,7 @@ export type AlarmsOf = 'stage' | 'edge'
 export type Subscribers = { readonly confirmed: number; readonly pending: number }
 
 /** A page has a hundred subscriptions. */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 /** Counts whom a stage's alarms reach; at most twelve requests. */
 export async function countSubscribers(
@@ -31,7 +31,7 @@ export async function countSubscribers(
   const TopicArn = [arn, partition, 'sns', elsewhere ?? region, account, topic].join(':')
   const found: string[] = []
   let NextToken: string | undefined
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const answer = await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn, ...(NextToken && { NextToken }) }))
     found.push(...(answer.Subscriptions ?? []).map(({ SubscriptionArn = '' }) => SubscriptionArn))
     NextToken = answer.NextToken

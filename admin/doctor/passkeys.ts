@@ -10,7 +10,7 @@ type Environment = {
 }
 
 /** What Apple reads of such a file at most (https://developer.apple.com/documentation/xcode/supporting-associated-domains). */
-const MOST_BYTES = 128 * 1024
+const MAX_BYTES = 128 * 1024
 
 // A domain's files name more than the passkeys of its applications.
 const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })
@@ -73,7 +73,7 @@ async function checkFile(
     return response
   }
   try {
-    const request = { url, mostBytes: MOST_BYTES }
+    const request = { url, mostBytes: MAX_BYTES }
     const { status, body } = await sendOnce({ fetch: watched }, request, AbortSignal.timeout(questionMs))
     if (status >= 400) return fail(`answers HTTP status ${status}`)
     if (!/^application\/json *(;|$)/i.test(contentType)) return fail(`is not sent as application/json`)

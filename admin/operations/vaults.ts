@@ -29,7 +29,7 @@ export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried'
  * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
  * are as long as may be (docs/scale.md).
  */
-const MOST_VAULTS = 1_000
+const MAX_VAULTS = 1_000
 
 /**
  * Reads a vault from its chain, simulates a deposit and a withdrawal, pins the vault unless it is pinned already, and adds it to a
@@ -50,7 +50,7 @@ export async function addVault(
   flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)
-  if (client.vaults.length >= MOST_VAULTS) {
+  if (client.vaults.length >= MAX_VAULTS) {
     throw new AdminError(
       `Client ${clientId} has ${client.vaults.length} vaults, the most that there can be. Remove one, or add a client for more.`,
     )

@@ -63,9 +63,9 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
 
 /** Maximum loss on the way, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
-const LONGEST_EXCLUSIVITY_SECONDS = 300n
+const MAX_EXCLUSIVITY_SECONDS = 300n
 /** Smaller numbers are a period that begins with the deposit; larger ones are Unix times. */
-const LONGEST_PERIOD_SECONDS = 31_536_000n
+const MAX_PERIOD_SECONDS = 31_536_000n
 const HOUR_SECONDS = 3600n
 
 /** Transfer that the user requested. */
@@ -164,13 +164,13 @@ function verifyFee(input: bigint, output: bigint): void {
 
 function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' | 'exclusivity', bigint>>): void {
   const { relayer, quotedAt, deadline, exclusivity } = times
-  const least = exclusivity > LONGEST_PERIOD_SECONDS ? quotedAt + HOUR_SECONDS : 0n
+  const least = exclusivity > MAX_PERIOD_SECONDS ? quotedAt + HOUR_SECONDS : 0n
   const isBounded =
     relayer < 2n ** 160n &&
     [quotedAt, deadline, exclusivity].every((time) => time < 2n ** 32n) &&
     deadline > quotedAt &&
     deadline <= quotedAt + 7n * HOUR_SECONDS &&
-    (relayer === 0n ? exclusivity === 0n : exclusivity <= least + LONGEST_EXCLUSIVITY_SECONDS)
+    (relayer === 0n ? exclusivity === 0n : exclusivity <= least + MAX_EXCLUSIVITY_SECONDS)
   demand(isBounded, 'the transfer has times that the bridge does not give')
 }
 

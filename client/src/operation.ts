@@ -100,11 +100,11 @@ type InputPlaces = {
 const PAUSES_MS = [500, 1000, 2000]
 const RETRIED_STATUSES = [429, 502, 503, 504]
 /** A timer set to more fires immediately. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** Minimum between two polls, whatever a response says. */
-const SHORTEST_PAUSE_MS = 250
+const MIN_PAUSE_MS = 250
 /** The caller makes a longer pause itself. */
-const LONGEST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 
 /** Creates an operation from its route. It tries a GET up to four times, and any other method once. */
 export function operation<Input, Data, Code extends string>(
@@ -120,7 +120,7 @@ export function operation<Input, Data, Code extends string>(
       if (result.ok) return result
       const { code, status, retryAfterMs = pause } = result.error
       const mayHelp = code === 'network' || RETRIED_STATUSES.includes(status)
-      if (!mayHelp || retryAfterMs > LONGEST_PAUSE_MS) return result
+      if (!mayHelp || retryAfterMs > MAX_PAUSE_MS) return result
       await sleep(retryAfterMs, signal)
     }
     return send(client, request, isEmpty, signal)
@@ -173,7 +173,7 @@ async function send<Data, Code extends string>(
 ): Promise<Result<Data, Code>> {
   const controller = new AbortController()
   const abort = () => controller.abort()
-  const timer = setTimeout(abort, Math.min(timeoutMs, LONGEST_TIMER_MS))
+  const timer = setTimeout(abort, Math.min(timeoutMs, MAX_TIMER_MS))
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
   try {
@@ -280,7 +280,7 @@ export function createFailure(
 
 /** Returns the pause before the next poll, in ms: 250 if the response says 0, and at most what a timer takes. */
 export function pauseFor(ms: number): number {
-  return ms > 0 ? Math.min(ms, LONGEST_TIMER_MS) : SHORTEST_PAUSE_MS
+  return ms > 0 ? Math.min(ms, MAX_TIMER_MS) : MIN_PAUSE_MS
 }
 
 /** Waits, or returns early on the signal. */
@@ -291,7 +291,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, signal?.aborted ? 0 : Math.min(ms, LONGEST_TIMER_MS))
+    const timer = setTimeout(done, signal?.aborted ? 0 : Math.min(ms, MAX_TIMER_MS))
     signal?.addEventListener('abort', done)
   })
 }

@@ -6,7 +6,7 @@ import type { UsersStore } from './store.ts'
 import type { Access, User } from './user.ts'
 
 /** Maximum number of attempts of a change while others change the user. */
-const MOST_TRIES = 5
+const MAX_TRIES = 5
 
 /**
  * Changes a user's credentials and sessions; calls `change` again if another change came between, so none is lost. An unchanged result is
@@ -21,7 +21,7 @@ export async function changeAccess(
   session?: Session,
 ): Promise<User> {
   let current = user
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const access = await change(current)
     const { credentials, sessions } = current
     if (isDeepStrictEqual(access, { credentials, sessions })) return current
@@ -73,7 +73,7 @@ export function endSessions(
  */
 export async function deleteUser(users: UsersStore, user: User, session?: Session): Promise<void> {
   let current = user
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { userId, sessions, credentials } = current
     await Promise.all(Object.values(sessions).map(({ hash }) => users.sessions.delete(hash)))
     const left = (await users.deleteUser(current)) ? null : await users.get(user)

@@ -8,7 +8,7 @@ import type { User } from './user.ts'
 type Users = Pick<UsersStore, 'get' | 'claimCredential' | 'getClaim' | 'releaseCredential'>
 
 /** Milliseconds after which a claim without a written user belongs to a run that has ended. */
-const LONGEST_RUN_MS = 60_000
+const MAX_RUN_MS = 60_000
 
 /**
  * Claims the id of the new passkey, if there is one, then calls `change`, which stores it. Releases the id if the change was certainly not
@@ -55,7 +55,7 @@ async function claim(users: Users, id: string, user: User, now: number): Promise
   const at = new Date(now)
   if (await users.claimCredential(id, user, at)) return true
   const claimed = await users.getClaim(id)
-  if (!claimed || now - claimed.claimedAt.getTime() <= LONGEST_RUN_MS) return false
+  if (!claimed || now - claimed.claimedAt.getTime() <= MAX_RUN_MS) return false
   const owner = await users.get(claimed)
   if (passkeyIds(Object.values(owner?.credentials ?? {})).includes(id)) return false
   await users.releaseCredential(id, claimed)

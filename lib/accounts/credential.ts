@@ -6,7 +6,7 @@ import { field, problemBeside } from '../field.ts'
 export const PASSKEY_ALGORITHMS = [-7, -257]
 
 /** Maximum bytes of a passkey's public key; an RSA key of 4096 bits has 528. */
-export const MOST_COSE_BYTES = 600
+export const MAX_COSE_BYTES = 600
 
 /** Id of a credential, at most 1023 bytes. Parsing normalizes it to base64url without padding. */
 const CredentialId = z
@@ -225,7 +225,7 @@ const Fido2Credential = z.object({
   /** WebAuthn's user handle, under which the authenticator keeps it. */
   userHandle: z.string(),
   /** COSE key. */
-  publicKey: base64url(MOST_COSE_BYTES),
+  publicKey: base64url(MAX_COSE_BYTES),
   /** Signature counter at its last use; 0 if the authenticator does not count. */
   counter: z.number().int(),
   /** Backup state at its last use. */

@@ -12,7 +12,7 @@ import { type Expected, verifyClientData } from './client-data.ts'
 import {
   type CredentialOf,
   type Fido2Assertion,
-  MOST_COSE_BYTES,
+  MAX_COSE_BYTES,
   type NewKey,
   PASSKEY_ALGORITHMS,
 } from './credential.ts'
@@ -51,7 +51,7 @@ export async function attestPasskey(
   })
   assert(registrationInfo?.credential.id === credId, 'attestation')
   // WebAuthn allows only the required parameters in a key (https://www.w3.org/TR/webauthn-3/#credential-public-key).
-  assert(registrationInfo.credential.publicKey.length <= MOST_COSE_BYTES, 'attestation')
+  assert(registrationInfo.credential.publicKey.length <= MAX_COSE_BYTES, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }

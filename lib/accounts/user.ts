@@ -27,8 +27,8 @@ const LiveSession = z.object({
 })
 
 /** Limits of a user's item: a credential takes at most 5 KB, a session 300 bytes. */
-export const MOST_CREDENTIALS = 8
-export const MOST_SESSIONS = 20
+export const MAX_CREDENTIALS = 8
+export const MAX_SESSIONS = 20
 
 /** A user of a client's application, with credentials and wallets. */
 export const User = z.object({
@@ -37,9 +37,9 @@ export const User = z.object({
   /** base64url of 32 random bytes. */
   userId: z.string(),
   createdAt: Timestamp,
-  /** Credentials by id, at most MOST_CREDENTIALS. */
+  /** Credentials by id, at most MAX_CREDENTIALS. */
   credentials: z.record(z.string(), Credential),
-  /** Sessions by id, at most MOST_SESSIONS; some may have ended. */
+  /** Sessions by id, at most MAX_SESSIONS; some may have ended. */
   sessions: z.record(z.string(), LiveSession),
   /** Number of changes to credentials or sessions. */
   version: z.number().int(),

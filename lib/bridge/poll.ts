@@ -35,15 +35,15 @@ export type Poll = {
 /** Result of a poll: the transfer's new record and outcome. `isFinal` is false while a reorganisation can change them. */
 export type PollResult = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
-const MOST_REQUESTS = 6
+const MAX_REQUESTS = 6
 /** Maximum number of calls of one poll, to all chains together. */
-export const MOST_CALLS = 8
+export const MAX_CALLS = 8
 
 /** Requests and calls left to one poll. */
 export type Budget = ReturnType<typeof createBudget>
 
 /** Creates the budget of one poll: at most 6 requests, with at most 8 calls (or `most`, if less) in total. */
-export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOST_REQUESTS, calls: MOST_CALLS }) {
+export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_REQUESTS, calls: MAX_CALLS }) {
   const whole = Math.min(most, bounds.calls)
   let requestsLeft = bounds.requests
   let callsLeft = whole

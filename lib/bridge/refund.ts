@@ -14,7 +14,7 @@ import {
   FILLED,
   findFinalBlock,
   getBridge,
-  MOST_CALLS,
+  MAX_CALLS,
   type Poll,
   type PollResult,
   parseReceipt,
@@ -42,7 +42,7 @@ const MAX_KEPT = 100
 export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   // A search without a result is final, so it starts only with a whole budget.
-  if (!budget.reaches(MOST_CALLS)) return conclude(transfer, 'expired_searching')
+  if (!budget.reaches(MAX_CALLS)) return conclude(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
   recordHead(poll, source, outcomes[1])

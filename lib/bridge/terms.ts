@@ -13,11 +13,11 @@ export type Clocks = {
 }
 
 /** Minimum seconds for the user to sign and send, and for relayers to fill. */
-const SHORTEST_VALIDITY_SECONDS = 30 * 60
+const MIN_VALIDITY_SECONDS = 30 * 60
 /** Maximum seconds of a quote's time ahead of the source chain's last block. */
 const CLOCK_SKEW_SECONDS = 60
 /** Maximum accepted fee, in percent of the input. */
-const HIGHEST_FEE_PERCENT = 10n
+const MAX_FEE_PERCENT = 10n
 /**
  * Multiple of the API's minimum below which an excessive fee means a small amount; above it, a mistake or an attack. At the
  * minimum, gas is a quarter of the amount; at 2.5 times, a tenth. The rest leaves room for the pool's share.
@@ -29,9 +29,9 @@ const SMALL_AMOUNTS = 10n
  */
 const FEES_OF_LEAST_AMOUNT = 12n
 /** Maximum accepted exclusivity, in seconds: the worst case is a fill delayed by this. */
-const LONGEST_EXCLUSIVITY_SECONDS = 5 * 60
+const MAX_EXCLUSIVITY_SECONDS = 5 * 60
 /** Maximum exclusivity parameter that the pool reads as a period after the deposit. It reads more as seconds since 1970. */
-const LONGEST_PERIOD_SECONDS = 31_536_000
+const MAX_PERIOD_SECONDS = 31_536_000
 
 /**
  * Returns the terms of a quote for the user. Moves its time back to the source chain's, because the pool refuses later ones.
@@ -52,8 +52,8 @@ export function agreeTerms(
   const quoteTimestamp = Math.min(quote.quoteTimestamp, source)
   const isTimely =
     quote.quoteTimestamp <= source + CLOCK_SKEW_SECONDS &&
-    computeQuoteExpiry({ quoteTimestamp, fillDeadline }, clocks) >= source + SHORTEST_VALIDITY_SECONDS &&
-    fillDeadline >= destination + SHORTEST_VALIDITY_SECONDS &&
+    computeQuoteExpiry({ quoteTimestamp, fillDeadline }, clocks) >= source + MIN_VALIDITY_SECONDS &&
+    fillDeadline >= destination + MIN_VALIDITY_SECONDS &&
     fillDeadline <= source + fillDeadlineBuffer
   if (!isTimely) throw badAnswer('the bridge gave times that the pool would refuse')
   return { outputAmount, quoteTimestamp, fillDeadline, ...boundExclusivity(quote, source) }
@@ -66,7 +66,7 @@ function verifyAmounts(request: BridgeRequest, quote: Quote, field: 'amount' | '
   if (inputAmount < limits.min) throw tooLow(request, quote, field)
   if (inputAmount > limits.max) throw tooHigh(request, quote, field)
   if (outputAmount <= 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
-  if (output * 100n >= input * (100n - HIGHEST_FEE_PERCENT)) return
+  if (output * 100n >= input * (100n - MAX_FEE_PERCENT)) return
   if (inputAmount < SMALL_AMOUNTS * limits.min) throw tooLow(request, quote, field)
   throw badAnswer('the bridge gave a fee that is too high')
 }
@@ -126,9 +126,9 @@ function toCommonUnit({ route: { source, destination }, inputAmount }: BridgeReq
 
 /** Returns the exclusivity of a quote; none if it is too long or names no relayer. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
-  const seconds = exclusivityParameter > LONGEST_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
+  const seconds = exclusivityParameter > MAX_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)
-  if (isSome && seconds <= LONGEST_EXCLUSIVITY_SECONDS) return { exclusiveRelayer, exclusivityParameter }
+  if (isSome && seconds <= MAX_EXCLUSIVITY_SECONDS) return { exclusiveRelayer, exclusivityParameter }
   return { exclusiveRelayer: zeroAddress, exclusivityParameter: 0 }
 }
 
@@ -137,5 +137,5 @@ export function computeQuoteExpiry(
   { quoteTimestamp, fillDeadline }: Pick<BridgeTerms, 'quoteTimestamp' | 'fillDeadline'>,
   { quoteTimeBuffer }: Clocks,
 ): number {
-  return Math.min(quoteTimestamp + quoteTimeBuffer, fillDeadline - SHORTEST_VALIDITY_SECONDS / 2)
+  return Math.min(quoteTimestamp + quoteTimeBuffer, fillDeadline - MIN_VALIDITY_SECONDS / 2)
 }

@@ -30,12 +30,12 @@ type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
 
 /** Maximum lease of a refresh, and maximum wait for another container's first answer. */
 const LEASE_MS = 10_000
-const LONGEST_WAIT_MS = 8_000
+const MAX_WAIT_MS = 8_000
 /** Maximum fresh seconds of null, which means that there is nothing. */
 const NULL_FRESH_SECONDS = 300
 /** Backoff while another container refreshes. */
 const FIRST_PAUSE_MS = 25
-const LONGEST_PAUSE_MS = 200
+const MAX_PAUSE_MS = 200
 /** Pause after an upstream's failure, unless its Retry-After sets one. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
@@ -137,8 +137,8 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
-      const deadline = now() + LONGEST_WAIT_MS
-      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const deadline = now() + MAX_WAIT_MS
+      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
         const entry = await table.get(name)
         const cached = aged(cacheKey, parseAnswer(cacheKey, entry.answer))
         if (cached && !cached.isStale) return cached

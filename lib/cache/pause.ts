@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { LONGEST_RETRY_AFTER_SECONDS, type Pause } from '../http.ts'
+import { MAX_RETRY_AFTER_SECONDS, type Pause } from '../http.ts'
 import type { Namespace, SharedCache } from './cache.ts'
 
 /** Ends of the pauses of services, in epoch milliseconds. */
 const PAUSES: Namespace<number> = {
   name: 'pause',
   schema: z.number(),
-  freshSeconds: LONGEST_RETRY_AFTER_SECONDS,
-  keepSeconds: LONGEST_RETRY_AFTER_SECONDS,
+  freshSeconds: MAX_RETRY_AFTER_SECONDS,
+  keepSeconds: MAX_RETRY_AFTER_SECONDS,
 }
 /** Interval at which a container checks for pauses that others received. */
 const LOOK_EVERY_MS = 1_000

@@ -28,7 +28,7 @@ export type BlockSearch = z.output<typeof BlockSearch>
 /** Default distance before the time at which a block is near enough. */
 const NEAR_SECONDS = 60n
 /** Minimum pace. Below it, blocks share a timestamp and reveal no pace. */
-const LEAST_PACE = 0.05
+const MIN_PACE = 0.05
 
 /** Lag between nodes behind one URL: seconds, and minimum blocks. */
 const NODE_LAG = { seconds: 2, blocks: 3 }
@@ -77,7 +77,7 @@ export function narrowBlockSearch(search: BlockSearch, time: bigint, block: Bloc
   const measured = Number(high.timestamp - block.timestamp) / Number(blocks)
   return {
     ...after,
-    pace: measured > LEAST_PACE ? measured : search.pace,
+    pace: measured > MIN_PACE ? measured : search.pace,
     step: blocks * 2n,
     isSlow:
       low !== undefined &&

@@ -150,13 +150,13 @@ const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> =
     const start = length + 64
     const bytes = numberAt(data, length)
     const end = start + bytes * 2
-    if (end > data.length || bytes > MOST_TEXT_BYTES) throw new Error('a text beyond the data, or too long')
+    if (end > data.length || bytes > MAX_TEXT_BYTES) throw new Error('a text beyond the data, or too long')
     return utf8.decode(Buffer.from(data.slice(start, end), 'hex'))
   },
 }
 const utf8 = new TextDecoder()
 /** Maximum bytes of a text, because texts of contracts are stored and shown. */
-const MOST_TEXT_BYTES = 1_000
+const MAX_TEXT_BYTES = 1_000
 
 /** More words may follow, as Solidity's own decoder allows. */
 function firstWord(data: Hex): string {

@@ -17,7 +17,7 @@ export type Finality = {
   readonly isPast: (time: bigint) => boolean
 }
 
-const MOST_LOOKS = 16
+const MAX_LOOKS = 16
 
 /** Returns the two calls for a chain's finality, to be sent with others. */
 export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcRequest] {
@@ -53,7 +53,7 @@ export async function readFinalBlock({
 
   const young = head.timestamp - BigInt(chain.finality.seconds) + 1n
   let search = startBlockSearch(tagged, chain.blockSeconds)
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let look = 0; look < MAX_LOOKS; look += 1) {
     const number = nextSearchBlock(search, young, BigInt(chain.finality.seconds) / 16n)
     if (number === undefined) break
     const [outcome] = await request([blockRequest(number)])

@@ -90,11 +90,11 @@ export function parseResult<Schema extends z.ZodType>(
 }
 
 /** Maximum blocks of one call for events, until a node accepts fewer. */
-const MOST_BLOCKS = 10_000n
+const MAX_BLOCKS = 10_000n
 /** Concurrent calls while few events come. */
-const MOST_CALLS = 16
+const MAX_CALLS = 16
 /** Maximum bytes of a response before it is split: in memory its events are several times as large. */
-const MOST_BYTES = 8 * 2 ** 20
+const MAX_BYTES = 8 * 2 ** 20
 /** Approximate maximum events of a round, by their density in the round before. */
 const EVENTS_OF_ROUND = 5_000
 /** Events in one round above which the next round is one call. */
@@ -116,8 +116,8 @@ export async function readLogsUntil(
 ): Promise<LogsThrough> {
   const logs: Log[] = []
   let next = from
-  let size = MOST_BLOCKS
-  let calls = MOST_CALLS
+  let size = MAX_BLOCKS
+  let calls = MAX_CALLS
   while (next <= to && !(next > from && enough(logs.length))) {
     const round = await readRound(rpc, filter, { from: next, to, size, calls })
     for (const log of round.logs) logs.push(log)
@@ -125,8 +125,8 @@ export async function readLogsUntil(
     next = round.through + 1n
     // Ranges may grow again unless events are dense.
     const sparse = (read * BigInt(EVENTS_OF_ROUND)) / BigInt(Math.max(1, round.logs.length))
-    size = max(1n, [round.size * 2n, sparse, MOST_BLOCKS].reduce(min))
-    calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MOST_CALLS
+    size = max(1n, [round.size * 2n, sparse, MAX_BLOCKS].reduce(min))
+    calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MAX_CALLS
   }
   return { logs, through: next - 1n }
 }
@@ -141,7 +141,7 @@ async function readRound(
 ): Promise<LogsThrough & { size: bigint; isCut: boolean }> {
   const ranges = rangesOf(from, to, size, calls)
   const requests = ranges.map((range) => logsRequest(filter, range))
-  const outcomes = await rpc(requests, { mostBytes: MOST_BYTES })
+  const outcomes = await rpc(requests, { mostBytes: MAX_BYTES })
   const logs: Log[] = []
   for (const [index, outcome] of outcomes.entries()) {
     // The cast is right: there is one outcome for each range.

@@ -119,12 +119,12 @@ const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, call(ARB_SYS, arbSysAbi, 'arbBlock
 
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
-const MOST_CONTRACTS = 100
+const MAX_CONTRACTS = 100
 /**
  * Maximum digits of one eth_call, which bounds its gas too. 100 positions take 0.9 million digits and 17 million gas;
  * the strictest nodes stop at two million digits and 50 million gas.
  */
-const MOST_DIGITS = 1_200_000
+const MAX_DIGITS = 1_200_000
 /** Parts of a failed group. Every node accepts a batch of two calls for each part, and one for the block. */
 const PARTS = 4
 
@@ -335,7 +335,7 @@ function groupPlans<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   let digits = 0
   for (const plan of plans) {
     const more = digitsOf(plan)
-    if (group.length === MOST_CONTRACTS || (group.length > 0 && digits + more > MOST_DIGITS)) {
+    if (group.length === MAX_CONTRACTS || (group.length > 0 && digits + more > MAX_DIGITS)) {
       group = []
       groups.push(group)
       digits = 0

@@ -99,7 +99,7 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
 }
 
 /** Minimum limit of blocks or calls; a lower number in a message means something else. */
-const LEAST = 2
+const MIN_RANGE = 2
 /** Rate limits, which are no limits of blocks or calls. */
 const RATE =
   /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
@@ -118,7 +118,7 @@ export function parseLimit(message: string, askedFor: number, limited: Limited):
       Math.min(
         ...matches
           .map(([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1))
-          .filter((number) => number >= LEAST && number < askedFor),
+          .filter((number) => number >= MIN_RANGE && number < askedFor),
       ),
     )
     .find(Number.isFinite)

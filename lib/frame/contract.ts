@@ -93,7 +93,7 @@ export type QueueContract = {
   /** Seconds after which the function is stopped; an unfinished message is received again after six times as long. */
   readonly timeoutSeconds: number
   /** Maximum concurrent batches. */
-  readonly mostAtATime: number
+  readonly maxConcurrency: number
   /** Maximum messages of a batch, which are processed concurrently; ten by default. */
   readonly batchSize?: number
   /** True if two hosts must confirm its records; an alarm reports differences. */

@@ -4,7 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { jsonReply } from './replies.ts'
 
 /** Minimum characters of a body that is compressed. */
-const LEAST_CHARACTERS = 1024
+const MIN_CHARACTERS = 1024
 const CODINGS = {
   br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
   gzip: (text: string) => gzipSync(text),
@@ -44,7 +44,7 @@ export function openReplies(encode: (value: unknown) => unknown) {
       ...(tag && { etag: tag }),
     }
     if (tag && isNamed(tag, asked['if-none-match'])) return { statusCode: 304, headers: told }
-    const coding = body.text.length < LEAST_CHARACTERS ? undefined : preferredCoding(asked['accept-encoding'])
+    const coding = body.text.length < MIN_CHARACTERS ? undefined : preferredCoding(asked['accept-encoding'])
     const typed = { 'content-type': 'application/json', ...told }
     if (!coding) return { statusCode, headers: typed, body: body.text }
     return {

@@ -3,18 +3,18 @@ import { field } from '../field.ts'
 import { Chart } from './coin.ts'
 import { CURRENCIES, Currency } from './currency.ts'
 
-const MOST_DAYS = 36_500
+const MAX_DAYS = 36_500
 
 /** Length of a chart in days, or `max`; text on the wire. */
 const Days = field(
   z.codec(
     z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'Number of days from 1 to 36500, or max' }),
-    z.union([z.literal('max'), z.number().int().min(1).max(MOST_DAYS)]),
+    z.union([z.literal('max'), z.number().int().min(1).max(MAX_DAYS)]),
     {
       decode: (text, context) => {
         if (text === 'max') return text
-        if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_DAYS) return Number(text)
-        context.issues.push({ code: 'custom', message: `must be from 1 to ${MOST_DAYS}, or max`, input: text })
+        if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_DAYS) return Number(text)
+        context.issues.push({ code: 'custom', message: `must be from 1 to ${MAX_DAYS}, or max`, input: text })
         return z.NEVER
       },
       encode: (days) => days.toString(),

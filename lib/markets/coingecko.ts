@@ -15,7 +15,7 @@ const RANGE_EXCEEDED = 10012
 /** Error codes for a missing key, a plan without the endpoint, and a key of the other host. */
 const REFUSALS = [10002, 10005, 10010, 10011]
 /** Maximum points of each of three series: 240 KB compressed. Daily points since 2013 are 5,000 in 2026. */
-const MOST_POINTS = 6_000
+const MAX_POINTS = 6_000
 
 const Name = z.string().min(1)
 const Picture = z.url({ protocol: /^https?$/ }).catch('')
@@ -234,10 +234,10 @@ function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown
   return found
 }
 
-/** Sorts the points by time, drops duplicates and thins out above MOST_POINTS; the last one stays. */
+/** Sorts the points by time, drops duplicates and thins out above MAX_POINTS; the last one stays. */
 function points(found: readonly Point[]): Point[] {
   const all = [...new Map(found)].sort(([left], [right]) => left - right)
-  const step = Math.ceil(all.length / MOST_POINTS)
+  const step = Math.ceil(all.length / MAX_POINTS)
   return all.filter((_, index) => (all.length - 1 - index) % step === 0)
 }
 

@@ -5,11 +5,11 @@ import { DAY, HOUR } from '../time.ts'
 import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000
-const LEAST_CONFIDENCE = 0.5
+const MIN_CONFIDENCE = 0.5
 /** Maximum characters of a path: a URL may have 8,000, some of them for the host. */
-const LONGEST_PATH = 7_500
+const MAX_PATH = 7_500
 /** Maximum points per request; DefiLlama rejects more. */
-const MOST_POINTS = 500
+const MAX_POINTS = 500
 /** Possible distances of a chart's points: the API's word, and seconds. */
 const PERIODS = [
   ['5m', 300],
@@ -22,9 +22,9 @@ const PERIODS = [
   ['2d', 2 * DAY],
   ['4d', 4 * DAY],
 ] as const
-const LONGEST_PERIOD = ['1w', 7 * DAY] as const
+const MAX_PERIOD = ['1w', 7 * DAY] as const
 /** Seconds; DefiLlama has a price about once an hour. */
-const LEAST_SEARCH_WIDTH = 1800
+const MIN_SEARCH_WIDTH = 1800
 
 const Moment = z
   .number()
@@ -55,7 +55,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       const prices = new Map<CoinName, DatedPrice>()
       for (const [coin, answer] of pieces.flat()) {
         const { data } = Coin.safeParse(answer)
-        if (!data || data.confidence < LEAST_CONFIDENCE || Math.abs(moment - data.timestamp) > OLDEST_MS) continue
+        if (!data || data.confidence < MIN_CONFIDENCE || Math.abs(moment - data.timestamp) > OLDEST_MS) continue
         prices.set(coin, { price: data.price, at: data.timestamp })
       }
       return prices
@@ -70,7 +70,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
           end: Math.floor(now() / 1000).toString(),
           span: span.toString(),
           period,
-          searchWidth: Math.max(seconds / 2, LEAST_SEARCH_WIDTH).toString(),
+          searchWidth: Math.max(seconds / 2, MIN_SEARCH_WIDTH).toString(),
         },
       })
       const [[, series] = []] = byCoin([coin], parseAnswer(Coins, answer).coins)
@@ -91,7 +91,7 @@ function splitCoins(path: string, coins: readonly CoinName[]): CoinName[][] {
   let length = Number.POSITIVE_INFINITY
   for (const coin of new Set(coins)) {
     const more = inPath(coin).length + 1
-    if (length + more > LONGEST_PATH) {
+    if (length + more > MAX_PATH) {
       pieces.push([])
       length = path.length
     }
@@ -112,13 +112,13 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
 
 /** Returns steps as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, then a day. */
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
-  const [longest, longestSeconds] = LONGEST_PERIOD
-  if (days === 'max') return { period: longest, seconds: longestSeconds, span: MOST_POINTS }
+  const [longest, longestSeconds] = MAX_PERIOD
+  if (days === 'max') return { period: longest, seconds: longestSeconds, span: MAX_POINTS }
   const dense = days <= 1 ? 300 : days <= 90 ? HOUR : DAY
   const spanOf = (seconds: number) => Math.floor((days * DAY) / seconds) + 1
   const [period, seconds] =
-    PERIODS.find(([, seconds]) => seconds >= dense && spanOf(seconds) <= MOST_POINTS) ?? LONGEST_PERIOD
-  return { period, seconds, span: Math.min(spanOf(seconds), MOST_POINTS) }
+    PERIODS.find(([, seconds]) => seconds >= dense && spanOf(seconds) <= MAX_POINTS) ?? MAX_PERIOD
+  return { period, seconds, span: Math.min(spanOf(seconds), MAX_POINTS) }
 }
 
 function inPath(coin: string): string {

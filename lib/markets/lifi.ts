@@ -5,7 +5,7 @@ import { parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
 
-const MOST_TOKENS = 300
+const MAX_TOKENS = 300
 const Tokens = z.object({ tokens: z.record(z.string(), z.unknown()) })
 const Token = z.object({
   address: z.string().max(64),
@@ -51,7 +51,7 @@ function listedTokens(chain: Chain, rows: unknown): ListedToken[] {
     .sort((left, right) => rankOf(right) - rankOf(left) || right.marketCapUSD - left.marketCapUSD)
   const listed = new Map([['native', nativeCoin(chain, candidates.find(isNative))]])
   for (const token of contracts) {
-    if (listed.size === MOST_TOKENS) break
+    if (listed.size === MAX_TOKENS) break
     const address = parseTokenAddress(chain, token.address)
     if (address && !listed.has(address)) listed.set(address, listedToken(chain, { ...token, address }))
   }

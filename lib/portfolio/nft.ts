@@ -50,18 +50,18 @@ export const NftCollection = z
   .meta({ id: 'NftCollection', description: "A user's NFTs of one collection; null means unknown" })
 export type NftCollection = z.output<typeof NftCollection>
 
-const LONGEST_NAME = 200
-const LONGEST_DESCRIPTION = 2_000
-const LONGEST_URL = 4_096
-const MOST_ATTRIBUTES = 50
+const MAX_NAME = 200
+const MAX_DESCRIPTION = 2_000
+const MAX_URL = 4_096
+const MAX_ATTRIBUTES = 50
 
 const word = z
   .union([z.string(), z.number(), z.boolean()])
-  .transform((value) => value.toString().slice(0, LONGEST_NAME))
+  .transform((value) => value.toString().slice(0, MAX_NAME))
 /** URL that a wallet can open; null for other texts and too long URLs. */
 const url = z
   .string()
-  .max(LONGEST_URL)
+  .max(MAX_URL)
   .regex(/^(https?|ipfs|ar|data):/i)
   .nullable()
   .catch(null)
@@ -70,24 +70,24 @@ const url = z
 export const NftText = {
   name: z
     .string()
-    .transform((value) => value.slice(0, LONGEST_NAME))
+    .transform((value) => value.slice(0, MAX_NAME))
     .nullable()
     .catch(null),
   description: z
     .string()
-    .transform((value) => value.slice(0, LONGEST_DESCRIPTION))
+    .transform((value) => value.slice(0, MAX_DESCRIPTION))
     .nullable()
     .catch(null),
   url,
   attributes: z
     .array(z.object({ trait_type: word, value: word }).nullable().catch(null))
-    .transform((attributes) => attributes.filter((attribute) => attribute !== null).slice(0, MOST_ATTRIBUTES))
+    .transform((attributes) => attributes.filter((attribute) => attribute !== null).slice(0, MAX_ATTRIBUTES))
     .catch([]),
 }
 
 /** Limits of one item: DynamoDB takes 400 KB, and Lambda returns at most 6 MB. */
-const MOST_NFTS = 500
-const MOST_BYTES = 350_000
+const MAX_NFTS = 500
+const MAX_BYTES = 350_000
 
 /** NFTs of one owner on one chain; `isWhole` if none is missing. */
 const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
@@ -102,16 +102,16 @@ export function fittingItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
     Object.entries(nfts).map(([chainKey, { asOf, isWhole, collections }]) => {
-      const fits = fitNfts(collections, MOST_BYTES / Math.max(1, chains))
+      const fits = fitNfts(collections, MAX_BYTES / Math.max(1, chains))
       return [chainKey, { asOf, ...fits, isWhole: isWhole && fits.isWhole }]
     }),
   )
 }
 
 /** Returns as many NFTs as fit into an item and a response, spam last. */
-export function fitNfts(collections: readonly NftCollection[], bytes = MOST_BYTES): OwnedNfts {
+export function fitNfts(collections: readonly NftCollection[], bytes = MAX_BYTES): OwnedNfts {
   let left = bytes
-  let count = MOST_NFTS
+  let count = MAX_NFTS
   const take = (value: unknown) => {
     left -= Buffer.byteLength(JSON.stringify(value))
     count -= 1

@@ -4,7 +4,7 @@ import { parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 
-const MOST_ASSETS = 500
+const MAX_ASSETS = 500
 const CHAIN = 'solana-mainnet'
 
 const Answer = z.object({ result: z.object({ items: z.array(z.unknown()) }) })
@@ -43,7 +43,7 @@ export function createSolanaNfts(ask: Upstream) {
   return {
     /** Fetches a wallet's NFTs by collection, from at most 500 assets, without burnt and fungible ones. Throws AppError `upstream_*`. */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {
-      const params = { ownerAddress: wallet, page: 1, limit: MOST_ASSETS }
+      const params = { ownerAddress: wallet, page: 1, limit: MAX_ASSETS }
       const answer = await ask({ path: '', body: { jsonrpc: '2.0', id: 1, method: 'getAssetsByOwner', params } })
       if (answer.status === 401 || answer.status === 403) {
         throw new AppError('upstream_unavailable', { cause: new Error(`the DAS node: HTTP status ${answer.status}`) })

@@ -61,7 +61,7 @@ const WHOLE_TOKENS = 100n
 const MIN_UNITS = 1_000_000n
 const BASIS_POINTS = 10_000n
 /** Maximum plausible fee, in basis points: Lagoon allows 22 %. */
-const MOST_FEE = 2_500n
+const MAX_FEE = 2_500n
 
 /**
  * Simulates a deposit from the latest block on, and a withdrawal in the next one, for an unused `account`. It gets
@@ -384,7 +384,7 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
     ...(entryFee !== null && entryFee < 0n ? ['it values shares at more than was paid for them'] : []),
     ...(exitFee !== null && exitFee < 0n ? ['it pays more for shares than it values them at'] : []),
     ...[entryFee, exitFee].flatMap((fee) =>
-      fee !== null && fee > MOST_FEE ? [`it keeps ${percent(fee)} % immediately`] : [],
+      fee !== null && fee > MAX_FEE ? [`it keeps ${percent(fee)} % immediately`] : [],
     ),
   ]
 }

@@ -23,8 +23,8 @@ type SharedRead = {
 }
 
 /** Bounds of the time that a read is shared: one block's time. */
-const SHORTEST_SHARED_MS = 500
-const LONGEST_SHARED_MS = 2_000
+const MIN_SHARED_MS = 500
+const MAX_SHARED_MS = 2_000
 
 /**
  * Returns the function that reads one chain's overviews, for display only, never for signing. Requests share a read of
@@ -65,7 +65,7 @@ export function sharedOverviews({
     if (shared) return shared.read
     const reading = begin(reader, vaults, asked)
     // Few reads are this young: a Lambda container has one request at a time, of at most 1,000 vaults, about 2 KB each.
-    readings = [reading, ...readings.filter(({ begun }) => asked - begun < LONGEST_SHARED_MS)]
+    readings = [reading, ...readings.filter(({ begun }) => asked - begun < MAX_SHARED_MS)]
     return reading.read
   }
 }
@@ -82,7 +82,7 @@ function textOf(vault: VaultOnChain): string {
 }
 
 function sharedMs({ blockSeconds }: EvmChain): number {
-  return Math.min(Math.max(blockSeconds * 1000, SHORTEST_SHARED_MS), LONGEST_SHARED_MS)
+  return Math.min(Math.max(blockSeconds * 1000, MIN_SHARED_MS), MAX_SHARED_MS)
 }
 
 async function read(reader: ChainReader, vaults: readonly VaultOnChain[]): Promise<Read> {

@@ -26,7 +26,7 @@ type Options = {
 }
 
 const TIMEOUT_MS = 5_000
-const MOST_HEADER_BYTES = 16 * 1024
+const MAX_HEADER_BYTES = 16 * 1024
 /** Time to try each address but the last: longer than the second after which TCP repeats its SYN. */
 const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
@@ -56,7 +56,7 @@ export function createSender({
       agent: false,
       lookup,
       ...SOCKET,
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       headers: {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
@@ -77,7 +77,7 @@ export function createSender({
     let interim = 0
     sent.on('information', () => {
       interim += 1
-      if (interim > MOST_INTERIM) end({ delivered: false, reason: 'bad_answer' })
+      if (interim > MAX_INTERIM) end({ delivered: false, reason: 'bad_answer' })
     })
     sent.on('upgrade', () => end({ delivered: false, reason: 'bad_answer' }))
     sent.end(body)
@@ -86,7 +86,7 @@ export function createSender({
 }
 
 /** Maximum number of interim responses (1xx); a server sends one or two. */
-const MOST_INTERIM = 5
+const MAX_INTERIM = 5
 
 const FAMILY = 4
 

@@ -50,7 +50,7 @@ const REWARD = parseUnits('2.5', 18)
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
 /** Maximum that the bridge accepts. */
-const LONGEST_DEADLINE = 21_600
+const MAX_DEADLINE = 21_600
 /** A chain that the service does not support. */
 const UNICHAIN = 130
 /** Hashes without a transaction. `UNSEEN` was never broadcast; another transaction replaced `DROPPED`. */
@@ -105,7 +105,7 @@ export async function playStates(
   const disputable = 'rewards in their dispute period'
   const newest = rewarded && (await tryToMake(disputable, () => postRewards(arbitrum, rewards, rewarded.next)))
   const present = await tryToMake('transfers of now', async () => {
-    const deadline = (await timeOf(base)) + LONGEST_DEADLINE
+    const deadline = (await timeOf(base)) + MAX_DEADLINE
     const orders = { bridging: { account: E, deadline }, slow: { account: F, deadline } }
     return await sendDeposits(base, arbitrum, orders)
   })

@@ -4,7 +4,7 @@ import type { ProviderReply } from '../fake.ts'
 import { type Fake, fake, type Question } from '../fake.ts'
 import { type MadeUpCoin, type MadeUpMarket, minuteOf } from './market.ts'
 
-const MOST_POINTS = 500
+const MAX_POINTS = 500
 const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, h: 3600, m: 60 }
 const CONFIDENCE = 0.99
 
@@ -38,7 +38,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
     const [start, end] = [query.get('start'), query.get('end')]
     if (start !== null && end !== null) return refuse('use either start or end parameter, not both')
     const span = Number(query.get('span') ?? 1)
-    if (span * names.split(',').length > MOST_POINTS) return refuse(`at most ${MOST_POINTS} points`)
+    if (span * names.split(',').length > MAX_POINTS) return refuse(`at most ${MAX_POINTS} points`)
     const step = secondsOf(query.get('period') ?? '24h') * (start === null ? -1 : 1)
     const origin = Number(start ?? end ?? Math.floor(now() / 1000))
     const moments = Array.from({ length: span }, (_, index) => origin + index * step).sort((a, b) => a - b)

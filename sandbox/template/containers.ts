@@ -51,9 +51,9 @@ const RUNTIME = new URL(
   `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(readFileSync(new URL('runtime.ts', import.meta.url), 'utf8')))}`,
 )
 /** Limit of Lambda. */
-const MOST_ANSWER_BYTES = 6 * 1024 * 1024
+const MAX_ANSWER_BYTES = 6 * 1024 * 1024
 /** A container is a thread with about 30 MB. */
-const MOST_IDLE = 12
+const MAX_IDLE = 12
 const KEPT_LOG_LINES = 1_000
 
 /** Creates containers, which run functions; keeps the last idle ones. */
@@ -100,7 +100,7 @@ export function createContainers(): Containers {
   }
   const keep = (name: string, worker: Worker) => {
     idle.push({ name, worker })
-    if (idle.length > MOST_IDLE) void idle.shift()?.worker.terminate()
+    if (idle.length > MAX_IDLE) void idle.shift()?.worker.terminate()
   }
 
   return {
@@ -116,7 +116,7 @@ export function createContainers(): Containers {
       const outcome = await answerOf(worker, timeoutMs)
       keep(of.name, worker)
       if ('error' in outcome) throw new Error(outcome.error)
-      if (Buffer.byteLength(outcome.payload) > MOST_ANSWER_BYTES) throw new Error('Function.ResponseSizeTooLarge')
+      if (Buffer.byteLength(outcome.payload) > MAX_ANSWER_BYTES) throw new Error('Function.ResponseSizeTooLarge')
       return JSON.parse(outcome.payload)
     },
     logs: (name) => logged.get(name)?.join('') ?? '',

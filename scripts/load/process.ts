@@ -12,7 +12,7 @@ export type Helper<Told> = {
   stop(): Promise<void>
 }
 
-const MOST_COMPLAINT = 2_000
+const MAX_COMPLAINT = 2_000
 
 /** Starts a file as a process with this in its environment. What it logs is thrown away; throws with it where the process ends instead. */
 export async function startProcess<Told>(
@@ -25,7 +25,7 @@ export async function startProcess<Told>(
   const child = fork(file, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
   let complaint = ''
   child.stderr?.on('data', (text) => {
-    complaint = `${complaint}${text}`.slice(-MOST_COMPLAINT)
+    complaint = `${complaint}${text}`.slice(-MAX_COMPLAINT)
   })
   const nextMessage = async <Message>(): Promise<Message> => {
     const answered = new AbortController()

@@ -669,7 +669,7 @@ describe.each(STAGES)('%s', (stage) => {
           // Of its ARN, which is no text here, CDK takes the name; test/infra/template.infra.test.ts runs it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
-          ScalingConfig: { MaximumConcurrency: contract.mostAtATime },
+          ScalingConfig: { MaximumConcurrency: contract.maxConcurrency },
         },
       ])
       // As AWS advises: a throttled function is tried again for so long.
@@ -680,7 +680,7 @@ describe.each(STAGES)('%s', (stage) => {
   test('the functions of webhooks leave half of what a new account may run at a time to the API', () => {
     // Shards are recorded only where a chain has more than 1,000 vaults: docs/scale.md.
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
-    const together = ofWebhooks.reduce((sum, [, { mostAtATime }]) => sum + mostAtATime, 0)
+    const together = ofWebhooks.reduce((sum, [, { maxConcurrency }]) => sum + maxConcurrency, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
   })
 

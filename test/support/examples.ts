@@ -16,7 +16,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 /** Of what is the same for each of many networks, these are shown. */
 const NETWORKS: readonly unknown[] = ['eth-mainnet', 'base-mainnet']
 /** The longest list of things, rather than of words, that is shown whole. */
-const MOST_ITEMS = 2
+const MAX_ITEMS = 2
 
 /** The endpoint that takes this request, with the parameters of its path; throws where there is none. */
 export function findEndpoint(method: string, path: string) {
@@ -79,7 +79,7 @@ function present(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.filter((item) => typeof item !== 'object' || !isOtherNetwork(item?.chain))
     const isOfThings = items.some((item) => typeof item === 'object')
-    return (isOfThings ? items.slice(0, MOST_ITEMS) : items).map(present)
+    return (isOfThings ? items.slice(0, MAX_ITEMS) : items).map(present)
   }
   // The document about itself goes on for long.
   if ('openapi' in value && 'info' in value) return { openapi: value.openapi, info: value.info }

@@ -29,7 +29,7 @@ export type Meter = {
 
 /** An answer is held back for so long, so that requests made side by side are seen to be: here they take no time. */
 const HELD_MS = 8
-const MOST_BYTES = 20 * 1024 * 1024
+const MAX_BYTES = 20 * 1024 * 1024
 
 const Call = z.object({ jsonrpc: z.string(), method: z.string() })
 const Calls = z.union([z.array(Call), Call.transform((call) => [call])])
@@ -49,7 +49,7 @@ export async function startMeter(
   let metered: Metered[] = []
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const [, target = '', rest = ''] = /^\/([^/?]+)(.*)$/.exec(request.url ?? '') ?? []
-    const body = ((await readBody(request, MOST_BYTES)) ?? Buffer.of()).toString()
+    const body = ((await readBody(request, MAX_BYTES)) ?? Buffer.of()).toString()
     const begun = performance.now()
     const action = String(request.headers['x-amz-target'] ?? '')
     const isTable = action.startsWith('DynamoDB')

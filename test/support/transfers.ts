@@ -23,7 +23,7 @@ import { troublesOn } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
 /** Every search that these tests need ends within so many questions. */
-const MOST_QUESTIONS = 12
+const MAX_QUESTIONS = 12
 /** How old a block is at least that Base or Arbitrum can no longer take back. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
@@ -356,7 +356,7 @@ function transfersOn(service: Service) {
       },
       async becomes(state, shown) {
         const { status, reason } = STATES[state]
-        for (let question = 0; question < MOST_QUESTIONS; question += 1) {
+        for (let question = 0; question < MAX_QUESTIONS; question += 1) {
           const { body } = await ask(shown)
           const isFinal = shown?.final === undefined || body.final === shown.final
           const isOwed = state !== 'refund_owed' || body.refund !== null

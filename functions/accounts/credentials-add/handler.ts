@@ -7,7 +7,7 @@ import type { Credential } from '../../../lib/accounts/credential.ts'
 import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { randomId } from '../../../lib/accounts/token.ts'
-import { lacksSecondFactor, MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
+import { lacksSecondFactor, MAX_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -64,7 +64,7 @@ function completeAddition({ users, limitTries, relyingParty, identityKeys, rando
       const own = isSame ? confirmed : await confirm(current)
       const credentials = { ...withoutSingle(own, credential.kind), [id]: credential }
       if (lacksSecondFactor(credentials)) throw secondFactorMissing()
-      if (Object.keys(credentials).length > MOST_CREDENTIALS) throw new AppError('too_many_credentials')
+      if (Object.keys(credentials).length > MAX_CREDENTIALS) throw new AppError('too_many_credentials')
       return { credentials, sessions: current.sessions }
     }
     const change = () => changeAccess(users, user, withIt, session)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
-import { MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
+import { MAX_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
@@ -25,11 +25,11 @@ type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'random
 function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
     const own = Object.values(user?.credentials ?? {}).flatMap((held) => (held.kind === kind ? [held.id] : []))
-    const dummies = Array.from({ length: MOST_CREDENTIALS }, (_, i) =>
+    const dummies = Array.from({ length: MAX_CREDENTIALS }, (_, i) =>
       createHmac('sha256', identityKeys[0]).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
     // Sorted, so that the order does not reveal the dummies.
-    const ids = [...own, ...dummies].slice(0, MOST_CREDENTIALS).sort()
+    const ids = [...own, ...dummies].slice(0, MAX_CREDENTIALS).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }
 

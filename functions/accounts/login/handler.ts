@@ -6,7 +6,7 @@ import type { Assertion } from '../../../lib/accounts/credential.ts'
 import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { Session } from '../../../lib/accounts/session.ts'
 import { randomId, randomToken } from '../../../lib/accounts/token.ts'
-import { MOST_SESSIONS, type User } from '../../../lib/accounts/user.ts'
+import { MAX_SESSIONS, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -28,7 +28,7 @@ const SESSION_SECONDS = 30 * DAY
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MOST_SESSIONS the oldest
+ * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MAX_SESSIONS the oldest
  * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. The work is the same for unknown users.
  */
 function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
@@ -94,7 +94,7 @@ function withSession(
   const live = Object.entries(sessions).filter((session) => session[1].expiresAt > createdAt)
   const newest = live.toSorted(([, left], [, right]) => right.createdAt.getTime() - left.createdAt.getTime())
   return {
-    ...Object.fromEntries(newest.slice(0, MOST_SESSIONS - 1)),
+    ...Object.fromEntries(newest.slice(0, MAX_SESSIONS - 1)),
     [id]: { hash, platform, createdAt, expiresAt },
   }
 }

@@ -21,7 +21,7 @@ import { isOfSmallOrder } from '../../../lib/accounts/public-key.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 
 /** Enough gas to deploy an account and verify several signatures. It is limited because the caller chooses the code. */
-const MOST_GAS = numberToHex(5_000_000)
+const MAX_GAS = numberToHex(5_000_000)
 
 const erc1271Abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
 /** Return value of a contract account for its signature: the function's selector, as a word. */
@@ -56,7 +56,7 @@ export async function isSignedBy(
         }),
       }
     : { to: account, data: encodeFunctionData({ abi: erc1271Abi, args: [hash, signature] }) }
-  const params = [{ ...call, gas: MOST_GAS }, 'latest']
+  const params = [{ ...call, gas: MAX_GAS }, 'latest']
   const [outcome] = await getReader(chainId).request([{ method: 'eth_call', params }])
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return false
   return isWrapped ? isTrue(outcome.result) : outcome.result === ERC1271_YES

@@ -1,5 +1,5 @@
 import { hashRelay } from '../../../lib/bridge/events.ts'
-import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
+import { createBudget, FILLED, MAX_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import { isUnreported, OUTCOMES } from '../../../lib/bridge/timeline.ts'
@@ -16,13 +16,13 @@ type Dependencies = TransferServices & {
 }
 
 /** Maximum transfers per run: one page of the table, and a write for each. */
-const MOST_DUE = 100
+const MAX_DUE = 100
 /** Maximum calls per run to all chains. The calls to destinations' pools leave a whole budget for the first poll. */
-const MOST_CALLS_OF_RUN = 12
-const MOST_POOLS = MOST_CALLS_OF_RUN - MOST_CALLS
+const MAX_CALLS_OF_RUN = 12
+const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
 /** Pause before the next poll: a tenth of the transfer's age, at most an hour. */
 const AGE_SHARE = 0.1
-const LONGEST_WAIT_MS = HOUR_MS
+const MAX_WAIT_MS = HOUR_MS
 /** Age at which following stops: by three weeks a transfer has ended or never will. */
 const FOLLOWED_MS = 21 * DAY_MS
 
@@ -38,13 +38,13 @@ export async function followTransfers(
   until: number = Number.POSITIVE_INFINITY,
 ) {
   const { getReader, transfers, now } = dependencies
-  const listed = await transfers.listDue(chainId, now(), MOST_DUE)
+  const listed = await transfers.listDue(chainId, now(), MAX_DUE)
   const [due, ended] = [
     listed.filter(({ recorded }) => !isUnreported(recorded)),
     listed.filter(({ recorded }) => isUnreported(recorded)),
   ]
   const { moved, unasked, pools } = await readFills(getReader, due, chainId)
-  let callsLeft = MOST_CALLS_OF_RUN - pools
+  let callsLeft = MAX_CALLS_OF_RUN - pools
   let endedTransfers = 0
   let isSpent = false
   const postponed: { key: RecordedTransfer['key']; lookAt: Date | undefined }[] = []
@@ -91,8 +91,8 @@ async function readFills(
   const moved = new Set<Transfer>()
   const waiting = due.flatMap(({ recorded }) => (needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }]))
   const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
-  const asked = groups.slice(0, MOST_POOLS)
-  const unasked = new Set(groups.slice(MOST_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))
+  const asked = groups.slice(0, MAX_POOLS)
+  const unasked = new Set(groups.slice(MAX_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))
   for (const [destination, group] of asked) {
     const hashes = group.map(({ deposit }) => hashRelay(deposit))
     try {
@@ -118,7 +118,7 @@ function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
 export function getNextPoll({ deposit, events: [deposited, ...later] }: Transfer, now: number): Date | undefined {
   const age = now - deposited.at.getTime()
   if (age > FOLLOWED_MS) return undefined
-  const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, age * AGE_SHARE))
+  const wait = Math.min(MAX_WAIT_MS, Math.max(0, age * AGE_SHARE))
   // A known fill only has to become final.
   const filled = later.find(({ kind }) => kind === 'filled')
   const finalAfter = filled ? (evmChain(deposit.destinationChainId)?.finality.seconds ?? 0) : 0

@@ -21,7 +21,7 @@ type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
 
 const PAGES = [1, 2, 3, 4]
 /** Minimum share of the previous coins or currencies; less is a failure. */
-const LEAST_SHARE = 0.9
+const MIN_SHARE = 0.9
 /** Milliseconds by which a schedule may be early. */
 const TOLERANCE_MS = 60_000
 /** Factor between a price and the last hour's from which a second source must confirm it. */
@@ -61,7 +61,7 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
       ? attempt('rates', cached.rates?.asOf, async () => {
           const fetched = await coinGecko.fetchRates()
           const count = Object.keys(fetched).length
-          if (count < Object.keys(cached.rates?.value ?? {}).length * LEAST_SHARE)
+          if (count < Object.keys(cached.rates?.value ?? {}).length * MIN_SHARE)
             throw badAnswer(`rates of ${count} currencies`)
           await cache.put(RATES, fetched)
           return fetched
@@ -108,7 +108,7 @@ async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], befor
   const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
   // A coin whose rank changes between two requests is on both pages.
   const coins = [...byId(pages.flat()).values()]
-  if (coins.length > 0 && coins.length >= before * LEAST_SHARE) return coins
+  if (coins.length > 0 && coins.length >= before * MIN_SHARE) return coins
   throw badAnswer(`a market of ${coins.length} coins`)
 }
 

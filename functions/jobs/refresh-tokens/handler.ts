@@ -15,7 +15,7 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
 /** Minimum share of the previous entries; a smaller list is a failure. */
-const LEAST_SHARE = 0.5
+const MIN_SHARE = 0.5
 /** Age of a list that was never cached: the longest that lists are cached. */
 const NEVER_CACHED_MS = 7 * DAY_MS
 
@@ -41,7 +41,7 @@ export async function refreshTokens({
   for (const chain of CHAINS) {
     const before = cached[`tokens ${chain.key}`]
     const fetched = listed.get(chain.key) ?? []
-    if (fetched.length === 0 || fetched.length < (before?.value.length ?? 0) * LEAST_SHARE) {
+    if (fetched.length === 0 || fetched.length < (before?.value.length ?? 0) * MIN_SHARE) {
       logger.warn('a chain keeps its tokens', { chain: chain.key, tokens: fetched.length })
       keptChains.push(chain.key)
       const ageMs = before ? now() - before.asOf.getTime() : NEVER_CACHED_MS
@@ -72,7 +72,7 @@ export async function refreshTokens({
 /** Refreshes the list of all coins and returns it. Throws `upstream_*`. */
 async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
-  if (ids.all.length < before * LEAST_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
+  if (ids.all.length < before * MIN_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
   await cache.put(COIN_IDS, ids.all)
   return ids
 }

@@ -15,7 +15,7 @@ import { cache, coinGecko, now, type Services } from '../../../lib/services.ts'
 import { DAY, HOUR } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
 
-const MOST_FOUND = 100
+const MAX_FOUND = 100
 
 const SEARCH: Namespace<FoundCoin[]> = {
   name: 'search',
@@ -51,7 +51,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
 
   async function fetchFound(text: string): Promise<FoundCoin[]> {
     const found = await coinGecko.searchCoins(text)
-    if (found.length > 0) return found.slice(0, MOST_FOUND)
+    if (found.length > 0) return found.slice(0, MAX_FOUND)
     const { market } = await cache.recall({ market: MARKET })
     const isNamed = ({ id, symbol, name }: MarketCoin) => [id, symbol, name].some((word) => word.toLowerCase() === text)
     if (market?.value.some(isNamed)) throw badAnswer('CoinGecko: a search does not find a coin of the market')

@@ -9,9 +9,9 @@ import type { Currency } from '../../../lib/markets/currency.ts'
 import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-const MOST_MOVERS = 30
+const MAX_MOVERS = 30
 /** Minimum volume in US dollars; below it one order can move the price. */
-const LEAST_VOLUME_DOLLARS = 50_000
+const MIN_VOLUME_DOLLARS = 50_000
 
 /**
  * Lists the cached market's largest gains and losses in a day, the largest change first. Throws `upstream_unavailable` if no market or no
@@ -23,12 +23,12 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
     if (!market) throw new AppError('upstream_unavailable', { cause: new Error('no market is cached') })
     const conversion = conversionInto(currency, rates)
     const movers = market.value
-      .filter(({ volume }) => volume !== null && volume >= LEAST_VOLUME_DOLLARS)
+      .filter(({ volume }) => volume !== null && volume >= MIN_VOLUME_DOLLARS)
       .flatMap((coin) => toMover(coin, conversion, currency))
       .sort((left, right) => right.price_change_percentage_24h - left.price_change_percentage_24h)
-    const top_gainers = movers.filter((mover) => mover.price_change_percentage_24h > 0).slice(0, MOST_MOVERS)
+    const top_gainers = movers.filter((mover) => mover.price_change_percentage_24h > 0).slice(0, MAX_MOVERS)
     const losers = movers.filter((mover) => mover.price_change_percentage_24h < 0)
-    const top_losers = losers.toReversed().slice(0, MOST_MOVERS)
+    const top_losers = losers.toReversed().slice(0, MAX_MOVERS)
     return combineAges({ top_gainers, top_losers }, [market, ...conversion.answers], now())
   }
 }

@@ -19,7 +19,7 @@ export const contract = {
   }),
   timeoutSeconds: 30,
   // Up to thirty deliveries in parallel.
-  mostAtATime: 3,
+  maxConcurrency: 3,
   // A webhook that is behind has one probe at a time. It ends once the webhook is live, disabled or removed.
   enqueuesItself: true,
   impact: 'Webhooks receive events late; the event log has them.',

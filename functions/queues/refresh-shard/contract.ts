@@ -26,7 +26,7 @@ export const contract = {
   ]),
   timeoutSeconds: 50,
   // The limit is for all chains. Each run sends a URL at most eight requests in parallel.
-  mostAtATime: 4,
+  maxConcurrency: 4,
   batchSize: 1,
   needsAgreement: true,
   impact:

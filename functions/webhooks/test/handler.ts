@@ -25,7 +25,7 @@ type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' |
  * Maximum duration of a client's test, and the pause after it. Tests do not overlap: each can hold a function for five seconds and calls a
  * third party.
  */
-const LONGEST_TEST_MS = 6_000
+const MAX_TEST_MS = 6_000
 const PAUSE_MS = 1_000
 
 /**
@@ -39,9 +39,9 @@ function sendTest(services: Needs) {
     const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
     if (!webhook) throw new AppError('webhook_not_found')
     const sentAt = now()
-    const until = sentAt + LONGEST_TEST_MS
+    const until = sentAt + MAX_TEST_MS
     if (!(await webhooks.beginTest(clientId, { now: sentAt, until }))) {
-      throw new AppError('too_many_requests', { headers: { 'retry-after': String(LONGEST_TEST_MS / 1000) } })
+      throw new AppError('too_many_requests', { headers: { 'retry-after': String(MAX_TEST_MS / 1000) } })
     }
     const id = `evt_${randomUUID().replaceAll('-', '')}`
     const data = { webhookId: webhook.id }

@@ -14,14 +14,14 @@ export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimal
 
 /** Extra digits of the price, and the largest power of ten in a uint256. */
 const MORE_DIGITS = 18
-const MOST_DIGITS = 77
+const MAX_DIGITS = 77
 
 /** Returns the call for a price with extra digits, and the valuation of shares by its result, in the asset's smallest unit. */
 export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): {
   readonly call: Call<bigint>
   readonly worth: (price: bigint) => (shares: bigint) => bigint
 } {
-  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
+  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MAX_DIGITS))
   return {
     call: call(address, vaultAbi, 'convertToAssets', [many]),
     worth: (price) => (shares) => (shares * price) / many,

@@ -17,7 +17,7 @@ const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
  * Cap on third-party requests, of the largest and of the latest: hiding a real one costs an attacker many larger ones.
  * Own requests are not capped.
  */
-const MOST_OF_OTHERS = 50
+const MAX_OF_OTHERS = 50
 /** Requests that one read plan covers. */
 const REQUESTS_PER_PLAN = 100
 
@@ -94,8 +94,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
 export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
   const { own = [], ofOthers = [] } = Object.groupBy(requests, ({ payer }) => (payer ? 'ofOthers' : 'own'))
-  const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MOST_OF_OTHERS)
-  const asked = new Set([...largest, ...ofOthers.slice(-MOST_OF_OTHERS)])
+  const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MAX_OF_OTHERS)
+  const asked = new Set([...largest, ...ofOthers.slice(-MAX_OF_OTHERS)])
   const ownIds = new Set(own.map(({ requestId }) => requestId))
   const otherIds = ofOthers.filter((request) => asked.has(request)).map(({ requestId }) => requestId)
   return [...new Set(otherIds).difference(ownIds), ...ownIds]

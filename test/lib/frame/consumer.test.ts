@@ -16,7 +16,7 @@ const contract = {
   message: z.object({ of: Amount }),
   report: z.object({ done: Amount }),
   timeoutSeconds: 30,
-  mostAtATime: 2,
+  maxConcurrency: 2,
   impact: 'Nothing.',
 } as const satisfies QueueContract
 

@@ -39,7 +39,7 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
   const lastAt = new Map<string, number>()
   const sequences = new Map(urls.map((url) => [url, new Set<number>()]))
   const requests = new Map(urls.map((url) => [url, 0]))
-  const freeAt = Array.from({ length: contract.mostAtATime }, () => START)
+  const freeAt = Array.from({ length: contract.maxConcurrency }, () => START)
   for (;;) {
     freeAt.sort((left, right) => left - right)
     const at = Math.max(freeAt[0] ?? 0, Math.min(...queue.map((one) => one.at)))
@@ -101,7 +101,7 @@ test('Of ten webhooks of which one hangs, one is not there and one leads into pr
   const send: Send = async (url, delivery) => (good.includes(url) ? OK : await reallySend(url, delivery))
   const { lastAt, sequences, requests, queue } = await deliverAll(tables, [...bad.urls, ...good], send)
   // Without the others: thirty deliveries at a time.
-  const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.mostAtATime)) * USUAL_MS
+  const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.maxConcurrency)) * USUAL_MS
   for (const url of good) {
     expect(sequences.get(url)?.size).toBe(EVENTS)
     expect((lastAt.get(url) ?? Number.NaN) - START).toBeLessThanOrEqual(aloneMs * 1.5 + 2 * HUNG_MS)
