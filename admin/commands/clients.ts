@@ -14,7 +14,7 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
   encode: (moment) => Timestamp.encode(moment).slice(0, 10),
 })
 
-/** A list with commas that bounds a key, or `any`, which bounds it no more. */
+/** Builds a list with commas that limits a key, or `any`, which removes the limit. */
 const bound = <Part>(part: z.ZodType<Part, string>) =>
   z
     .string()
@@ -36,7 +36,7 @@ const listedDeposit = z
   .pipe(z.tuple([chain, Address, Amount]))
   .transform(([chainId, asset, amount]) => ({ chainId, asset, amount }))
 
-/** What a key may do, as an operator writes it. */
+/** Limits of a key, as an operator writes them. */
 const limitOptions = z.object({
   scopes: z
     .string()
@@ -61,7 +61,7 @@ const limitOptions = z.object({
   }),
 })
 
-/** What clients there are, and what their keys may do. */
+/** Commands for clients, their keys and the keys' limits. */
 export const CLIENT_COMMANDS: Commands = {
   'create-client': command(
     'Registers a client: an application that will call the service.',
@@ -148,7 +148,7 @@ export const CLIENT_COMMANDS: Commands = {
   ),
 }
 
-/** A key's limits, a line for each. */
+/** Describes a key's limits, one line each. */
 function describeLimits(
   { scopes, rate, chains, vaults, largestDeposits }: KeyLimits,
   ofClient: readonly Vault[],
@@ -168,7 +168,7 @@ function describeLimits(
   ]
 }
 
-/** What of a key's limits opens nothing, as long as the client has no other vaults. */
+/** Warns of limits that open nothing while the client has no other vaults. */
 function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
   const missing = limits.vaults?.filter(
     ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),

@@ -7,7 +7,7 @@ import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningK
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
-/** The keys that sign answers, and those by which functions know the edge. */
+/** Commands for the keys that sign responses, and the keys by which functions recognize the edge. */
 export const KEY_COMMANDS: Commands = {
   'add-signing-key': command(
     'Makes a key that signs answers: at once where there is none, else when use-signing-key says so.',

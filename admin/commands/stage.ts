@@ -7,7 +7,7 @@ import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
 
-/** How a stage is, and what mends it. */
+/** Commands that inspect and repair a stage. */
 export const STAGE_COMMANDS: Commands = {
   doctor: command(
     'Looks at all that the service rests on, and says what to do; ends with 1 where something FAILs. It changes nothing.',
@@ -45,7 +45,7 @@ export const STAGE_COMMANDS: Commands = {
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
       const { items, missing, different } = await admin.restoreItems(wanted)
-      // The jobs find vaults by their chains, which a client's own partition does not hold.
+      // The jobs find vaults by their chains, which are outside a client's partition.
       if (table === 'clients' && yes) await admin.clients.relistVaults()
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']

@@ -23,7 +23,7 @@ const userOptions = z.object({
   email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
 })
 
-/** The users of clients. */
+/** Commands for the users of clients. */
 export const USER_COMMANDS: Commands = {
   'set-user': command(
     'Sets how far the check of a user is, and what is left of the network fees that are paid for the user.',

@@ -8,7 +8,7 @@ import { address, type Commands, chain, clientId, columns, command, flag, option
 import { getClient } from '../operations/clients.ts'
 import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
-/** Which vaults clients have, and what of them is pinned. */
+/** Commands for the vaults of clients and their pins. */
 export const VAULT_COMMANDS: Commands = {
   'add-vault': command(
     'Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price, and shows it to a client.',
@@ -123,7 +123,7 @@ export const VAULT_COMMANDS: Commands = {
   ),
 }
 
-/** Vaults with their pins, in the same order. */
+/** Formats vaults with their pins, in the same order. */
 function vaultColumns(vaults: readonly Vault[], pins: readonly (Pin | undefined)[]): string[] {
   return columns(
     ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID', 'PINNED'],
@@ -145,7 +145,7 @@ function pinnedSince(pin: Pin | undefined): string {
   return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
 }
 
-/** The result of the simulated round trip. */
+/** Describes the result of the simulated round trip. */
 function describeTrip(
   { assetDecimals, assetSymbol }: Vault,
   { block, amount, measured, untried }: SimulatedTrip,
@@ -169,7 +169,7 @@ function describeTrip(
   ]
 }
 
-/** What an operator must know of how a vault was read. */
+/** Warns of limits of the read: no known proxy, or only one node. */
 function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
   return [
     ...(code.length > 1 ? [] : ['It is no proxy of a known kind: its own code alone is pinned.', '']),
@@ -177,7 +177,7 @@ function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
   ]
 }
 
-/** What is pinned, each with whether it was so before. */
+/** Formats the pinned parts, and marks those that differ from before. */
 function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
   const isPinned = (one: Pin['code'][number]) =>
     before?.code.some(({ role, of, address }) => role === one.role && of === one.of && address === one.address)
