@@ -38,7 +38,7 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
   process.exitCode = 1
 }
 
-/** Runs a tool of this project, and says what it says. Throws where it fails. */
+/** Runs a tool of this project with its output. Throws if it fails. */
 function run(tool: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): void {
   const options = { stdio: 'inherit', env: { ...process.env, ...environment } } as const
   const { status } = spawnSync('npx', ['--no-install', tool, ...args], options)

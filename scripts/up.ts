@@ -28,7 +28,7 @@ options answer them, and once before it makes anything. Run it again after it st
   --stages <file>            Your file of stages; stages.json unless given
   --yes                      Asks nothing: takes the defaults dev, none, none, public and example, and goes on
 `
-/** The last characters that are kept of what a process prints. */
+/** Characters of a process's output that are kept, from its end. */
 const TAIL = 8_000
 const Answer = z.string().optional()
 const options = readOptions(
@@ -80,7 +80,7 @@ async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNul
   }
 }
 
-/** Runs a script of Node in the environment of this one; a key goes into the environment, which `ps` does not list. */
+/** Runs a Node script in this environment. A key goes into the environment, which `ps` does not list. */
 async function run(
   words: readonly string[],
   { isEchoed = false, apiKey }: { readonly isEchoed?: boolean; readonly apiKey?: string | undefined },
