@@ -59,13 +59,13 @@ function overview(): string[] {
   return [
     'Usage: npm run admin -- <command> [options]',
     '',
-    'Registers the clients of the service, their API keys and their vaults.',
+    'Manages a stage, its clients, API keys, vaults, webhooks and users.',
     '',
     ...aligned(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
     '',
     ...commonOptions(),
     '',
-    'npm run admin -- <command> --help tells the options of a command.',
+    'npm run admin -- <command> --help lists the options of a command.',
   ]
 }
 

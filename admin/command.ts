@@ -53,7 +53,7 @@ export const clientId = Client.shape.clientId.register(optionHelp, {
 /** Option for one client instead of all. */
 export const ofClient = Client.shape.clientId
   .optional()
-  .register(optionHelp, { value: 'id', meaning: 'Of this client alone, as in list-clients' })
+  .register(optionHelp, { value: 'id', meaning: 'Only this client, as in list-clients' })
 
 /** Option for a chain. */
 export const chain = z

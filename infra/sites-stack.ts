@@ -128,7 +128,7 @@ function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): I
   }
   if (wallet && !parseApiKey(wallet.apiKey)) yield "The wallet's apiKey is no API key."
   if (wallet?.signingKeys.length === 0) {
-    yield 'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.'
+    yield 'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys prints them.'
   }
   if (reference && !existsSync(join(built.docs, 'index.html'))) {
     yield `The documentation is not built in ${built.docs}: build it with npm run docs:build.`

@@ -5,6 +5,6 @@ import { COMPILED_FILE, compileContracts } from '../sandbox/contracts.ts'
 const text = await compileContracts()
 if (!process.argv.includes('--check')) await writeFile(COMPILED_FILE, text)
 else if ((await readFile(COMPILED_FILE, 'utf8')) !== text) {
-  process.stderr.write('The compiled contracts are not what their sources say. Run: npm run contracts\n')
+  process.stderr.write('The compiled contracts do not match their sources. Run: npm run contracts\n')
   process.exitCode = 1
 }

@@ -9,7 +9,7 @@ const USAGE = `Usage: npm run docs:build [-- --base /docs/] [-- --out dist/docs]
 
 Builds the documentation site as static files, or serves it while you edit. The first run installs its generator in site/.
 
-  --base  The path of the site at its host; /docs/ unless given, as the local service and the stages have it
+  --base  The path of the site at its host; /docs/ unless given, as on the local service and the stages
   --out   The folder of the files, dist/docs unless given
   --dev   Serves the pages, and shows each change
 `

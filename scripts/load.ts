@@ -12,9 +12,8 @@ import { readOptions } from './options.ts'
 
 const USAGE = `Usage: npm run load -- [--seconds <n>] [--connections <n>]
 
-Asks each target for so many seconds in all (60) over so many connections (8), each to a process of its own, and ends with
-1 where an answer was not right. The health of the service is compared with a function of nothing behind the same HTTP
-server.
+Puts load on each target for this many seconds in all (60), over this many connections (8), each to its own process. Ends
+with 1 if a response was wrong. Compares the health of the service with an empty function behind the same HTTP server.
 `
 const TURN_SECONDS = 10
 const WARM_UP_SECONDS = 2

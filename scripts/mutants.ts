@@ -5,11 +5,11 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import * as z from 'zod'
 
-// Each patch of test/mutants plants one mistake. This plants them one by one in copies of the tree, and runs the unit and
-// table tests that load the changed file. It fails where they miss more than one mistake in twenty, or a patch is stale.
+// Plants the mistakes of test/mutants, one patch at a time, in copies of the tree. Runs the unit and table tests that load
+// the changed file. Fails if they miss more than one mistake in twenty, or if a patch is stale.
 //
 // npm run mutants                         runs all
-// npm run mutants -- calldata fees/rounds runs those whose names begin so
+// npm run mutants -- calldata fees/rounds runs those with these prefixes
 
 const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95

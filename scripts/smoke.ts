@@ -15,11 +15,11 @@ import { type PublicKey, verifyingFetch } from '../client/src/verify.ts'
 
 const USAGE = `Usage: API_KEY=jk_… npm run smoke -- --url https://… [--origin https://…]
 
-Asks a running service a few questions as a client does, changes nothing, and ends with 0 where each is answered rightly.
+Sends a running service a few requests of a client and changes nothing. Ends with 0 if each response is correct.
 
-  API_KEY    A client's key; without it what needs none is asked alone. Webhooks are asked about where it has that scope
+  API_KEY    A client's key; without it only requests without a key run. Webhooks need a key with that scope
   --url      The API's base URL
-  --origin   A page that browsers may call from
+  --origin   The origin of a page that may call the API
 `
 
 /** Account without a key: the last 20 bytes of keccak256('vaultline smoke test'). It holds what others send it. */

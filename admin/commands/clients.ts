@@ -43,7 +43,7 @@ const limitOptions = z.object({
     .transform(parts)
     .pipe(z.array(Scope))
     .optional()
-    .register(optionHelp, { value: 'words', meaning: `What it opens, of ${Scope.options}` }),
+    .register(optionHelp, { value: 'words', meaning: `Scopes of the key, out of ${Scope.options}` }),
   rate: z
     .string()
     .regex(/^\d+\/\d+$/, 'must be requests and seconds such as 600/60')
@@ -52,12 +52,12 @@ const limitOptions = z.object({
     .refine((rate) => Rate.safeParse(rate).success, 'must be 1 to 1000000 requests in 10 to 3600 seconds')
     .pipe(Rate)
     .optional()
-    .register(optionHelp, { value: 'n/s', meaning: 'Requests in each window of so many seconds, such as 600/60' }),
+    .register(optionHelp, { value: 'n/s', meaning: 'Requests per window in seconds, such as 600/60' }),
   chains: bound(chain).register(optionHelp, { value: 'ids', meaning: 'Its chains, such as 8453,42161; or any' }),
   vaults: bound(listedVault).register(optionHelp, { value: 'list', meaning: 'Its vaults, such as 8453:0x…; or any' }),
   largestDeposits: bound(listedDeposit).register(optionHelp, {
     value: 'list',
-    meaning: 'Its assets with the most of each in one deposit, in the smallest unit, such as 8453:0x…=1000000; or any',
+    meaning: 'Maximum deposit per asset in the smallest unit, such as 8453:0x…=1000000; or any',
   }),
 })
 
@@ -66,7 +66,7 @@ export const CLIENT_COMMANDS: Commands = {
   'create-client': command(
     'Registers a client: an application that will call the service.',
     z.object({
-      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the client' }),
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the client' }),
     }),
     async (admin, { name }) => {
       const client = await createClient(admin, name)
@@ -85,10 +85,10 @@ export const CLIENT_COMMANDS: Commands = {
     'Issues an API key. The key is printed this once and stored nowhere.',
     z.object({
       client: clientId,
-      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the key' }),
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the key' }),
       expires: lastDay
         .optional()
-        .register(optionHelp, { value: 'date', meaning: 'The last day (UTC) on which it works, such as 2027-01-31' }),
+        .register(optionHelp, { value: 'date', meaning: 'Last day (UTC) of the key, such as 2027-01-31' }),
       ...limitOptions.shape,
     }),
     async (admin, { client, name, expires, ...limits }) => {
@@ -125,7 +125,7 @@ export const CLIENT_COMMANDS: Commands = {
   }),
 
   'limit-key': command(
-    'Changes what an API key may do, within a minute; what is not named stays as it is.',
+    'Changes the limits of an API key within a minute. Limits that you do not name stay.',
     z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
     async (admin, { client, key, ...changes }) => {
       const { vaults } = (await getClient(admin, client)).client

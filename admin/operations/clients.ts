@@ -83,7 +83,7 @@ function changeLimits(limits: KeyLimits, { scopes, rate, ...lists }: LimitChange
   // A client has one log for all its vaults.
   if (changed.scopes.includes('webhooks') && (changed.chains || changed.vaults)) {
     throw new AdminError(
-      'A key that opens webhooks is told of all vaults of its client: it cannot be for certain chains or vaults.',
+      'A key with the scope webhooks gets events of all vaults of its client: it cannot be limited to chains or vaults.',
     )
   }
   return changed

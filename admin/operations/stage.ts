@@ -26,7 +26,7 @@ export async function dropDeadLetters(
   if (!queues.includes(queue)) throw new AdminError(`There is no queue ${queue}, but ${queues.join(', ')}.`)
   if (!isConfirmed) {
     const count = await deadLetters.count(queue)
-    throw new AdminError(`Messages of ${queue} that would be deleted, for good: about ${count}. Add --yes to do it.`)
+    throw new AdminError(`This deletes about ${count} dead letters of ${queue} for good. Add --yes to do it.`)
   }
   return `Dead letters of ${queue}: deleted; left: about ${await deadLetters.drop(queue)}.`
 }

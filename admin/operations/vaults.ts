@@ -49,7 +49,7 @@ export async function addVault(
   const { client } = await getClient(admin, clientId)
   if (client.vaults.length >= MOST_VAULTS) {
     throw new AdminError(
-      `Client ${clientId} has ${client.vaults.length} vaults, the most that there can be. Remove one, or add a client for more.`,
+      `Client ${clientId} has ${client.vaults.length} vaults, which is the maximum. Remove one, or create another client.`,
     )
   }
   const poolId = presentation.poolId ?? `${chainId}-${address}`
@@ -69,12 +69,12 @@ export async function addVault(
   )
   if (twin) {
     throw new AdminError(
-      `The client's vault ${twin.address} on chain ${chainId} has the same share token ${twin.shareToken}: whose shares a user has could not be told.`,
+      `The client's vault ${twin.address} on chain ${chainId} has the same share token ${twin.shareToken}: a user's shares could belong to either.`,
     )
   }
   const start = firstBlock ?? deployedAt
   if (start === null) {
-    throw new AdminError('The node does not tell when the vault was deployed. Give its block with --first-block.')
+    throw new AdminError('The node does not return the block of the deployment. Give it with --first-block.')
   }
   const described: Vault = {
     ...description,
@@ -171,7 +171,7 @@ export async function confirmVault(
   const digest = digestOf(pin)
   if (shown !== undefined && shown !== digest) {
     throw new AdminError(
-      'What is there now is not what was shown. Nothing is done: look at it again, without --confirm.',
+      'The vault has changed since it was shown. Nothing is pinned: show it again, without --confirm.',
     )
   }
   if (shown !== undefined) await admin.pinStore.replace(vault, pin)
