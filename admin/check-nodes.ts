@@ -13,14 +13,12 @@ import { COMPARISON_REQUESTS, compareNodes } from './compare-nodes.ts'
 
 /** Nodes of a stage, and the means to call them. */
 export type Nodes = {
-  /** Chains that the stage reads. */
   readonly chainIds: readonly number[]
   /** Returns the URLs of a chain's nodes in order; they may contain keys. Throws for a chain that is not read. */
   readonly urlsOf: (chainId: number) => Promise<readonly string[]>
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Reports progress to the operator. */
   readonly say: (line: string) => void
 }
 
@@ -52,7 +50,6 @@ const Answer = z.object({
   error: z.object({ code: z.number().optional() }).optional(),
 })
 
-/** Capabilities of a node. */
 type Findings = {
   readonly chainId: number
   readonly milliseconds: number
@@ -246,7 +243,6 @@ function askerOf(nodes: Nodes, url: string) {
     return answer?.result
   }
   return {
-    /** Returns the result of a call, or undefined. */
     ask,
     /** Returns whether it answers a call. Repeats a refused call, because nodes fail now and then. */
     takes: async (method: string, ...params: unknown[]): Promise<boolean> =>

@@ -10,9 +10,7 @@ import {
 import { deadLettersName, QUEUE_KEYS, queueName } from '../infra/queues.ts'
 
 type Surroundings = {
-  /** Milliseconds. */
   readonly sleep: (ms: number) => Promise<unknown>
-  /** Reports progress. */
   readonly say: (line: string) => void
 }
 
@@ -125,13 +123,11 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
   }
 
   return {
-    /** Names of the stage's queues. */
     queues: [...deadNames.keys()],
 
     /** Lists up to a hundred dead letters of each queue. */
     list: () => ofEach(listQueue),
 
-    /** Counts the dead letters of this queue, approximately. */
     async count(queue: string): Promise<number> {
       return (await describeDead(queue)).count
     },

@@ -9,7 +9,6 @@ type Dependencies = {
   readonly nameOf: (table: TableKey) => string
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Reports progress to the operator. */
   readonly say: (line: string) => void
 }
 

@@ -39,7 +39,6 @@ export type Resumed = { readonly resumed: number; readonly disabled: number }
 export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
   const { webhooks, eventLog, attempts, now } = dependencies
 
-  /** Lists a client's webhooks, each with its attempts. */
   async function listAttempts(clientId: string) {
     const registered = await webhooks.list(clientId)
     const keys = registered.map(({ id }) => ({ clientId, webhookId: id }))

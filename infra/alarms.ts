@@ -111,7 +111,7 @@ type QueueNames = { readonly queue: string; readonly deadLetters: string }
 
 type TopicSettings = { readonly topicName: string; readonly email: string | undefined }
 
-/** Adds the topic of a stage's alarms and subscribes its operators. */
+/** Adds the topic of a stage's alarms, and a subscription of the address if given. */
 export function addAlarmsTopic(scope: Construct, { topicName, email }: TopicSettings): void {
   const topic = new Topic(new Construct(scope, 'Alarms'), 'Topic', {
     // A fixed name: alarms and the operators' command find the topic by stage.

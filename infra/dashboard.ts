@@ -27,9 +27,7 @@ type Settings = {
   readonly name: string
   readonly apiId: string
   readonly accessLogs: ILogGroup
-  /** Names of tables. */
   readonly tables: readonly string[]
-  /** Names of queues. */
   readonly queues: readonly { readonly queue: string; readonly deadLetters: string }[]
   /** Names of the stacks that have functions. */
   readonly areas: readonly string[]
@@ -188,7 +186,6 @@ function edgeRow(firewall: string): GraphWidget[] {
   ]
 }
 
-/** Builds a graph of these metrics, a third of the dashboard wide. */
 function graph(title: string, left: readonly IMetric[]): GraphWidget {
   return new GraphWidget({ title, left: [...left], period: PERIOD, width: WIDTH, height: HEIGHT })
 }

@@ -14,7 +14,6 @@ type Settings = Pick<EdgeEnvironment, 'requestsPerMinute' | 'servers'> & {
 type Rule = CfnWebACL.RuleProperty
 type Statement = CfnWebACL.StatementProperty
 
-/** Header with a client's key. */
 const KEY_HEADER = 'x-join-key'
 const WINDOW_SECONDS = 60
 

@@ -46,7 +46,6 @@ type Logged = {
   readonly pattern: IFilterPattern
   /** Field with the value that a line adds; 1 by default. */
   readonly value?: string
-  /** Value of lines that do not match. */
   readonly defaultValue?: number
   readonly dimensions?: Readonly<Record<string, string>>
 }

@@ -43,7 +43,6 @@ type Settings = StackProps & {
 /** Tables, queues and secrets that a stage's functions share, and the topic of its alarms. */
 export class SharedStack extends Stack {
   readonly alarms: Alarms
-  /** Name such as `vaultline-dev`. */
   readonly name: string
   readonly #stage: Stage
   readonly #environment: StageEnvironment

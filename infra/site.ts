@@ -55,7 +55,6 @@ const FIND_PAGE = {
 /** Static files in a private bucket, which only CloudFront reads and serves over HTTPS. */
 export class Site extends Construct {
   readonly distribution: Distribution
-  /** Origin of its pages. */
   readonly origin: string
 
   constructor(scope: Construct, name: string, settings: Settings) {

@@ -41,9 +41,7 @@ const BLOCK_MS = 200
 /** Traffic through a proxy since the last query. */
 type Traffic = { requests: number; calls: number; bytes: number }
 
-/** Read of all vaults by one reader. */
 type Round = Took & {
-  /** Traffic by chain. */
   readonly traffic: readonly Traffic[]
 }
 

@@ -67,7 +67,6 @@ function withEndpoint(list: string, area: string, name: string): string {
   return lines.join('\n')
 }
 
-/** Adds an endpoint to the test of live responses. */
 function withLiveAnswer(text: string, area: string, name: string): string {
   return text.replace(
     '\n]\n\nconst liveTest',

@@ -36,7 +36,6 @@ const listedDeposit = z
   .pipe(z.tuple([chain, Address, Amount]))
   .transform(([chainId, asset, amount]) => ({ chainId, asset, amount }))
 
-/** Limits of a key, as an operator writes them. */
 const limitOptions = z.object({
   scopes: z
     .string()
@@ -148,7 +147,6 @@ export const CLIENT_COMMANDS: Commands = {
   ),
 }
 
-/** Describes a key's limits, one line each. */
 function describeLimits(
   { scopes, rate, chains, vaults, largestDeposits }: KeyLimits,
   ofClient: readonly Vault[],

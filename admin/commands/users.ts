@@ -5,7 +5,6 @@ import { Timestamp } from '../../lib/codecs.ts'
 import { type Commands, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
 import { decideUser, endUserSessions, getUser, removeUser } from '../operations/users.ts'
 
-/** Decimals of a millionth of a dollar. */
 const MICRO = 6
 
 /** Dollars with at most six decimals, in millionths. */

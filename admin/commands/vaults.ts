@@ -123,7 +123,6 @@ export const VAULT_COMMANDS: Commands = {
   ),
 }
 
-/** Formats vaults with their pins, in the same order. */
 function vaultColumns(vaults: readonly Vault[], pins: readonly (Pin | undefined)[]): string[] {
   return columns(
     ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID', 'PINNED'],
@@ -145,7 +144,6 @@ function pinnedSince(pin: Pin | undefined): string {
   return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
 }
 
-/** Describes the result of the simulated round trip. */
 function describeTrip(
   { assetDecimals, assetSymbol }: Vault,
   { block, amount, measured, untried }: SimulatedTrip,

@@ -133,7 +133,6 @@ export const WEBHOOK_COMMANDS: Commands = {
   ),
 }
 
-/** Describes the status of a webhook. */
 function webhookStatus({
   disabledAt,
   disabledReason,
@@ -143,7 +142,6 @@ function webhookStatus({
   return failingSince ? `failing since ${Timestamp.encode(failingSince)}` : 'active'
 }
 
-/** Describes the last failure of a webhook. */
 function describeFailure({ lastFailure }: WebhookResponse['delivery']): string {
   if (!lastFailure) return 'none'
   const { at, reason, status } = lastFailure

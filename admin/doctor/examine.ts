@@ -1,7 +1,6 @@
 import { type Check, describeReason, type Finding } from './finding.ts'
 
 type Limits = {
-  /** Time limit of a check. */
   readonly limitMs: number
   /** Reports pending checks to the operator. */
   readonly say: (line: string) => void

@@ -23,7 +23,6 @@ export type ChainNodes = {
   /** Problems of unusable nodes, with their host names. */
   readonly problems: readonly string[]
   readonly goodHosts: number
-  /** Contradictions between usable hosts. */
   readonly differences: readonly string[]
   readonly head: BlockHeader | undefined
 }

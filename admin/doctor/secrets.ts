@@ -6,7 +6,6 @@ import { KeysByAge } from '../../lib/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
 import { describeReason, type Finding, firstOf, operatorGuide } from './finding.ts'
 
-/** Secrets of an environment. */
 type SecretName = 'config' | 'identity' | 'signing' | 'webhook-key'
 
 /** Reads a secret's JSON; returns undefined if it is not JSON. Throws AWS's errors. */

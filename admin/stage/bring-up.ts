@@ -24,9 +24,7 @@ export type UpEnvironment = {
   readonly cdk: (words: readonly string[]) => Promise<Ended>
   /** Sends a stage's API a client's requests. */
   readonly smoke: (url: string, apiKey: string | undefined) => Promise<Ended>
-  /** Runs the doctor on a stage. */
   readonly doctor: (stage: Answers['stage']) => Promise<Ended>
-  /** Requests the operator's consent. */
   readonly agree: (question: string) => Promise<boolean>
   /** Reports progress to the operator. */
   readonly say: (line: string) => void
@@ -258,7 +256,6 @@ const STEPS: readonly Step[] = [
   ],
 ]
 
-/** Runs the CDK. Throws an AdminError with the remedy if it fails. */
 async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise<void> {
   const { code, tail } = await cdk(words)
   if (code === 0) return

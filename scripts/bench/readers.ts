@@ -145,7 +145,6 @@ function listEvent(apiKey: string) {
   }
 }
 
-/** Returns the readers of these vaults, by their names. */
 function readersOf(given: Given): Record<Reader, () => Promise<unknown>> {
   const chains = Object.entries(given.urls).map(([chainId, url]) => ({
     client: clientOf(Number(chainId), url),

@@ -29,7 +29,6 @@ export function sumOf(bills: readonly Bill[]): Bill {
   return billOf((item) => bills.reduce((sum, bill) => sum + bill[item], 0))
 }
 
-/** Multiplies a bill. */
 function times(bill: Bill, count: number): Bill {
   return billOf((item) => bill[item] * count)
 }
@@ -95,7 +94,6 @@ function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, s
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
 
-/** Returns the cost of one run of a job. */
 function billRun(counts: Counts, memoryMiB: number): Bill {
   const run = billWork(counts, { ms: cpuMs(counts, 0), memoryMiB })
   return { ...run, compute: run.compute + AWS_PRICES.scheduledRun }
@@ -151,7 +149,7 @@ type Observe = (typeof OBSERVE)[number]
 /** Item of a stage without users: its description, and its dollars a month with each choice of `observe`. */
 export type IdleItem = { readonly what: string; readonly usd: (observe: Observe) => number }
 
-/** Returns the monthly costs of a stage without users, except for nodes. */
+/** Returns the monthly costs of a stage without users, except for nodes and sources. */
 export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleItem[] {
   const { bill, of } = jobsOf(runs, stage.memoryMiB.others)
   const ours = (one: Bill) => totalOf(one) - one.nodes - one.sources
@@ -209,7 +207,6 @@ export function billGradual({ stage }: Counted): number {
 function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
   const named = (prefix: string) => Object.entries(runs).filter(([name]) => name.startsWith(prefix))
   return {
-    /** Number of inputs of these jobs. */
     of: (prefix: string) => named(prefix).length,
     /** Monthly costs of these jobs' runs; `take` selects a part of each run's bill. */
     bill: (prefix: string, take: (bill: Bill) => number) =>

@@ -43,7 +43,6 @@ const Watched = z.object({
 
 /** Counts of the wallet's story (test/infra/template.infra.test.ts), and the resources of a stage. */
 export const Counted = z.object({
-  /** Size of the counted world. */
   size: z.object({ vaults: Whole, chainsWithVaults: Whole, chains: Whole, tokens: Whole }),
   endpoints: z.record(z.string(), Endpoint),
   /** Runs by job and chain, if it has one: in a warm container, without new events. */
@@ -53,7 +52,6 @@ export const Counted = z.object({
   stage: z.object({
     /** Monitoring of a stage by its choice of `observe`; `none` has nothing. */
     observe: z.object({ slo: Watched, all: Watched }),
-    /** Alarms of gradual deploys. */
     gradual: Alarms,
     secrets: Whole,
     queuesAsked: Whole,

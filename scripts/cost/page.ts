@@ -120,7 +120,6 @@ function idleEdge(counted: Counted): string {
   )
 }
 
-/** Describes the edge's share of the price of requests. */
 function edgeRequests(counted: Counted): string {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   const users = SIZES.map((size) => {
@@ -153,7 +152,6 @@ function users(counted: Counted): string {
   )
 }
 
-/** Compares the bill with each choice of an index. */
 function indexes(counted: Counted): string {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const rows = INDEXES.map((index) => {
@@ -167,7 +165,6 @@ function indexes(counted: Counted): string {
   return `An index reports tokens beyond the list and NFTs ([secrets](operate/secrets.md#indexes-of-tokens-and-nfts)). The choice decides most of the bill for sources:\n\n${table(['index, a month', ...heads], rows)}`
 }
 
-/** Describes the cost of a million events, and its parts. */
 function events(counted: Counted): string {
   const { bill, calls = 0 } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? {}
   const { requests, readUnits, writeUnits } = counted.event.table

@@ -126,7 +126,6 @@ export function buildSidebar(): DefaultTheme.SidebarItem[] {
   ]
 }
 
-/** Builds a menu entry for a page, with this text or its own title. */
 function item(file: string, text?: string): DefaultTheme.SidebarItem {
   const title = /^# (.*)$/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1] ?? file
   return { text: text ?? title.replaceAll('`', ''), link: `/${pageOf(file)?.replace(/\.md$/, '.html')}` }
