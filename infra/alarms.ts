@@ -358,7 +358,7 @@ export class Alarms {
       }),
     })
     const failing = this.#ticket(stack, 'Failing webhooks', {
-      impact: `Deliveries did not reach the servers of ${MANY_CLIENTS} clients or more within an hour, which is hardly theirs: look at DNS, the network and certificates. The rule ${ruleName} names the clients.`,
+      impact: `Deliveries did not reach the servers of ${MANY_CLIENTS} clients or more within an hour, so the fault is probably ours: check DNS, the network and certificates. The rule ${ruleName} names the clients.`,
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,

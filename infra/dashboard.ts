@@ -60,11 +60,11 @@ export function addDashboard(stack: Stack, settings: Settings): void {
           counted('requests refused by the gateway'),
         ]),
         graph(
-          'Milliseconds that requests take',
+          'Latency in milliseconds',
           ['p50', 'p99'].map((statistic) => apiMetric(apiId, 'Latency', { statistic })),
         ),
         new LogQueryWidget({
-          title: 'Requests that failed, by route',
+          title: 'Failed requests by route',
           logGroupNames: [accessLogs.logGroupName],
           queryLines: [
             'filter status >= 400',
@@ -83,20 +83,20 @@ export function addDashboard(stack: Stack, settings: Settings): void {
           'What nodes and sources answered that failed',
           countErrors(stack, name, 'upstreams', ['$.code', '$.cause']),
         ),
-        graph('Failures of ours by function', [
+        graph('Service failures by function', [
           search(`SEARCH('{"${name}"} errors', 'Sum')`),
           counted('requests not counted'),
         ]),
       ],
       [
-        graph('Seconds that each chain with vaults is behind', [
+        graph('Lag of each chain with vaults, in seconds', [
           search(`SEARCH('{"${name}",chainId} MetricName="lag by chain"', 'Maximum')`),
         ]),
         graph('Nodes that disagree', [
           counted('nodes disagree on what is signed'),
           counted('nodes disagree on what is recorded'),
         ]),
-        graph('Seconds that the market, the tokens and the rewards are behind', [
+        graph('Lag of market, tokens and rewards, in seconds', [
           lag('lag of the market'),
           lag('lag of tokens'),
           lag('lag of rewards'),
@@ -119,12 +119,12 @@ export function addDashboard(stack: Stack, settings: Settings): void {
           queues.map(({ queue }) => waitingIn(queue)),
         ),
         graph(
-          'Messages that could not be worked on',
+          'Dead letters',
           queues.map(({ deadLetters }) => waitingIn(deadLetters)),
         ),
       ],
       [
-        graph('Functions at a time, and those that had no room, of the account', [
+        graph('Concurrent functions and throttles of the account', [
           lambdaMetric('ConcurrentExecutions'),
           lambdaMetric('Throttles'),
         ]),
@@ -139,11 +139,11 @@ export function addDashboard(stack: Stack, settings: Settings): void {
       ],
       [
         graph(
-          'Units read of tables',
+          'Read units of tables',
           tables.map((table) => consumedOf(table, 'Read')),
         ),
         graph(
-          'Units written to tables',
+          'Write units of tables',
           tables.map((table) => consumedOf(table, 'Write')),
         ),
         graph('Bytes of logs', [

@@ -72,7 +72,7 @@ export class EdgeStack extends Stack {
       additionalBehaviors: Object.fromEntries(listDocuments(endpoints).map((path) => [path, documents])),
     })
     Validations.of(distribution).acknowledge(
-      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Wallets call from wherever they are.' },
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Wallets call from all countries.' },
       {
         id: 'AwsSolutions::AwsSolutions-CFR3',
         reason: "Its logs would have callers' addresses beside wallets' addresses; the gateway's log has the routes.",
@@ -102,7 +102,7 @@ export class EdgeStack extends Stack {
   /** Cache key: path, Origin (the response varies on it), accepted encoding. */
   #documentsPolicy(): CachePolicy {
     return new CachePolicy(this, 'Documents', {
-      comment: 'What everybody may have, for as long as it says itself',
+      comment: 'Public documents, by their cache-control',
       minTtl: Duration.seconds(0),
       defaultTtl: Duration.seconds(0),
       maxTtl: Duration.days(1),

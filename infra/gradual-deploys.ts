@@ -26,7 +26,7 @@ export class GradualDeploys extends Construct {
     const policy = 'arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited'
     Validations.of(this.#role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM4[Policy::${policy}]`,
-      reason: "What CodeDeploy needs is AWS's to say, and this is what it says.",
+      reason: "It is AWS's own policy for CodeDeploy.",
     })
   }
 

@@ -92,15 +92,15 @@ export class Site extends Construct {
       },
     })
     this.origin = `https://${domain?.name ?? this.distribution.domainName}`
-    const files = 'Nobody but CloudFront reads it, and it holds what is in the repository.'
+    const files = 'Only CloudFront reads it, and its files are built from the repository.'
     Validations.of(bucket).acknowledge({ id: 'AwsSolutions::AwsSolutions-S1', reason: files })
     Validations.of(this.distribution).acknowledge(
-      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Everybody may read it, wherever they are.' },
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'The site is public in all countries.' },
       {
         id: 'AwsSolutions::AwsSolutions-CFR2',
-        reason: 'It serves files, which a firewall would not keep from anybody.',
+        reason: 'It serves public files, which need no firewall.',
       },
-      { id: 'AwsSolutions::AwsSolutions-CFR3', reason: 'Its logs would tell who reads, and nothing that we need.' },
+      { id: 'AwsSolutions::AwsSolutions-CFR3', reason: 'Its logs would only show who reads the site.' },
       ...(domain
         ? []
         : [{ id: 'AwsSolutions::AwsSolutions-CFR4', reason: "CloudFront's own certificate leaves no choice of TLS." }]),

@@ -95,7 +95,7 @@ export class SitesStack extends Stack {
       'arn:<AWS::Partition>:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-<AWS::Region>',
       ...buckets.map((bucket) => `<${this.resolve(bucket.logicalId)}.Arn>`),
     ]
-    const reason = 'The function of CDK that copies the built files reads its assets and writes these buckets alone.'
+    const reason = 'The function of CDK that copies the built files only reads its assets and writes these buckets.'
     for (const finding of [...actions, ...resources.map((resource) => `Resource::${resource}/*`)]) {
       Validations.of(role).acknowledge({ id: `AwsSolutions::AwsSolutions-IAM5[${finding}]`, reason })
     }
