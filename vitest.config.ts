@@ -3,10 +3,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { CpuReporter } from './test/support/cpu-reporter.ts'
 import { KINDS } from './test/support/kinds.ts'
 
-/** Files that start processes take longer than their size says. */
+/** Files that start processes take longer than their size suggests. */
 const SLOW = /\/test\/(infra\/template|sandbox\/start|vault-guides)/
 
-/** Begins with the slow files, so that no core is idle at the end. */
+/** Starts with the slow files, so that no core is idle at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
@@ -17,7 +17,7 @@ class SlowFirst extends BaseSequencer {
 const endingOf = (kind: string) => `test/**/*.${kind}.test.ts`
 
 const timesOf = (kind: string) =>
-  // A page polls every few seconds, on a busy machine later.
+  // A page polls every few seconds, and later on a busy machine.
   kind === 'browser' ? { expect: { poll: { timeout: 40_000 } }, testTimeout: 120_000 } : {}
 
 export default defineConfig({
@@ -27,10 +27,10 @@ export default defineConfig({
       (name) => `test/support/${name}.ts`,
     ),
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
-    // Polled conditions hold in a moment; on a busy machine, later.
+    // Polled conditions usually hold soon; a busy machine needs longer.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
     clearMocks: true,
-    // Tests wait for their chains as long as they compute: three files at a time keep two cores busy.
+    // Tests wait for their chains half of the time: three files keep two cores busy.
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     silent: 'passed-only',

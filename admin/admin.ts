@@ -18,7 +18,7 @@ import type { itemsRestorer } from './restore.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { WebhooksAdmin } from './webhooks.ts'
 
-/** What an operator's work needs of one environment. */
+/** Services of one environment that an operator's commands use. */
 export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
@@ -29,16 +29,16 @@ export type Admin = {
   readonly deadLetters: DeadLetters
   readonly config: ConfigSecret
   readonly signingKeys: SigningKeysSecret
-  /** Only stages have any. */
+  /** Only stages have edge keys. */
   readonly edgeKeys: EdgeKeysSecret | undefined
   readonly restoreItems: ReturnType<typeof itemsRestorer>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Reads from the chain what a vault is. */
+  /** Reads a vault's description from its chain. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
-  /** Reads from the chain what of a vault is pinned, how many hosts told it, and the last block that they know. */
+  /** Reads what is pinned of a vault, the number of hosts that returned it, and their last common block. */
   readonly readPin: (
     vault: Omit<VaultOnChain, 'firstBlock'>,
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>
@@ -48,5 +48,5 @@ export type Admin = {
   readonly examined: Examined
 }
 
-/** What the operator asked for cannot be done; the message tells why, in full. */
+/** Error of a command that cannot do what the operator requested; the message gives the full reason. */
 export class AdminError extends Error {}

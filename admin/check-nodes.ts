@@ -11,39 +11,37 @@ import { FailedTry, sendOnce } from '../lib/http.ts'
 import { HOUR } from '../lib/time.ts'
 import { COMPARISON_REQUESTS, compareNodes } from './compare-nodes.ts'
 
-/** Where the nodes of a stage are, and what it takes to ask them. */
+/** Nodes of a stage, and the means to call them. */
 export type Nodes = {
-  /** The chains that the stage reads. */
   readonly chainIds: readonly number[]
-  /** The URLs of a chain's nodes in their order; they may hold keys. Throws for a chain that is not read. */
+  /** Returns the URLs of a chain's nodes in order; they may contain keys. Throws for a chain that is not read. */
   readonly urlsOf: (chainId: number) => Promise<readonly string[]>
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Tells somebody who waits how far it is. */
   readonly say: (line: string) => void
 }
 
 const DEADLINE_MS = 10_000
-const MAX_PAUSE_SECONDS = 10
-/** Calls in a batch, and blocks of events in a call: the largest that is taken is what is told. */
+const LONGEST_PAUSE_SECONDS = 10
+/** Calls in a batch, and blocks of events in a call. The report shows the largest that a node accepts. */
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
-/** Requests to a URL at most, where it limits none: for its chain and blocks, the batches, the comparison, and calls that are asked twice where refused. */
-const MAX_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
-/** Over so many blocks the chain's pace is measured. */
+/** Maximum requests to a URL that limits none. They read its chain and blocks, try batches, compare, and repeat refused calls. */
+const MOST_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
+/** Blocks over which the chain's pace is measured. */
 const PACE_BLOCKS = 10_000
-/** A request that is limited (429) is sent once more. */
-const MAX_LIMITED_REQUESTS = 2 * MAX_REQUESTS
+/** Repeats each limited request (429) once. */
+const MOST_LIMITED_REQUESTS = 2 * MOST_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 
 const SOMEBODY = '0x00000000000000000000000000000000000000A1'
 const RETURNS_NOTHING = '0x5f5ff3'
-/** Less than this is few for a batch: a claim with its simulation, or positions, are so many calls. */
+/** Fewer calls per batch are few: a claim with its simulation needs ten, and so do positions. */
 const FEW_CALLS = 10
-/** More than this a year, on a node that is asked ten times a second, are more than an hour. */
+/** More calls for a year take over an hour at ten requests a second. */
 const MANY_CALLS = 36_000
 
 const Hex = z.string().regex(/^0x[0-9a-f]+$/i)
@@ -52,18 +50,17 @@ const Answer = z.object({
   error: z.object({ code: z.number().optional() }).optional(),
 })
 
-/** What a node was found to take. */
 type Findings = {
   readonly chainId: number
   readonly milliseconds: number
   readonly headAge: number
-  /** How old the block of the chain's tag is; undefined where the node does not know the tag. */
+  /** Age in seconds of the block with the chain's tag; undefined if the node does not know the tag. */
   readonly tagAge: number | undefined
-  /** Calls in a request; 0 where it takes no batches. */
+  /** Calls in a request; 0 without batches. */
   readonly calls: number
-  /** Blocks of events in a call; undefined where it gives none. */
+  /** Blocks of events in a call; undefined without events. */
   readonly blocks: number | undefined
-  /** How far back it gives events, in seconds; Infinity for the whole past, 0 for less than the least age. */
+  /** Age of the oldest events in seconds; Infinity for the whole past, 0 for less than the smallest age. */
   readonly depth: number
   /** Age of the oldest state that it returns, in seconds, at most a year. */
   readonly stateDepth: number
@@ -74,8 +71,8 @@ type Findings = {
 }
 
 /**
- * What the nodes of these EVM chains (all of the stage's by default) do, URL by URL, and in words what will not work with
- * them; then PASS or FAIL for each chain, with the reason. Of a URL only its host is told.
+ * Reports the capabilities of the nodes of these EVM chains (default: all of the stage), URL by URL, and what will not work. Returns lines
+ * with PASS or FAIL and the reason for each chain. Shows only the host of a URL.
  */
 export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
@@ -101,7 +98,7 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
   return [...lines, `  ${await judgeChain(nodes, chain, found)}`, '']
 }
 
-/** PASS or FAIL, and why: two hosts must agree, and both return the events that are recorded. */
+/** Returns PASS or FAIL with the reason: two hosts must agree, and both must return recent events. */
 async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<string, Findings>): Promise<string> {
   const hosts = groupByHost([...found.keys()])
   const lack = [
@@ -114,7 +111,7 @@ async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<stri
   })
   const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
-  // Each is about fewer hosts than the one before.
+  // Each entry concerns fewer hosts than the one before.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
   if (compared.silent[0]) return `FAIL: ${compared.silent.join('; ')}`
   return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
@@ -138,11 +135,11 @@ async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[
   const newest = heads.reduce((latest, { time }) => max(latest, time), 0n)
   const late = heads.filter(({ time }) => time > 0n && newest - time > maxLag(chain))
   const behind = late.map(({ name, time }) => `${name} is ${newest - time} s behind`)
-  // One that is behind is asked for nothing while two others are near each other.
+  // A late node receives no requests while two others are close to each other.
   return { ...compared, silent: [...headless, ...(urls.length - late.length < 2 ? behind : []), ...compared.silent] }
 }
 
-/** What the node at this URL takes, or why that cannot be told. */
+/** Returns the capabilities of the node at this URL, or the reason why they are unknown. */
 async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findings | string> {
   const node = askerOf(nodes, url)
   const started = nodes.now()
@@ -173,10 +170,10 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
       ? 0
       : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
-  // Not of the first block: before an upgrade of their own, Arbitrum and OP Mainnet have states that no node here serves.
+  // Not the first block: before upgrades of their own, Arbitrum and OP Mainnet have states that no node here serves.
   const stateDepth = await firstReached(AGES, (from) => node.takes('eth_getBalance', SOMEBODY, numberToHex(from)))
 
-  /** The first of these ages of a block for which this holds; 0 if it holds for none. */
+  /** Returns the first of these block ages for which this holds, or 0. */
   async function firstReached(ages: readonly number[], holds: (from: number) => Promise<boolean>): Promise<number> {
     const reaches = (age: number) => {
       if (age === Number.POSITIVE_INFINITY) return holds(0)
@@ -207,7 +204,7 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
   }
 }
 
-/** The first of these that holds, asked for one after the other. */
+/** Returns the first candidate for which this holds; tries them in order. */
 async function firstOf(
   candidates: readonly number[],
   holds: (candidate: number) => boolean | Promise<boolean>,
@@ -216,12 +213,12 @@ async function firstOf(
   return undefined
 }
 
-/** Asks the node at this URL as it is, without what the service makes of refusals. */
+/** Calls the node at this URL directly, without the service's treatment of refusals. */
 function askerOf(nodes: Nodes, url: string) {
   let isLimited = false
   let failure = 'no answer'
 
-  /** The JSON of a success; undefined for all else. A node that limits requests is asked again after its pause. */
+  /** Returns the JSON of a success, else undefined. Repeats a limited request after its pause. */
   async function post(body: unknown, triesLeft = 1): Promise<unknown> {
     try {
       const request = { url, body: JSON.stringify(body) }
@@ -246,9 +243,8 @@ function askerOf(nodes: Nodes, url: string) {
     return answer?.result
   }
   return {
-    /** The result of a call; undefined where there is none. */
     ask,
-    /** Whether it answers a call; one that is refused is asked again, for nodes fail now and then. */
+    /** Returns whether it answers a call. Repeats a refused call, because nodes fail now and then. */
     takes: async (method: string, ...params: unknown[]): Promise<boolean> =>
       ((await ask(method, ...params)) ?? (await ask(method, ...params))) !== undefined,
     async takesBatch(calls: number): Promise<boolean> {
@@ -266,7 +262,7 @@ function askerOf(nodes: Nodes, url: string) {
   }
 }
 
-/** What was found, first as it is and then what will not work with it. */
+/** Describes the findings, then what will not work with them. */
 function describe(chain: EvmChain, found: Findings): string[] {
   const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = found
   if (chainId !== chain.id) {

@@ -18,7 +18,10 @@ import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
 
 const StoredKey = z.looseObject({ pk: z.string(), sk: z.string() })
 
-/** The table of clients, read as the service reads it and written. Every method throws when the table cannot be reached or an item does not parse. */
+/**
+ * Returns the store of the clients' table with the service's reads and the operator's writes. Every method throws if the table is
+ * unreachable or an item does not parse.
+ */
 export function clientsAdminStore(table: OperatorTable) {
   const listed = listedVaultsStore(table)
 
@@ -34,12 +37,12 @@ export function clientsAdminStore(table: OperatorTable) {
     listClientsOf: listed.listClientsOf,
     relistVaults: vaultLister(table).relist,
 
-    /** All clients, without their vaults, oldest first; reads the whole table. */
+    /** Lists all clients without their vaults, oldest first; reads the whole table. */
     async list(): Promise<Profile[]> {
       return inOrder(z.array(Profile).parse(await scan(is('sk', '=', 'CLIENT'))))
     },
 
-    /** All clients with their keys, without their vaults, oldest first; reads the whole table. */
+    /** Lists all clients with their keys, without their vaults, oldest first; reads the whole table. */
     async listWithKeys(): Promise<(Profile & { readonly keys: readonly ApiKey[] })[]> {
       const items = await scan(any(is('sk', '=', 'CLIENT'), beginsWith('sk', 'KEY#')))
       const [profiles = [], keys = []] = [true, false].map((isProfile) =>
@@ -52,29 +55,26 @@ export function clientsAdminStore(table: OperatorTable) {
       }))
     },
 
-    /** Adds a client; false when its id is taken. */
+    /** Adds a client; returns false if its id is taken. */
     create: (client: Profile): Promise<boolean> => table.add(Profile, profileKey(client.clientId), client),
 
-    /** Adds a key to a client; false when the client has a key with this id. */
+    /** Adds a key to a client; returns false if the client has a key with this id. */
     putKey: (clientId: string, key: ApiKey): Promise<boolean> => table.add(ApiKey, apiKeyKey(clientId, key.keyId), key),
 
-    /** Replaces what a key may do; nothing happens where there is no such key. */
+    /** Replaces the limits of a key; does nothing if there is no such key. */
     async putLimits(clientId: string, keyId: string, limits: KeyLimits): Promise<void> {
       const changes = [set('limits', KeyLimits.encode(limits))]
       await table.update(apiKeyKey(clientId, keyId), { changes, when: exists('pk') })
     },
 
-    /** Marks a key as revoked at this moment; false when there is no such key or it is revoked already. */
+    /** Marks a key as revoked at this time; returns false if there is no such key or it is revoked already. */
     revokeKey: (clientId: string, keyId: string, revokedAt: Date): Promise<boolean> =>
       table.update(apiKeyKey(clientId, keyId), {
         changes: [set('revokedAt', Timestamp.encode(revokedAt))],
         when: all(exists('pk'), missing('revokedAt')),
       }),
 
-    /**
-     * Adds a vault to a client, and to what is listed of its chain, as the chain told it last; false when the client has it
-     * already.
-     */
+    /** Adds a vault to a client and to its chain's list, which keeps the latest description. Returns false if the client has it already. */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
       const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
       const refused = await table.transact([{ put: item, when: missing('pk') }, ...buildListingWrites(clientId, vault)])
@@ -82,8 +82,8 @@ export function clientsAdminStore(table: OperatorTable) {
     },
 
     /**
-     * Takes a vault from a client, and from what is listed of its chain where no other client has it: then `isLast`. Undefined
-     * when the client does not have it.
+     * Removes a vault from a client. If no other client has it, also removes it from its chain's list: then `isLast`. Returns undefined if
+     * the client does not have it.
      */
     async removeVault(clientId: string, vault: VaultKey): Promise<{ readonly isLast: boolean } | undefined> {
       const clients = vaultClientsKey(vault)
@@ -102,11 +102,11 @@ export function clientsAdminStore(table: OperatorTable) {
         ])
         if (refused.length === 0) return { isLast }
         if (refused.includes(0)) return undefined
-        // Others have been given the vault since, or have lost it.
+        // Another command added or removed the vault for other clients meanwhile.
       }
     },
 
-    /** A vault that any client has; undefined where none has. */
+    /** Returns a vault that any client has, or undefined. */
     async getVaultOnChain(key: VaultKey): Promise<VaultOnChain | undefined> {
       const [vault] = await table.getMany(VaultOnChain, [chainVaultKey(key)])
       return vault
@@ -118,5 +118,5 @@ function inOrder(profiles: readonly Profile[]): Profile[] {
   return profiles.toSorted((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
 }
 
-/** What `clientsAdminStore` gives. */
+/** Store that `clientsAdminStore` returns. */
 export type ClientsAdminStore = ReturnType<typeof clientsAdminStore>

@@ -1,14 +1,14 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 
-/** Answers tell whole seconds, and take a while. */
+/** Date headers have whole seconds, and responses take a while. */
 const TOLERATED_MS = 5_000
 
 const Answer = z.object({ headers: z.object({ date: z.string().transform(Date.parse).pipe(z.number()) }) })
 
 /**
- * A clock for what is compared with functions' clocks, as leases are, in epoch milliseconds: this computer's, set by the `Date` of
- * the client's answers where it differs from that by more than five seconds.
+ * Returns a clock for comparison with the functions' clocks, for example for leases, in epoch milliseconds. It is this computer's clock. If
+ * the `Date` of the client's responses differs by more than five seconds, it follows that.
  */
 export function clockOf(client: DynamoDBClient, now: () => number): () => number {
   let ahead = 0

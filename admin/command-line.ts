@@ -9,7 +9,10 @@ const Stage = z.enum(['dev', 'staging', 'prod']).optional()
 
 type Stage = z.output<typeof Stage>
 
-/** Runs the command that these arguments ask for, and returns the lines to print. `connect` gives the environment of a stage, or of the local service without one. */
+/**
+ * Runs the command of these arguments and returns the lines to print. `connect` opens a stage, or the local service without one. Throws an
+ * AdminError for an unknown command, and what the command throws.
+ */
 export async function runCommandLine(
   [name, ...args]: readonly string[],
   connect: (stage: Stage) => Promise<Admin>,
@@ -25,7 +28,7 @@ export async function runCommandLine(
   return await work(await connect(to))
 }
 
-/** What to tell the operator of a failure, without anything that only a programmer can use. */
+/** Describes a failure to the operator, without details for programmers. */
 export function describeFailure(error: unknown): string {
   if (error instanceof z.ZodError) return error.issues.map(describeIssue).join('\n')
   if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].message}`
@@ -48,7 +51,7 @@ function parseOptions({ options }: Command, args: readonly string[]): Record<str
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const option = `--${kebabCase(issue.path.join('.'))}`
-  // Every option with a value arrives as text, so the only wrong type is none.
+  // Every option with a value arrives as text, so the only wrong type is a missing one.
   return issue.code === 'invalid_type' ? `${option} is missing` : `${option}: ${issue.message}`
 }
 
@@ -56,13 +59,13 @@ function overview(): string[] {
   return [
     'Usage: npm run admin -- <command> [options]',
     '',
-    'Registers the clients of the service, their API keys and their vaults.',
+    'Manages a stage, its clients, API keys, vaults, webhooks and users.',
     '',
     ...aligned(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
     '',
     ...commonOptions(),
     '',
-    'npm run admin -- <command> --help tells the options of a command.',
+    'npm run admin -- <command> --help lists the options of a command.',
   ]
 }
 

@@ -4,19 +4,19 @@ import { Client } from '../lib/clients/client.ts'
 import { Address } from '../lib/codecs.ts'
 import type { Admin } from './admin.ts'
 
-/** One thing that an operator can ask for. */
+/** Command of an operator. */
 export type Command = {
   readonly summary: string
-  /** Its options, by their names in camel case. */
+  /** Options by their names in camel case. */
   readonly options: z.ZodObject
-  /** Parses the options' values, or throws a ZodError, and gives the work itself, which returns the lines to print. */
+  /** Parses the options' values, or throws a ZodError. Returns the work, which returns the lines to print. */
   readonly prepare: (values: Readonly<Record<string, unknown>>) => (admin: Admin) => Promise<string[]>
 }
 
 /** Commands by their names. */
 export type Commands = Readonly<Record<string, Command>>
 
-/** A command with these options, whose values its work is given parsed. */
+/** Builds a command with these options; `run` receives their parsed values. */
 export function command<Options extends z.ZodObject>(
   summary: string,
   options: Options,
@@ -32,40 +32,40 @@ export function command<Options extends z.ZodObject>(
   }
 }
 
-/** What the help says of an option: a word for its value, without which it is a flag, and its meaning. */
+/** Help of an option: a word for its value (none for a flag), and its meaning. */
 export const optionHelp = z.registry<{ value?: string; meaning: string }>()
 
-/** Text that is not empty, of so many characters at most. */
+/** Builds a schema of non-empty text with at most this many characters. */
 export const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
 
-/** An option without a value, which is given or not. */
+/** Builds an option without a value, which is given or not. */
 export const flag = (meaning: string) => z.boolean().default(false).register(optionHelp, { meaning })
 
-/** The parts of a list with commas. */
+/** Splits a list at its commas. */
 export const parts = (text: string) => text.split(',').map((part) => part.trim())
 
-/** Which client. */
+/** Option for a client. */
 export const clientId = Client.shape.clientId.register(optionHelp, {
   value: 'id',
   meaning: 'The client, as in list-clients',
 })
 
-/** Which client, or all of them. */
+/** Option for one client instead of all. */
 export const ofClient = Client.shape.clientId
   .optional()
-  .register(optionHelp, { value: 'id', meaning: 'Of this client alone, as in list-clients' })
+  .register(optionHelp, { value: 'id', meaning: 'Only this client, as in list-clients' })
 
-/** Which chain. */
+/** Option for a chain. */
 export const chain = z
   .string()
   .regex(/^\d+$/, 'must be a chain id such as 8453')
   .pipe(ChainIdText)
   .register(optionHelp, { value: 'id', meaning: 'The chain id, such as 8453' })
 
-/** Which vault of a chain. */
+/** Option for a vault of a chain. */
 export const address = Address.register(optionHelp, { value: '0x…', meaning: 'The vault contract' })
 
-/** Rows under their headings, or a word that there are none. */
+/** Formats rows under their headings; returns `None.` without rows. */
 export function columns(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return ['None.']
   const table = [headings, ...rows]

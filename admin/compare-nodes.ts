@@ -5,25 +5,25 @@ import { HashText, Quantity } from '../lib/chain/hex.ts'
 import { Log } from '../lib/chain/logs.ts'
 import { encodeAggregate, MULTICALL3, multicall3Abi } from '../lib/chain/multicall.ts'
 
-/** A node to compare: its name in the report, the block it is at, and its results, undefined if it refuses. */
+/** Node to compare. `head` is its last block; `ask` returns undefined if it refuses. */
 export type ComparedNode = {
   readonly name: string
   readonly head: bigint
   readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
 }
 
-/** How nodes of a chain differ at one block, in words; both lists are empty if they agree. */
+/** Differences between nodes of a chain at one block, in words; both lists are empty if they agree. */
 export type Comparison = {
   readonly block: bigint
   readonly differences: readonly string[]
-  /** Results that one node lacks and another one returns. */
+  /** Results that one node lacks and another returns. */
   readonly silent: readonly string[]
 }
 
 /** Requests to each node of a comparison. */
 export const COMPARISON_REQUESTS = 3
 
-/** Transfers of these last blocks are compared: few enough for every plan. */
+/** Number of last blocks whose transfers are compared: few enough for every plan. */
 const EVENT_BLOCKS = 2n
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
@@ -57,7 +57,7 @@ export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comp
   }
 }
 
-/** Requests that every node must answer alike at this block. `textOf` gives the part to compare, undefined for a refusal. */
+/** Lists requests with the same correct result at every node. `textOf` extracts the part to compare; undefined for a refusal. */
 function questionsAt(block: bigint) {
   const number = numberToHex(block)
   const from = block < EVENT_BLOCKS ? 0n : block - EVENT_BLOCKS + 1n
@@ -90,7 +90,7 @@ function questionsAt(block: bigint) {
   ]
 }
 
-/** The burnt coins and the time, in one call. */
+/** Burnt coins and the time, in one call. */
 const STATE = encodeAggregate(
   [
     encodeFunctionData({ abi: multicall3Abi, functionName: 'getEthBalance', args: [zeroAddress] }),
@@ -98,7 +98,7 @@ const STATE = encodeAggregate(
   ].map((data) => ({ to: MULTICALL3, data })),
 )
 
-/** An event without what hosts may leave out. */
+/** Returns an event as text, without the fields that hosts may leave out. */
 function textOfEvent({ address, topics, data, logIndex, blockNumber, transactionHash }: Log): string {
   return [address, topics.join(), data, logIndex, blockNumber, transactionHash].join(' ').toLowerCase()
 }

@@ -2,16 +2,16 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
 import { readSecretJson, writeSecretJson } from '../lib/aws/secrets.ts'
 
-/** The fields of an environment's secret `config`, as an operator writes them. */
+/** Fields of an environment's secret `config`, as an operator writes them. */
 const Fields = z.record(z.string(), z.unknown())
 
-/** The secret with the node URLs and keys of one environment. */
+/** Secret with the node URLs and keys of one environment. */
 export type ConfigSecret = {
   /** Writes these fields, and leaves the others as they are. */
   merge(fields: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** The secret with this ARN or name. */
+/** Opens the secret with this ARN or name. */
 export function configSecret(secretId: string, client?: SecretsManagerClient): ConfigSecret {
   return {
     async merge(fields) {

@@ -57,7 +57,7 @@ import { itemsRestorer } from './restore.ts'
 import { signingKeysSecret } from './signing-keys.ts'
 import { webhooksAdmin } from './webhooks.ts'
 
-/** Beside what a command prints in the end, which may be redirected. */
+/** Prints progress to stderr, because the result on stdout may be redirected. */
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 type Urls = readonly [string, ...string[]]
@@ -76,21 +76,21 @@ const LocalState = z.object({
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
-/** The local service that wrote this state file; throws AdminError when it is not running. */
+/** Connects to the local service that wrote this state file. Throws an AdminError if it is not running. */
 export async function connectLocal(stateFile: string): Promise<Admin> {
   const { dynamoEndpoint, ...state } = await readLocalState(stateFile)
   const client = dynamoClient(localConfig(dynamoEndpoint))
   return localAdmin({ ...state, dynamo: connectOperator(client), sharedNow: clockOf(client, Date.now) })
 }
 
-/** The parts of a local service, and how its database is reached. */
+/** Parts of a local service, and the connection to its database. */
 type LocalParts = Omit<z.output<typeof LocalState>, 'dynamoEndpoint'> & {
   readonly dynamo: OperatorDynamo
-  /** A clock for what is compared with functions' clocks, in epoch milliseconds. */
+  /** Clock for comparison with the functions' clocks, in epoch milliseconds. */
   readonly sharedNow: () => number
 }
 
-/** The local service whose parts are here. */
+/** Returns the local service with these parts. */
 export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, tables, chains }: LocalParts): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
   const open = (table: TableKey) => createOperatorTable(dynamo, tables[table])
@@ -129,7 +129,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
   }
 }
 
-/** A deployed stage, with the AWS credentials and region of the environment. */
+/** Connects to a deployed stage, with the AWS credentials and region of the environment. */
 export function connectStage(stage: Stage): Admin {
   const client = dynamoClient()
   const dynamo = connectOperator(client)
@@ -170,7 +170,7 @@ export function connectStage(stage: Stage): Admin {
       ...examined,
       checkAccess: () => checkAccess(client, examined.probeTable),
       stage,
-      // Its clients take a quarter of a second to load, which npm start does not need.
+      // Its clients take a quarter of a second to load, and npm start does not need them.
       openAccount: async () => (await import('./stage/aws-account.ts')).awsAccount(),
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
@@ -178,12 +178,12 @@ export function connectStage(stage: Stage): Admin {
   }
 }
 
-/** A client of SNS, of the stage's own region where none is given. */
+/** Builds a client of SNS, by default in the stage's own region. */
 function snsIn(region?: string): SNSClient {
   return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }
 
-/** So long a check may take, which asks AWS a few things one after the other, and one question to a server outside. */
+/** Time limits of a check, which calls AWS several times, and of one request to another server. */
 const LIMIT_MS = 20_000
 const QUESTION_MS = 5_000
 
@@ -240,8 +240,8 @@ function surroundings(
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
     simulateRoundTrip: async (vault) => {
       const { chainId } = vault
-      const reader = createChainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
-      // A random account has nothing on any chain, and no one can send it something in advance.
+      const reader = chainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
+      // A random account has nothing on any chain, and no one can send it anything in advance.
       return await simulateRoundTrip(reader, vault, checksumAddress(bytesToHex(randomBytes(20))))
     },
     nodes: {

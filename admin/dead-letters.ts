@@ -10,44 +10,42 @@ import {
 import { deadLettersName, QUEUE_KEYS, queueName } from '../infra/queues.ts'
 
 type Surroundings = {
-  /** Milliseconds. */
   readonly sleep: (ms: number) => Promise<unknown>
-  /** Shows how far it is, before the end. */
   readonly say: (line: string) => void
 }
 
-/** What became of the dead letters of one queue; SQS counts them about, and some seconds late. */
+/** Result of a redrive of one queue. SQS counts approximately, and some seconds late. */
 type Redriven = {
   readonly queue: string
-  /** Those that are tried again. */
+  /** Messages that are processed again. */
   readonly moved: number
-  /** Those that are still there: somebody reads them now, or they were given up since. */
+  /** Messages that remain: in flight, or new dead letters. */
   readonly left: number
-  /** Why not all were moved; undefined where SQS is done. */
+  /** Reason why some remain; undefined if SQS is done. */
   readonly problem?: string
 }
 
-/** Messages of one queue that a function could not work on, with when they were sent, and about how many there are. */
+/** Dead letters of one queue with their send times, and their approximate number. */
 type Listed = {
   readonly queue: string
   readonly count: number
   readonly letters: readonly { readonly sentAt: Date; readonly body: string }[]
 }
 
-/** What SQS hands out in a request at most, and how many messages of one queue are listed. */
+/** Maximum messages that SQS returns in a request, and maximum listed messages of one queue. */
 const BATCH = 10
-export const MAX_LISTED = 100
-/** SQS shows no message without handing it out: for so long those that were listed are neither listed nor moved. */
+export const MOST_LISTED = 100
+/** Seconds that listed messages are hidden: SQS shows no message without receiving it. Hidden messages are neither listed nor moved. */
 export const HIDDEN_SECONDS = 30
 
-/** What a purge takes at most, by SQS's own word: it does not say when it has ended. */
+/** Maximum duration of a purge according to SQS, which does not report its end. */
 const PURGE_MS = 60_000
 
 const POLL_MS = 500
-/** SQS goes on when this has given up to wait for it. */
-const MAX_POLLS = 120
+/** SQS continues after the last poll. */
+const MOST_POLLS = 120
 
-/** What could not be done of a stage's queues. */
+/** Returns the dead letters of a stage's queues. */
 export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: Surroundings) {
   const describe = async (name: string) => {
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
@@ -80,7 +78,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     let moved = 0
     for (let polls = 0; polls < MAX_POLLS; polls += 1) {
       const task = await getLastMove(dead.arn)
-      // The one that was just started may not be listed yet.
+      // A move that just started may not be listed yet.
       const isListed = isUnderWay || task?.StartedTimestamp !== before?.StartedTimestamp
       moved = isListed ? (task?.ApproximateNumberOfMessagesMoved ?? 0) : 0
       const toMove = task?.ApproximateNumberOfMessagesToMove ?? 0
@@ -94,14 +92,14 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return { queue, moved, left: (await describe(deadName)).count, problem: 'SQS goes on by itself' }
   }
 
-  /** Asks until nothing new comes: SQS gives fewer messages than there are whenever it likes. */
+  /** Receives until nothing new comes: SQS may return fewer messages than there are. */
   async function listQueue(queue: string, deadName: string): Promise<Listed> {
     const { QueueUrl, count } = await describe(deadName)
     const letters = new Map<string | undefined, Listed['letters'][number]>()
     for (let isMore = true; isMore && letters.size < MAX_LISTED; ) {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
-          // It waits, so that all of SQS's servers are asked.
+          // Long polling covers all of SQS's servers.
           ...{ QueueUrl, VisibilityTimeout: HIDDEN_SECONDS, WaitTimeSeconds: 1 },
           MaxNumberOfMessages: Math.min(BATCH, MAX_LISTED - letters.size),
           MessageSystemAttributeNames: ['SentTimestamp'],
@@ -125,20 +123,18 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
   }
 
   return {
-    /** The names of the stage's queues. */
     queues: [...deadNames.keys()],
 
-    /** About the first hundred of each queue. */
+    /** Lists up to a hundred dead letters of each queue. */
     list: () => ofEach(listQueue),
 
-    /** About how many dead letters this queue has. */
     async count(queue: string): Promise<number> {
       return (await describeDead(queue)).count
     },
 
     /**
-     * Deletes those of this queue, and what is given up meanwhile too, and waits for the minute that this takes: what is moved
-     * within it is tried again. About how many there are then. Throws where SQS refuses, as a second time within a minute.
+     * Deletes the dead letters of this queue, and new ones meanwhile. Waits the minute that it takes, during which moved messages are
+     * processed again. Returns the approximate number left. Throws if SQS refuses, as it does for a second purge within a minute.
      */
     async drop(queue: string): Promise<number> {
       const { QueueUrl } = await describeDead(queue)
@@ -148,10 +144,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
       return (await describeDead(queue)).count
     },
 
-    /**
-     * Has all of it done again, and waits a minute at most until SQS has moved it. Where somebody has had it moved just now,
-     * it waits for that.
-     */
+    /** Moves all dead letters back to their queues, and waits at most a minute for SQS. Waits for a move that is already under way. */
     redrive: (): Promise<Redriven[]> => ofEach(redriveQueue),
   }
 }

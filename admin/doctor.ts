@@ -21,21 +21,21 @@ import { checkPasskeyDomain } from './doctor/passkeys.ts'
 import { checkSecrets, type ReadSecret } from './doctor/secrets.ts'
 import { checkSources } from './doctor/sources.ts'
 
-/** What the doctor looks at, of one environment. It writes nothing. */
+/** Parts of one environment that the doctor reads. It writes nothing. */
 export type Examined = {
   /** Undefined for the local service. */
   readonly stage: Stage | undefined
-  /** What keeps AWS from being asked at all; nothing for the local service. */
+  /** Finds reasons why AWS cannot be called at all; nothing for the local service. */
   readonly checkAccess: () => Promise<readonly Finding[]>
   readonly probeTable: ProbeTable
   readonly readSecret: ReadSecret
-  /** Whom alarms reach; only stages have any. */
+  /** Counts subscribers of alarms; only stages have any. */
   readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
-  /** Only stages have one. */
+  /** Opens the AWS account; only stages have one. */
   readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch
-  /** So long one check may take, and one question to a server outside. */
+  /** Time limits of one check, and of one request to another server, in milliseconds. */
   readonly limitMs: number
   readonly questionMs: number
 }
@@ -53,7 +53,7 @@ type Admin = {
 
 const NOT_LOCAL = 'not on the local service'
 
-/** Something FAILs: the lines are what was asked for, and the command ends with 1. */
+/** Error for findings with FAIL: the lines are the requested output, and the command ends with 1. */
 export class FailedExamination extends Error {
   readonly lines: readonly string[]
 
@@ -64,16 +64,15 @@ export class FailedExamination extends Error {
 }
 
 /**
- * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
- * lines, where something FAILs. Asks each URL of a node five times at most, each source once, the passkeys' domain twice and
- * the edge twice; of AWS it reads the table of clients, and asks 53 other questions at most and two more for each hundred
- * vaults. Where AWS cannot be asked, it says that alone.
+ * Returns the findings of an environment, one line each, with the remedy on the next line. Throws FailedExamination with the same lines if
+ * one is FAIL. Calls each node URL at most five times, each source once, the passkeys' domain twice and the edge twice. Reads the clients'
+ * table, and sends AWS at most 53 other requests and two more per hundred vaults. If AWS cannot be called, reports only that.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs, checkAccess, openAccount } = admin.examined
   const limits = { limitMs, say: admin.nodes.say }
   const hindrances = await examine([{ name: 'AWS', look: checkAccess }], limits)
-  // Loading its clients would hold up the requests of the other checks.
+  // Loaded first: loading the clients would delay the requests of the other checks.
   const account = await openAccount?.()
   const findings = hindrances.length > 0 ? hindrances : await examine(listChecks(admin, account, stagesFile), limits)
   const lines = describeFindings(findings)
@@ -90,7 +89,7 @@ function listChecks(
   const { stage, readSecret, countSubscribers } = examined
   const command = (text: string) => `npm run admin -- ${text}${stage ? ` --stage ${stage}` : ''}`
 
-  // What several checks rest on.
+  // Shared data of several checks.
   const getConfig = once(async () => {
     const { data } = Config.safeParse(await readSecret('config'))
     if (!data) throw new Error('the secret config is not of its form')
@@ -122,7 +121,7 @@ function listChecks(
     {
       name: 'nodes',
       look: async () => {
-        // Where the vaults are not known, each chain may have some.
+        // Without known vaults, each chain may have some.
         const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
         return asked.map((nodes) => {
           const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true
@@ -145,7 +144,7 @@ function listChecks(
       name: 'alarms',
       look: async () => {
         if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
-        // The passkeys report what is wrong with the file.
+        // The passkeys' check reports problems of the file.
         const { edge, observe } = (await readStage().catch(() => undefined)) ?? {}
         if (observe === 'none') return [{ mark: 'skip', name: 'alarms', found: 'the stage observes nothing' }]
         const topics: readonly AlarmsOf[] = edge ? ['stage', 'edge'] : ['stage']
@@ -165,7 +164,7 @@ function listChecks(
     {
       name: 'records',
       look: async () => {
-        // A lag is told without them too.
+        // The lag is known without nodes too.
         const [used, asked] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
         return await Promise.all(
           used.map(async ({ chain, vaults }) => {

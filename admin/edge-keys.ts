@@ -7,17 +7,17 @@ import * as z from 'zod'
 import { readSecretJson, writeSecretJson } from '../lib/aws/secrets.ts'
 import { EdgeKeyHash } from '../lib/frame/edge.ts'
 
-/** The keys by which functions know CloudFront, by their hashes. */
+/** Keys by which functions recognize CloudFront, by their hashes. */
 const EdgeKeys = z.record(EdgeKeyHash, z.string())
 type EdgeKeys = Readonly<z.output<typeof EdgeKeys>>
 
-/** The secret with a stage's keys of the edge; empty where there is none yet. */
+/** Secret with a stage's keys of the edge; empty if it does not exist. */
 export type EdgeKeysSecret = {
   read(): Promise<EdgeKeys>
   write(keys: EdgeKeys): Promise<void>
 }
 
-/** The secret with this name, which is made when something is first written. CloudFormation reads it, and no function. */
+/** Opens the secret with this name; the first write creates it. Only CloudFormation reads it, no function. */
 export function edgeKeysSecret(name: string, client: SecretsManagerClient): EdgeKeysSecret {
   const orAbsent = (error: unknown) => {
     if (error instanceof ResourceNotFoundException) return undefined

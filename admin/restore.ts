@@ -9,30 +9,29 @@ type Dependencies = {
   readonly nameOf: (table: TableKey) => string
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Tells somebody who waits how far it is. */
   readonly say: (line: string) => void
 }
 
-/** What is to come back, from the table that AWS has restored under this name. */
+/** Items to restore, from the table that AWS restored under this name. */
 type Wanted = {
   readonly table: TableKey
   readonly from: string
-  /** Of the partitions alone whose keys begin so. */
+  /** Prefix of the partition keys to restore; all by default. */
   readonly partition?: string | undefined
-  /** Whether what is there and differs becomes what it was. */
+  /** True if items that differ are overwritten. */
   readonly isReplaced: boolean
   readonly isConfirmed: boolean
 }
 
-/** How many items the restored table has, and of these how many the stage's table lacks, and has otherwise. */
+/** Number of items in the restored table; how many are missing in the stage's table, and how many differ. */
 export type Comparison = { readonly items: number; readonly missing: number; readonly different: number }
 
 const Item = z.looseObject({ pk: z.string(), sk: z.string() })
 
 /**
- * Returns a function that compares a restored table with the stage's own and, where that is confirmed, puts what is missing
- * back, and what differs where that is wanted. It reads both page by page, 1 MB at a time, and leaves out what has expired.
- * Throws where a table cannot be read: what was written until then stays, and it can be done again.
+ * Returns a function that compares a restored table with the stage's own. If confirmed, it writes missing items, and if requested also
+ * those that differ. It reads pages of 1 MB and skips expired items. Throws if a table cannot be read: earlier writes stay, and it can run
+ * again.
  */
 export function itemsRestorer({ dynamo, nameOf, now, say }: Dependencies) {
   return async ({ table, from, partition = '', isReplaced, isConfirmed }: Wanted): Promise<Comparison> => {

@@ -2,13 +2,13 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { readSecretJson, writeSecretJson } from '../lib/aws/secrets.ts'
 import { type SigningKey, SigningKeys } from '../lib/signing/keys.ts'
 
-/** The secret with the keys that sign the answers of one environment, the one that signs first. */
+/** Secret with the keys that sign the responses of one environment; the first one signs. */
 export type SigningKeysSecret = {
   read(): Promise<readonly SigningKey[]>
   write(keys: readonly SigningKey[]): Promise<void>
 }
 
-/** The secret with this ARN or name. */
+/** Opens the secret with this ARN or name. */
 export function signingKeysSecret(secretId: string, client?: SecretsManagerClient): SigningKeysSecret {
   return {
     read: async () => (await readSecretJson(secretId, SigningKeys, client)).keys,

@@ -25,21 +25,20 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** An event that a webhook did not take ten times; what its client's log has no more is of no type. */
+/** Event that a webhook did not accept in ten attempts. `type` is null if the client's log no longer has it. */
 export type GivenUpEvent = WebhookKey & {
   readonly sequence: number
   readonly type: EventType | null
   readonly at: Date
 }
 
-/** Of webhooks that did not take something how many are sent it now, and how many are switched off. */
+/** Numbers of webhooks with undelivered events: those that are resumed, and those that are disabled. */
 export type Resumed = { readonly resumed: number; readonly disabled: number }
 
-/** The webhooks of clients, for operators. The first three methods do what the endpoints do. */
+/** Returns the webhooks of clients, for operators. The first three methods do what the endpoints do. */
 export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
   const { webhooks, eventLog, attempts, now } = dependencies
 
-  /** A client's webhooks, each with its attempts. */
   async function listAttempts(clientId: string) {
     const registered = await webhooks.list(clientId)
     const keys = registered.map(({ id }) => ({ clientId, webhookId: id }))
@@ -72,10 +71,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
       )
     },
 
-    /**
-     * Has a client's webhooks resumed that did not take something: how many these are, and how many are switched off, which
-     * are left alone.
-     */
+    /** Resumes a client's webhooks with undelivered events. Returns their number, and the number of disabled ones, which it skips. */
     async resume(clientId: string): Promise<Resumed> {
       const behind = (await listAttempts(clientId)).filter(
         ({ webhook, of }) => webhook.behind || listUndelivered(of, now()).length > 0,
@@ -85,7 +81,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
       return { resumed: active.length, disabled: behind.length - active.length }
     },
 
-    /** Forgets what a webhook gave up; false if its attempts were written meanwhile. */
+    /** Deletes the given-up events of a webhook; returns false if its attempts were written meanwhile. */
     async dropGivenUp(key: WebhookKey): Promise<boolean> {
       const [stored] = await attempts.list([key])
       return !stored || (await attempts.put(key, stored, { ...stored.attempts, givenUp: [], givenUpBefore: 0 }, now()))

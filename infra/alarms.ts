@@ -40,23 +40,23 @@ import type { QueueKey } from './queues.ts'
 import type { ServiceFunction } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 
-/** The share of requests that may fail in a month, in percent. */
+/** Percentage of requests that may fail in a month. */
 const ERROR_BUDGET = 0.1
-/** At this multiple of the budget's pace, an hour uses 2 % of a month's budget (Google's SRE workbook, chapter 5). */
+/** Multiple of the budget's pace at which an hour uses 2 % of a month's budget (Google's SRE workbook, chapter 5). */
 const BURN_RATE = 14.4
-/** Wakes on-call when 20 % of at least 10 requests in 15 minutes fail. */
+/** Minimum of requests in 15 minutes, and the percentage of failures that pages on-call. */
 const [MIN_REQUESTS, MAX_FAILED] = [10, 20]
-/** Rolls back a deploy when 5 % of at least 50 calls of the new version fail. */
+/** Minimum of calls of a new version, and the percentage of failures that rolls its deploy back. */
 const [MIN_CALLS, MAX_ERRORS] = [50, 5]
-/** Periods of five minutes for which messages of a queue wait before an alarm. */
+/** Periods of five minutes that messages of a queue wait before an alarm. */
 const BACKLOG_PERIODS = 6
-/** One client's server can be down, and two may share a host. */
+/** Minimum of clients: one server can be down, and two clients may share a host. */
 const MANY_CLIENTS = 3
-/** Failures of deliveries that can be ours: with the other reasons a server was reached, or its name is not public. */
+/** Delivery failures that can be our fault. For other reasons the server was reached, or its name is not public. */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
-/** A host that is given up after three seconds, and the one that is asked in its place, take four together. */
-const MAX_LATENCY_MS = 5_000
-/** The metric of each job's lag. The chains have one for all: the worst chain counts. */
+/** Milliseconds. A host is given up after three seconds; with its replacement a request takes four. */
+const LONGEST_LATENCY_MS = 5_000
+/** Lag metric of each job. All chains share one: the worst chain counts. */
 const LAGS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-chain': 'lag of chains',
   'jobs/refresh-market': 'lag of the market',
@@ -64,10 +64,10 @@ const LAGS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-rewards': 'lag of rewards',
 }
 
-/** Metrics of functions that record chains, besides the lag of the worst. */
+/** Metrics of functions that record chains, except for the lag of the worst chain. */
 const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'untold vaults'] as const
 
-/** The pages of `docs/runbooks` that alarms name. */
+/** Pages of `docs/runbooks` that alarms name. */
 type Runbook =
   | 'blocked-requests'
   | 'changed-vaults'
@@ -87,7 +87,7 @@ type Runbook =
   | 'untold-vaults'
 
 type Described = {
-  /** What users notice, as sentences. */
+  /** Effect on users, in sentences. */
   readonly impact: string
   readonly runbook: Runbook
 }
@@ -99,24 +99,24 @@ type Condition = Described & {
   readonly isSilenceBad?: boolean
 }
 
-/** The failures of a queue's function that are an alarm, in each of so many periods of 15 minutes. */
+/** Failures of a queue's function per period of 15 minutes, and the number of such periods, before an alarm. */
 const QUEUE_FAILURES = {
   deliveryQueue: { runbook: 'late-webhooks', threshold: 3, periods: 1 },
-  // One minute of a node that is down fails all shards of its chain; a shard that always fails does so 15 times in each period.
+  // A node that is down for one minute fails all shards of its chain. A shard that always fails does so 15 times per period.
   shardQueue: { runbook: 'failing-jobs', threshold: 10, periods: 3 },
 } as const satisfies Record<QueueKey, Pick<Condition, 'runbook' | 'threshold' | 'periods'>>
 
-/** The names of a queue, and of the one for its dead letters. */
+/** Names of a queue and of its dead-letter queue. */
 type QueueNames = { readonly queue: string; readonly deadLetters: string }
 
 type TopicSettings = { readonly topicName: string; readonly email: string | undefined }
 
-/** Adds the topic of a stage's alarms, to which its operators subscribe. */
+/** Adds the topic of a stage's alarms, and a subscription of the address if given. */
 export function addAlarmsTopic(scope: Construct, { topicName, email }: TopicSettings): void {
   const topic = new Topic(new Construct(scope, 'Alarms'), 'Topic', {
-    // Given, not generated: alarms and the operators' command find it by stage.
+    // A fixed name: alarms and the operators' command find the topic by stage.
     topicName,
-    // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
+    // No encryption with the account's SNS key: alarms may not use that key, and they contain no secret.
     enforceSSL: true,
   })
   // Replaces the default policy, which lets the account's alarms publish.
@@ -132,14 +132,14 @@ export function addAlarmsTopic(scope: Construct, { topicName, email }: TopicSett
 }
 
 type Settings = Pick<StageEnvironment, 'observe'> & {
-  /** As in `vaultline-dev`: the namespace of metrics that are counted in the stage's logs. */
+  /** Namespace of the metrics that are counted in the stage's logs, such as `vaultline-dev`. */
   readonly namespace: string
   readonly topicName: string
 }
 
 /**
- * The alarms of a stage, all to one topic. Five wake somebody and say when they are over. The others are tickets: their texts
- * begin with `[ticket]`, and only a stage with `observe: 'all'` has them.
+ * Alarms of a stage, all to one topic. Five page on-call and report when they are over. The others are tickets: their texts begin with
+ * `[ticket]`, and only a stage with `observe: 'all'` has them.
  */
 export class Alarms {
   readonly #namespace: string
@@ -152,7 +152,7 @@ export class Alarms {
     this.#observe = observe
   }
 
-  /** Wakes when requests fail so often that the month's error budget ends early, and when transactions or logins fail. */
+  /** Pages when failing requests use up the month's error budget too fast, or when transactions or logins fail. */
   onApi(stack: Stack, apiId: string, accessLogs: ILogGroup): void {
     this.#onBurnRate(stack, apiId)
     this.#onFailing(stack, accessLogs, 'transactions', {
@@ -187,7 +187,7 @@ export class Alarms {
     })
   }
 
-  /** Two windows: the hour says that it matters, the five minutes that it still goes on. */
+  /** Two windows: the hour shows that it matters, the five minutes that it goes on. */
   #onBurnRate(stack: Stack, apiId: string): void {
     if (this.#observe === 'none') return
     const told = {
@@ -222,7 +222,7 @@ export class Alarms {
     this.#wake(stack, `Failing ${what}`, { ...told, metric, threshold: MAX_FAILED })
   }
 
-  /** Alarms when the edge fails, refuses most requests, or its firewall refuses too many for a single caller. */
+  /** Adds tickets for an edge that fails, an edge that refuses most requests, and a firewall that blocks too many. */
   onEdge(
     stack: Stack,
     { distributionId, firewall }: { readonly distributionId: string; readonly firewall: string },
@@ -253,12 +253,12 @@ export class Alarms {
     })
   }
 
-  /** Alarms when an endpoint crashed or returned an error of ours. */
+  /** Adds a ticket for an endpoint that crashes or returns an error of ours. */
   onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): void {
     this.#onErrors(name, deployed, { impact, runbook: 'failing-requests', threshold: 1 })
   }
 
-  /** Alarms on repeated failures of a queue's function; retries cover single ones. */
+  /** Adds a ticket for repeated failures of a queue's function; retries cover single ones. */
   onConsumer(
     name: FunctionName,
     deployed: ServiceFunction,
@@ -273,7 +273,7 @@ export class Alarms {
     { period = PERIOD, ...condition }: Omit<Condition, 'metric'> & { readonly period?: Duration },
   ): void {
     if (this.#observe !== 'all') return
-    // The frame turns a failure of ours into a 500 and logs it as an error: to Lambda that is a success.
+    // The frame turns a failure of ours into a 500 and logs it as an error. Lambda counts that as a success.
     const logged = deployed.logGroup.addMetricFilter('Errors', {
       filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
       metricNamespace: this.#namespace,
@@ -291,8 +291,8 @@ export class Alarms {
   }
 
   /**
-   * Alarms when messages of webhooks wait for half an hour, or are given up for a fault of ours. Messages that pause after a
-   * failure do not count, nor do events that a client's server refused.
+   * Pages when webhook messages wait for half an hour, or become dead letters through a fault of ours. Messages that pause after a failure
+   * do not count, nor do events that a client's server refused.
    */
   onLateWebhooks(stack: Stack, { queue, deadLetters }: QueueNames): void {
     this.#wake(stack, 'Late webhooks', {
@@ -300,7 +300,7 @@ export class Alarms {
         'Webhooks come late or not at all: for half an hour more messages wait than are handed out, or some failed for good.',
       runbook: 'late-webhooks',
       metric: new MathExpression({
-        // MAX leaves out what has no data, as a dead-letter queue that nobody uses.
+        // MAX leaves out metrics without data, such as an unused dead-letter queue.
         expression: `MAX([${BACKLOG}, dead])`,
         usingMetrics: { ...backlogMetrics(queue), dead: waitingIn(deadLetters) },
         period: PERIOD,
@@ -310,7 +310,7 @@ export class Alarms {
     })
   }
 
-  /** Alarms when messages with shards of vaults wait, or are given up. */
+  /** Adds tickets for messages with shards of vaults that wait or become dead letters. */
   onShards(stack: Stack, { queue, deadLetters }: QueueNames): void {
     this.#ticket(stack, 'Backlog of shards', {
       impact:
@@ -329,8 +329,8 @@ export class Alarms {
   }
 
   /**
-   * Counts events that webhooks took, did not take, and were sent ten times in vain. Alarms when the servers of so many clients
-   * are not reached that the fault is ours, and when a webhook is disabled.
+   * Counts deliveries, failures, events given up after ten attempts, and disabled webhooks. Adds tickets for a disabled webhook, and for so
+   * many unreachable clients' servers that the fault is ours.
    */
   onDeliveries(stack: Stack, { logGroup }: ServiceFunction): void {
     if (this.#observe !== 'all') return
@@ -350,7 +350,7 @@ export class Alarms {
           Filters: [
             { Match: '$.message', In: ['deliveries failed'] },
             { Match: '$.reason', In: UNREACHED },
-            // Nothing arrived, of one event or more: of a busy webhook a slow answer now and then says nothing.
+            // Only if at least one event did not arrive: one slow response of a busy webhook means nothing.
             { Match: '$.failures', GreaterThan: 0 },
           ],
         },
@@ -358,11 +358,11 @@ export class Alarms {
       }),
     })
     const failing = this.#ticket(stack, 'Failing webhooks', {
-      impact: `Deliveries did not reach the servers of ${MANY_CLIENTS} clients or more within an hour, which is hardly theirs: look at DNS, the network and certificates. The rule ${ruleName} names the clients.`,
+      impact: `Deliveries did not reach the servers of ${MANY_CLIENTS} clients or more within an hour, so the fault is probably ours: check DNS, the network and certificates. The rule ${ruleName} names the clients.`,
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-        // A quiet client has few events, and a webhook that is behind has twelve probes in this time.
+        // One hour: a quiet client has few events, and a webhook that is behind gets twelve probes in this time.
         period: Duration.hours(1),
       }),
       threshold: MANY_CLIENTS,
@@ -375,8 +375,8 @@ export class Alarms {
   }
 
   /**
-   * Alarms when a job's data lags, or an input of it has no run that succeeds, for three periods. The job of the chains wakes:
-   * its metric is that of the worst chain with vaults.
+   * Alarms when a job's data lags, or when one input has no successful run for three periods. The job of the chains pages; its metric is
+   * the lag of the worst chain with vaults.
    */
   onJob(name: FunctionName, deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): void {
     const lag = LAGS[name]
@@ -389,14 +389,14 @@ export class Alarms {
     const runsOfInput = minutes / everyMinutes
     const ofFunction = { FunctionName: deployed.functionName }
     const limit = longestLagSeconds({ everyMinutes })
-    // Without one whole input, less what the clock may move into another period.
+    // One whole input is missing. The tolerance covers a run that the clock moves into another period.
     const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput
     const add = isOfChains ? this.#wake : this.#ticket
     add.call(this, deployed, 'Late', {
       impact: isOfChains ? `${impact} The worst chain with vaults is late, or fails in each run.` : impact,
       runbook: 'lagging-jobs',
       metric: new MathExpression({
-        // MAX leaves out what has no data, as the lag of a stage without vaults.
+        // MAX leaves out metrics without data, such as the lag in a stage without vaults.
         expression: `MAX([IF(FILL(ran, 0) - FILL(failed, 0) <= ${tooFew}, ${limit}, 0), lag])`,
         usingMetrics: {
           ran: lambdaMetric('Invocations', ofFunction, period),
@@ -411,7 +411,7 @@ export class Alarms {
     })
   }
 
-  /** Has the log of a function that records chains add to the metrics of chains. */
+  /** Adds the log of a function that records chains to the metrics of chains. */
   countChains({ logGroup }: ServiceFunction): void {
     if (this.#observe !== 'none') countLogged(this.#namespace, 'lag of chains', [logGroup])
     for (const name of CHAIN_METRICS) this.count(name, [logGroup])
@@ -422,7 +422,7 @@ export class Alarms {
     this.count('nodes disagree on what is recorded', [logGroup])
   }
 
-  /** Alarms when vaults are not as confirmed, when clients get no events, and when nodes disagree on what is recorded. */
+  /** Adds tickets for vaults that changed, for clients that get no events, and for nodes that disagree on recorded data. */
   onChains(stack: Stack): void {
     this.#onLogged(stack, 'changed vaults', 1, {
       impact:
@@ -442,12 +442,12 @@ export class Alarms {
     })
   }
 
-  /** Has these logs add to a metric that only tickets and the dashboard read. */
+  /** Adds these logs to a metric that only tickets and the dashboard read. */
   count(metricName: LoggedMetric, logs: readonly ILogGroup[]): void {
     if (this.#observe === 'all') countLogged(this.#namespace, metricName, logs)
   }
 
-  /** Alarms on what functions of several areas count. */
+  /** Adds tickets for events that functions of several areas count. */
   onCounted(stack: Stack): void {
     this.#onLogged(stack, 'nodes disagree on what is signed', 3, {
       impact:
@@ -461,7 +461,7 @@ export class Alarms {
     })
   }
 
-  /** Alarms when runs failed for good: their inputs wait in this queue. */
+  /** Adds a ticket for runs that failed for good: their inputs wait in this queue. */
   onDeadLetters(stack: Stack, queueName: string): void {
     this.#ticket(stack, 'Undone runs', {
       impact: 'Runs of a job failed for good; the queue holds their inputs.',
@@ -509,7 +509,7 @@ export class Alarms {
     })
   }
 
-  /** Names the topic, whose name is given: no stack reads it from another. */
+  /** Builds the topic's ARN from its fixed name, so no stack reads it from another. */
   #action(alarm: AlarmBase): IAlarmAction {
     const alarmActionArn = Stack.of(alarm).formatArn({ service: 'sns', resource: this.#topicName })
     return { bind: () => ({ alarmActionArn }) }
@@ -517,8 +517,7 @@ export class Alarms {
 }
 
 /**
- * The alarm that stops a deploy: errors of the new version, of which there must be many calls. It has no action; CodeDeploy
- * reads its state.
+ * Adds the alarm that stops a deploy: too many errors of the new version among enough calls. It has no action; CodeDeploy reads its state.
  */
 export function newVersionAlarm(deployed: ServiceFunction, namespace: string, name: FunctionName): Alarm {
   const period = Duration.minutes(10)

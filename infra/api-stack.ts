@@ -19,12 +19,12 @@ type Settings = StackProps & {
   readonly shared: SharedStack
 }
 
-// Every method but OPTIONS. A route that takes OPTIONS, as $default and ANY do, takes the browsers' preflights away
-// from the gateway, which answers them only where no route does (docs/decisions/0002-http-api.md).
+// Every method but OPTIONS. The gateway answers a preflight only where no route takes OPTIONS, as $default and ANY do
+// (docs/decisions/0002-http-api.md).
 const UNKNOWN_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UNKNOWN_PATHS = ['/', '/{proxy+}']
 
-// The route and never the path, which can hold a wallet's address; no query, no header, no address of the caller.
+// Logs the route, never the path, which can contain a wallet's address. Logs no query, no header, no caller's address.
 const ACCESS_LOG = JSON.stringify({
   time: '$context.requestTime',
   requestId: '$context.requestId',
@@ -38,12 +38,12 @@ const ACCESS_LOG = JSON.stringify({
 })
 
 /**
- * The public HTTP API of a stage: throttled, logged, and open to the web pages of its environment only. One document has all
- * its routes: API Gateway takes ten calls a second, and refuses a second change of an API at the same time. Its functions are in
- * other stacks, which are deployed first; their names are given.
+ * Public HTTP API of a stage: throttled, logged, and open only to the web pages of its environment. One document has all its routes: API
+ * Gateway takes ten calls a second and refuses a second change at the same time. Its functions are in other stacks, which are deployed
+ * first and have fixed names.
  */
 export class ApiStack extends Stack {
-  /** Where callers find the API, without a slash at the end. */
+  /** URL of the API for callers, without a slash at the end. */
   readonly publicUrl: string
   readonly #stage: Stage
 
@@ -53,7 +53,7 @@ export class ApiStack extends Stack {
     const { corsOrigins, throttling, edge, observe } = environment
     const accessLogs = new LogGroup(this, 'AccessLogs', {
       ...shared.logs,
-      // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
+      // Under this prefix, logs that AWS services write need no room in the account's log policy.
       logGroupName: `/aws/vendedlogs/${shared.name}/access`,
     })
     const api = new CfnApi(this, 'Api', { body: this.#document(shared.name, corsOrigins) })
@@ -89,7 +89,7 @@ export class ApiStack extends Stack {
     new CfnOutput(this, 'ApiUrl', { value: api.attrApiEndpoint })
   }
 
-  /** The OpenAPI document that API Gateway makes the API of. */
+  /** Builds the OpenAPI document from which API Gateway makes the API. */
   #document(title: string, corsOrigins: readonly string[]) {
     const methods = new Set(ENDPOINTS.map(([, { method }]) => method))
     const paths: Record<string, Record<string, object>> = {}
@@ -106,7 +106,7 @@ export class ApiStack extends Stack {
         allowMethods: [...methods].filter((method) => method !== 'ANY'),
         allowHeaders: CORS.allowHeaders,
         exposeHeaders: CORS.exposeHeaders,
-        // Callers name themselves in headers; no cookie is ever needed.
+        // Callers authenticate with headers; no cookie is ever needed.
         allowCredentials: false,
         maxAge: CORS.maxAgeSeconds,
       },
@@ -140,7 +140,7 @@ export class ApiStack extends Stack {
   }
 }
 
-/** The paths and methods that lead to a contract's function. */
+/** Lists the paths and methods that lead to a contract's function. */
 function routesOf({ method, path, aliases = [] }: EndpointContract): (readonly [path: string, method: string])[] {
   const [paths, methods] =
     path === '$default' ? [UNKNOWN_PATHS, UNKNOWN_METHODS] : [[path, ...aliases], methodsOf({ method })]
@@ -161,7 +161,7 @@ function operation(name: FunctionName, path: string) {
   }
 }
 
-/** The names of components have no slash. */
+/** Names of components have no slash. */
 function integrationOf(name: FunctionName): string {
   return name.replace('/', '-')
 }

@@ -8,15 +8,15 @@ import { readStages } from './stages.ts'
 // Account and region are those of the deployer's credentials.
 const app = new App({
   context: {
-    // A template that CloudFormation would refuse is an error here; without this it is a warning.
+    // Reports a template that CloudFormation would refuse as an error; the default is a warning.
     [VALIDATE_AGAINST_DEFAULT_RULES]: true,
     // Stacks read each other's outputs: an export could not change while another stack imports it.
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   },
 })
-// `npm run docs:build` and `npm run build --workspace wallet` write into these.
+// `npm run docs:build` and `npm run build --workspace wallet` write into these folders.
 const built = { docs: 'dist/docs', wallet: 'wallet/dist' }
-// Whatever these rules find, and nobody has acknowledged with a reason, keeps the app from being synthesized.
+// A finding that is not acknowledged with a reason stops the synthesis.
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
 const stages = await readStages(app.node.tryGetContext('stages')).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)

@@ -6,7 +6,7 @@ import { type BuildOptions, buildSync } from 'esbuild'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from './functions.ts'
 import { copyZod, trimOwnCode } from './trimming.ts'
 
-/** A function's upload: its code, the JSON files it serves, its bytes by source file. */
+/** Upload of a function: its code, the JSON files that it serves, and its bytes by source file. */
 export type Bundle = {
   readonly code: Uint8Array
   /** Paths of the JSON files in the function's folder, which it reads beside its code. */
@@ -17,7 +17,7 @@ export type Bundle = {
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
 const NO_ENDPOINT_DISCOVERY = fileURLToPath(import.meta.resolve('./no-endpoint-discovery.ts'))
-/** Where a client of the SDK tells its version. */
+/** Files from which the SDK's clients read their version. */
 const SDK_VERSION = /(^|\/)node_modules\/@aws-sdk\/[^/]+\/package\.json$/
 
 const OPTIONS = {
@@ -29,34 +29,33 @@ const OPTIONS = {
   absWorkingDir: ROOT,
 } satisfies BuildOptions
 
-/** Our own code, which says its functions' names: stack traces then need no source map, which takes 20 ms of each cold start. */
+/** Keeps the names of our functions: stack traces then need no source map, which takes 20 ms of each cold start. */
 const OWN_CODE = { ...OPTIONS, packages: 'external', keepNames: true } satisfies BuildOptions
 
 const WITH_PACKAGES = {
   ...OPTIONS,
-  // Packages' ES modules first: their CommonJS forms call `require`, which an ES module does not have.
+  // ES modules come first: the packages' CommonJS forms call `require`, which an ES module does not have.
   mainFields: ['module', 'main'],
-  // The AWS SDK that was tested is the one that runs, not the one that the runtime happens to have.
-  // Imported when an operation has an event stream; no operation of DynamoDB or Secrets Manager has one: 14 KiB.
+  // The bundle has the AWS SDK that was tested, not the runtime's own.
+  // The SDK imports this package for operations with an event stream. DynamoDB and Secrets Manager have none: 14 KiB.
   external: ['@smithy/core/event-streams'],
   alias: {
     '@aws-sdk/credential-provider-node': LAMBDA_CREDENTIALS,
     '@aws-sdk/middleware-endpoint-discovery': NO_ENDPOINT_DISCOVERY,
   },
-  // The SDK's clients read their own package.json for the version that their user agent tells: 2 KiB each. Nothing else
-  // may read JSON: `verifyInputs`.
+  // The SDK's clients read their own package.json for the version in their user agent: 2 KiB each. `verifyInputs` refuses all other JSON.
   loader: { '.json': 'empty' },
   minify: true,
   legalComments: 'none',
   metafile: true,
   write: false,
-  // Our own code is bundled outside of the repository first.
+  // Our own code is first bundled outside the repository.
   nodePaths: [join(ROOT, 'node_modules')],
 } satisfies BuildOptions
 
 /**
- * Bundles each function into one ES module, as it is deployed. Packages are read once for all of them. Throws when
- * esbuild does, and where a package reads JSON.
+ * Bundles each function into one ES module, as it is deployed. Reads packages once for all functions. Throws if esbuild does, or if a
+ * package reads JSON.
  */
 export function bundle(names: readonly FunctionName[]): ReadonlyMap<FunctionName, Bundle> {
   const ownCode = mkdtempSync(join(tmpdir(), 'vaultline-own-code-'))
@@ -96,7 +95,7 @@ export function bundle(names: readonly FunctionName[]): ReadonlyMap<FunctionName
 
 let all: ReadonlyMap<FunctionName, Bundle> | undefined
 
-/** The bundle of one function. All are made when the first is asked for, in a third of the time that they take one by one. */
+/** Returns the bundle of one function. The first call builds all bundles, in a third of the time that single builds take. */
 export function bundleOf(name: FunctionName): Bundle {
   all ??= bundle([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([each]) => each))
   const made = all.get(name)
@@ -104,60 +103,59 @@ export function bundleOf(name: FunctionName): Bundle {
   return made
 }
 
-/** Throws where a bundle of these files has a JSON file that would be empty in it, though its package may need it. */
+/** Throws if a bundle of these files contains a JSON file that would be empty in it. */
 export function verifyInputs(files: readonly string[]): void {
   const emptied = files.filter((file) => file.endsWith('.json') && !SDK_VERSION.test(file))
   if (emptied.length > 0) throw new Error(`A bundle would be without the content of ${emptied.join(', ')}.`)
 }
 
-/** Writes a bundle into a directory, which is made where it does not exist. */
+/** Writes a bundle into a directory, which it creates if needed. */
 export function writeBundle({ code, served }: Bundle, directory: string): void {
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, 'index.mjs'), code)
   for (const path of served) cpSync(path, join(directory, basename(path)))
 }
 
-/** The functions whose budget is not that of all others, and why. */
+/** Size budgets in KiB of the functions that exceed the default, with the reason. */
 const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
-  // They bring the library that verifies passkeys, with all formats of certificates: 310 KiB.
+  // The library that verifies passkeys, with all certificate formats: 310 KiB.
   'accounts/register': 666,
   'accounts/login': 646,
   'accounts/recover': 669,
   'accounts/credentials-add': 676,
   // Wallets of two kinds of chains, and their signatures.
   'accounts/wallets-link': 484,
-  // Campaigns with their API, and balances of seven chains with theirs; what users claim is simulated.
+  // Campaigns and balances on seven chains, with their APIs; claims are simulated.
   'vaults/claim-rewards': 451,
   'activity/rewards': 435,
   'portfolio/all-balances': 462,
-  // The protocols, the terms of vaults, yields over three ranges, and the values of tokens.
+  // The protocols, vault terms, yields over three ranges, and token values.
   'vaults/list': 498,
   'vaults/vault': 495,
-  // The bridge's API, with its pause in the table of answers, and what compares two hosts: 10 KiB; and
-  // for deposits what is pinned of vaults. Half a KiB is the amounts that work, which refusals tell; 7 KiB are the
-  // quotes that are remembered.
+  // The bridge's API, with its pause in the cache table, and the comparison of two hosts: 10 KiB. Deposits add what is pinned of vaults.
+  // Half a KiB is the amounts that work, in error details; 7 KiB are remembered quotes.
   'vaults/deposit': 545,
   'vaults/withdraw': 531,
   'vaults/claim': 530,
   'vaults/cancel': 515,
-  // The records and their fold, values of what moved, and yields over three ranges: the largest of those that only read.
+  // The records and their fold, values of transfers, and yields over three ranges: the largest read-only functions.
   'activity/positions': 496,
   'activity/position': 506,
   'activity/deposits': 498,
   'activity/withdrawals': 498,
   // The chains and the evidence of transfers, the vaults' events in fills, and the bridge's API for hints: 28 KiB.
   'vaults/cross-chain-status': 508,
-  // The records, for requests that their vault tells by ids.
+  // The records, for requests of vaults that use request ids.
   'vaults/deposit-status': 490,
   'vaults/withdraw-status': 491,
-  // The records, the bridge and its API for hints, what clients are told of both before it is final and after, its types by their names, the queue,
-  // and accounts' amounts and yields for the entries of events: 14 KiB. Nobody waits for it.
+  // The records, the bridge and its API for hints, and the clients' events before and after finality with their types. The queue, and
+  // amounts and yields of accounts for event entries: 14 KiB. No caller waits for it.
   'jobs/refresh-chain': 647,
   // The same without the bridge, and with metrics.
   'queues/refresh-shard': 578,
-  // What clients are told, the queue, the source's API with its pause, and what compares two hosts.
+  // The clients' events, the queue, the source's API with its pause, and the comparison of two hosts.
   'jobs/refresh-rewards': 478,
-  // The frame alone: middy, the logger, zod, and how the edge is known.
+  // Only the frame: middy, the logger, zod, and the check of the edge's key.
   'system/health': 113,
   'system/apple-app-site-association': 113,
   'system/assetlinks': 114,
@@ -166,7 +164,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/unknown-route': 227,
 }
 
-/** How large a function's minified bundle may be, in KiB. */
+/** Returns the maximum size of a function's minified bundle, in KiB. */
 export function bundleBudget(name: FunctionName): number {
   return OTHER_BUDGETS[name] ?? 400
 }

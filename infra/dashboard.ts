@@ -23,15 +23,13 @@ import {
 } from './metrics.ts'
 
 type Settings = {
-  /** As in `vaultline-dev`: the dashboard's name, and the beginning of the names of the stage's functions and logs. */
+  /** Name of the dashboard, and prefix of the stage's functions and logs, such as `vaultline-dev`. */
   readonly name: string
   readonly apiId: string
   readonly accessLogs: ILogGroup
-  /** Names of tables. */
   readonly tables: readonly string[]
-  /** Names of queues. */
   readonly queues: readonly { readonly queue: string; readonly deadLetters: string }[]
-  /** The names of the stacks that have functions. */
+  /** Names of the stacks that have functions. */
   readonly areas: readonly string[]
   readonly hasEdge: boolean
 }
@@ -40,8 +38,8 @@ const WIDTH = 8
 const HEIGHT = 6
 
 /**
- * The dashboard of a stage, and the rules that it shows. `SEARCH` finds by the words in its name what other stacks have: each
- * function and chain that there is.
+ * Adds the dashboard of a stage and the Contributor Insights rules that it shows. `SEARCH` finds metrics of other stacks by the words in
+ * their names: every function and chain.
  */
 export function addDashboard(stack: Stack, settings: Settings): void {
   const { name, apiId, accessLogs, tables, queues, areas, hasEdge } = settings
@@ -62,11 +60,11 @@ export function addDashboard(stack: Stack, settings: Settings): void {
           counted('requests refused by the gateway'),
         ]),
         graph(
-          'Milliseconds that requests take',
+          'Latency in milliseconds',
           ['p50', 'p99'].map((statistic) => apiMetric(apiId, 'Latency', { statistic })),
         ),
         new LogQueryWidget({
-          title: 'Requests that failed, by route',
+          title: 'Failed requests by route',
           logGroupNames: [accessLogs.logGroupName],
           queryLines: [
             'filter status >= 400',
@@ -85,20 +83,20 @@ export function addDashboard(stack: Stack, settings: Settings): void {
           'What nodes and sources answered that failed',
           countErrors(stack, name, 'upstreams', ['$.code', '$.cause']),
         ),
-        graph('Failures of ours by function', [
+        graph('Service failures by function', [
           search(`SEARCH('{"${name}"} errors', 'Sum')`),
           counted('requests not counted'),
         ]),
       ],
       [
-        graph('Seconds that each chain with vaults is behind', [
+        graph('Lag of each chain with vaults, in seconds', [
           search(`SEARCH('{"${name}",chainId} MetricName="lag by chain"', 'Maximum')`),
         ]),
         graph('Nodes that disagree', [
           counted('nodes disagree on what is signed'),
           counted('nodes disagree on what is recorded'),
         ]),
-        graph('Seconds that the market, the tokens and the rewards are behind', [
+        graph('Lag of market, tokens and rewards, in seconds', [
           lag('lag of the market'),
           lag('lag of tokens'),
           lag('lag of rewards'),
@@ -121,12 +119,12 @@ export function addDashboard(stack: Stack, settings: Settings): void {
           queues.map(({ queue }) => waitingIn(queue)),
         ),
         graph(
-          'Messages that could not be worked on',
+          'Dead letters',
           queues.map(({ deadLetters }) => waitingIn(deadLetters)),
         ),
       ],
       [
-        graph('Functions at a time, and those that had no room, of the account', [
+        graph('Concurrent functions and throttles of the account', [
           lambdaMetric('ConcurrentExecutions'),
           lambdaMetric('Throttles'),
         ]),
@@ -141,11 +139,11 @@ export function addDashboard(stack: Stack, settings: Settings): void {
       ],
       [
         graph(
-          'Units read of tables',
+          'Read units of tables',
           tables.map((table) => consumedOf(table, 'Read')),
         ),
         graph(
-          'Units written to tables',
+          'Write units of tables',
           tables.map((table) => consumedOf(table, 'Write')),
         ),
         graph('Bytes of logs', [
@@ -156,7 +154,7 @@ export function addDashboard(stack: Stack, settings: Settings): void {
   })
 }
 
-/** Counts what the functions of the stage log with these fields, by their values; returns the rule's name. */
+/** Adds a rule that counts the stage's warnings by the values of these fields; returns its name. */
 function countErrors(stack: Stack, name: string, what: string, Keys: readonly string[]): string {
   const ruleName = `${name}-${what}`
   new CfnInsightRule(stack, `${what} rule`, {
@@ -173,7 +171,7 @@ function countErrors(stack: Stack, name: string, what: string, Keys: readonly st
   return ruleName
 }
 
-/** What the firewall of this name and CloudFront measure, which is in their own region. CloudFront's names tell no stage. */
+/** Metrics of CloudFront and of the firewall with this name, in their own region. CloudFront's metrics do not name the stage. */
 function edgeRow(firewall: string): GraphWidget[] {
   const judged = (metric: 'AllowedRequests' | 'BlockedRequests') =>
     judgedBy(firewall, metric).with({ region: EDGE_REGION })
@@ -188,17 +186,16 @@ function edgeRow(firewall: string): GraphWidget[] {
   ]
 }
 
-/** A graph of these metrics, a third of the dashboard wide. */
 function graph(title: string, left: readonly IMetric[]): GraphWidget {
   return new GraphWidget({ title, left: [...left], period: PERIOD, width: WIDTH, height: HEIGHT })
 }
 
-/** What an expression finds, in another region where one is told; with a label where it is one line. */
+/** Builds a metric from a search expression, optionally in another region. The label names a result of one line. */
 function search(expression: string, label = '', searchRegion?: string): MathExpression {
   return new MathExpression({ expression, label, period: PERIOD, ...(searchRegion && { searchRegion }) })
 }
 
-/** What a rule of Contributor Insights counts most of, which CDK has no widget for. */
+/** Widget with the top contributors of a Contributor Insights rule, for which CDK has none. */
 class RuleWidget extends ConcreteWidget {
   readonly #title: string
   readonly #ruleName: string

@@ -6,20 +6,20 @@ import type { Stage } from './environments.ts'
 type Settings = StackProps & {
   readonly stage: Stage
   readonly deployedFrom: string
-  /** Where the stage has stacks besides its own region. */
+  /** Regions of the stage's other stacks. */
   readonly regions: readonly string[]
 }
 
-/** Whose tokens tell which workflow runs, and for whom they are made. */
+/** Issuer of the tokens that identify a workflow, and their audience. */
 const ISSUER = 'token.actions.githubusercontent.com'
 const AUDIENCE = 'sts.amazonaws.com'
 
-/** The roles that `cdk bootstrap` makes, with which CDK works. */
+/** Roles that `cdk bootstrap` creates and CDK assumes. */
 type BootstrapRole = 'deploy' | 'file-publishing' | 'lookup'
 
 /**
- * What a workflow of GitHub Actions may be in the stage's account, without a key that is kept anywhere: in the environment that
- * is named like the stage who deploys, in that with `-diff` behind it who only reads what is deployed.
+ * Roles of GitHub Actions workflows in the stage's account, without stored keys. The environment with the stage's name deploys; the one
+ * with the suffix `-diff` only reads what is deployed.
  */
 export class DeployerStack extends Stack {
   readonly #deployedFrom: string
@@ -33,11 +33,11 @@ export class DeployerStack extends Stack {
     this.#role('Diff', `${stage}-diff`, ['lookup'])
   }
 
-  /** The account's roles of `cdk bootstrap` do all the work: what may be assumed is all that is granted. */
+  /** Adds a role that may only assume roles of `cdk bootstrap`, which do all the work. */
   #role(id: string, environment: string, assumes: readonly BootstrapRole[]): void {
     const role = new Role(this, id, {
       assumedBy: this.#workflow(environment),
-      // As long as the job that deploys may take.
+      // Maximum duration of the job that deploys.
       maxSessionDuration: Duration.hours(2),
     })
     const { partition, account } = this

@@ -1,6 +1,6 @@
 /**
- * The `Content-Security-Policy` of the documentation's pages: they run their own scripts, and call the API at this origin,
- * which is theirs unless given. Code blocks have their colours in inline styles.
+ * Returns the `Content-Security-Policy` of the documentation. Pages run only their own scripts and call the API at this origin (default:
+ * their own). Code blocks have their colours in inline styles.
  */
 export function docsPolicy(apiOrigin?: string): string {
   return [

@@ -31,12 +31,12 @@ type Settings = StackProps &
     readonly endpoints: readonly EndpointContract[]
   }
 
-/** The failures of the API's that CloudFront would keep for ten seconds, for all who ask for the same path, unless it is told not to. */
+/** API errors that CloudFront caches for ten seconds by default, for all callers of the same path. */
 const KEPT_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
 /**
- * CloudFront before the API of a stage, with its firewall and its alarms. All of it is in the one region where CloudFront takes
- * certificates and firewalls from and where its metrics are, and nothing of it refers to another stack.
+ * CloudFront before the API of a stage, with its firewall and alarms. All of it is in the one region where CloudFront reads certificates
+ * and firewalls and publishes metrics. It refers to no other stack.
  */
 export class EdgeStack extends Stack {
   constructor(scope: Construct, { stage, edge, endpoints, observe, alarmEmail: email, ...props }: Settings) {
@@ -53,10 +53,10 @@ export class EdgeStack extends Stack {
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
       allowedMethods: AllowedMethods.ALLOW_ALL,
       originRequestPolicy: this.#requestPolicy(),
-      // A signature is of the bytes that leave the function.
+      // The signature covers the bytes that leave the function.
       compress: false,
     }
-    // Caches public documents only, by their cache-control: a cache hit would bypass the check of the key.
+    // Caches only public documents, by their cache-control: a cache hit would bypass the check of the key.
     const documents = { ...behavior, cachePolicy: this.#documentsPolicy() }
     const distribution = new Distribution(this, 'Distribution', {
       comment: this.node.path,
@@ -64,7 +64,7 @@ export class EdgeStack extends Stack {
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.domain.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
-      // The firewall counts each IPv6 address by itself, of which everybody has more than can be counted.
+      // The firewall counts each IPv6 address separately, and every user has more of them than it can count.
       enableIpv6: false,
       webAclId: firewall.acl.attrArn,
       errorResponses: KEPT_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
@@ -72,7 +72,7 @@ export class EdgeStack extends Stack {
       additionalBehaviors: Object.fromEntries(listDocuments(endpoints).map((path) => [path, documents])),
     })
     Validations.of(distribution).acknowledge(
-      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Wallets call from wherever they are.' },
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Wallets call from all countries.' },
       {
         id: 'AwsSolutions::AwsSolutions-CFR3',
         reason: "Its logs would have callers' addresses beside wallets' addresses; the gateway's log has the routes.",
@@ -87,9 +87,8 @@ export class EdgeStack extends Stack {
   }
 
   /**
-   * All of a request but the host, as the gateway knows its API by its own; and but cookies, of which the API has none: where
-   * they are handed on, CloudFront takes If-None-Match away
-   * (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html).
+   * Forwards everything but the host, as the gateway finds its API by its own host, and cookies, as the API has none. With cookies
+   * CloudFront would remove If-None-Match (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html).
    */
   #requestPolicy(): OriginRequestPolicy {
     return new OriginRequestPolicy(this, 'Requests', {
@@ -100,10 +99,10 @@ export class EdgeStack extends Stack {
     })
   }
 
-  /** By path, by the page that asks, as it is told in the answer, and by what compression the function made. */
+  /** Cache key: path, Origin (the response varies on it), accepted encoding. */
   #documentsPolicy(): CachePolicy {
     return new CachePolicy(this, 'Documents', {
-      comment: 'What everybody may have, for as long as it says itself',
+      comment: 'Public documents, by their cache-control',
       minTtl: Duration.seconds(0),
       defaultTtl: Duration.seconds(0),
       maxTtl: Duration.days(1),
@@ -113,14 +112,14 @@ export class EdgeStack extends Stack {
   }
 }
 
-/** The paths of what anybody may ask for and keep. */
+/** Lists the paths of public documents that may be cached. */
 function listDocuments(endpoints: readonly EndpointContract[]): readonly string[] {
   return endpoints.flatMap(({ method, path, caller, cacheControl }) =>
     method === 'GET' && caller === 'anyone' && cacheControl !== 'no-store' ? [path] : [],
   )
 }
 
-/** CloudFormation reads the key when it deploys: the template has the place of it, which changes with the key. */
+/** Returns a reference that CloudFormation resolves at the deploy. The template contains no key; its reference changes with the key. */
 function findKey(stage: Stage, { keys: [sent] }: EdgeEnvironment): string {
   return SecretValue.secretsManager(edgeSecretName(stage), { jsonField: sent }).unsafeUnwrap()
 }

@@ -9,13 +9,13 @@ import type { SharedStack } from './shared-stack.ts'
 type Settings = StackProps & { readonly shared: SharedStack; readonly endpoints: typeof ENDPOINTS }
 
 const WORK = {
-  // One whole vCPU. A request runs on one thread: less would stretch cold starts, more would buy nothing.
+  // One whole vCPU. A request runs on one thread: less lengthens cold starts, more gains nothing.
   memoryMiB: 1769,
-  // What a request may take, all upstreams included. Half a second earlier the frame answers 504 by itself.
+  // Time limit of a request, all upstreams included. The frame itself returns 504 half a second earlier.
   timeout: Duration.seconds(10),
 }
 
-/** The endpoints of one area: their functions and alarms. */
+/** Endpoints of one area: their functions and alarms. */
 export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)

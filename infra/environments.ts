@@ -1,25 +1,25 @@
 import type { RateLimits } from '../lib/accounts/rate-limits.ts'
 import type { RelyingParty } from '../lib/accounts/relying-party.ts'
 
-/** The stages that run on AWS. */
+/** Stages that run on AWS. */
 export const STAGES = ['dev', 'staging', 'prod'] as const
 
-/** The word for one stage on AWS. */
+/** Name of a stage on AWS. */
 export type Stage = (typeof STAGES)[number]
 
-/** What every place that runs the service decides for itself, the local one too. */
+/** Settings of every environment, the local one included. */
 export type Environment = {
-  /** The web pages' origins that a browser may call from, and where it may make and use credentials. */
+  /** Origins of the web pages that may call the API from a browser, and create and use passkeys. */
   readonly corsOrigins: readonly string[]
-  /** For whom credentials are made. Its domain is that of the web pages, or one above; it must never change. */
+  /** Relying party of the passkeys. Its id is the domain of the web pages or a parent domain; it must never change. */
   readonly relyingParty: Omit<RelyingParty, 'webOrigins'>
   readonly rateLimits: RateLimits
 }
 
-/** Where a web page under development usually runs: Next, Vite, Expo. */
+/** Usual origins of web pages under development: Next, Vite, Expo. */
 export const LOCALHOST = ['http://localhost:3000', 'http://localhost:5173', 'http://localhost:8081']
 
-/** Applications that nobody can have built. */
+/** Applications that cannot exist. */
 const EXAMPLE_APPS = {
   iosApps: ['ABCDE12345.example.wallet'],
   androidApps: [
@@ -31,15 +31,15 @@ const EXAMPLE_APPS = {
   ],
 }
 
-/** The local service. */
+/** Environment of the local service. */
 export const LOCAL = {
   corsOrigins: LOCALHOST,
   relyingParty: { id: 'localhost', name: 'Vaultline', ...EXAMPLE_APPS },
-  // All that happens on one machine comes from one address.
+  // All requests on one machine come from one address.
   rateLimits: { perNetwork: 5000, perUser: 500, perSeed: 5000 },
 } as const satisfies Environment
 
-/** What a browser may send and read, and for how many seconds it may remember the permission; the same everywhere. */
+/** CORS headers, and the seconds that a browser may cache the permission; the same everywhere. */
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
   exposeHeaders: [
@@ -54,11 +54,11 @@ export const CORS = {
     'ratelimit',
     'ratelimit-policy',
   ],
-  // Chromium forgets after two hours, whatever is allowed.
+  // Chromium's maximum is two hours.
   maxAgeSeconds: 7200,
 } as const
 
-/** The settings of functions that have to do with users, as JSON. */
+/** Returns the settings of functions that deal with users, as JSON. */
 export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Environment) {
   return {
     relyingParty: JSON.stringify({ ...relyingParty, webOrigins: corsOrigins }),
@@ -66,45 +66,48 @@ export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Envir
   }
 }
 
-/** The name of a stage's stack, as `shared` or an area of the API. */
+/** Returns the name of a stage's stack. `stack` is `shared`, for example, or an area of the API. */
 export function stackName(stage: Stage, stack: string): string {
   return `vaultline-${stage}-${stack}`
 }
 
-/** The name of the secret with a stage's own key. */
+/** Returns the name of the secret with a stage's own key. */
 export function identitySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/identity`
 }
 
-/** The name of the secret with a stage's signing keys; an operator's commands fill it (docs/operate/secrets.md). */
+/** Returns the name of the secret with a stage's signing keys; an operator's commands fill it (docs/operate/secrets.md). */
 export function signingSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/signing`
 }
 
-/** The name of the secret with the key from which the secrets of a stage's webhooks follow. */
+/** Returns the name of the secret with the key from which a stage's webhook secrets are derived. */
 export function webhookKeySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/webhook-key`
 }
 
-/** The name of the secret with a stage's RPC URLs; an operator fills it (docs/operate/secrets.md). */
+/** Returns the name of the secret with a stage's RPC URLs; an operator fills it (docs/operate/secrets.md). */
 export function configSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/config`
 }
 
-/** The name of the secret, in the edge's region, with the keys by which functions know CloudFront; an operator's command fills it. */
+/**
+ * Returns the name of the secret with CloudFront's keys, in the edge's region. Functions recognize CloudFront by them; an operator's
+ * command fills it.
+ */
 export function edgeSecretName(stage: Stage): string {
   return `vaultline/${stage}/edge`
 }
 
-/** The name of the topic to which a stage's alarms are told. */
+/** Returns the name of the topic of a stage's alarms. */
 export function alarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-alarms`
 }
 
-/** The name of the topic to which the alarms of its edge are told, in the edge's region. */
+/** Returns the name of the topic of the edge's alarms, in the edge's region. */
 export function edgeAlarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-edge-alarms`
 }
 
-/** Where CloudFront takes certificates and firewalls from, and has its metrics. */
+/** Region of CloudFront's certificates, firewalls and metrics. */
 export const EDGE_REGION = 'us-east-1'

@@ -7,18 +7,17 @@ import { MAX_BODY_BYTES } from '../lib/frame/request.ts'
 import type { EdgeEnvironment } from './stages.ts'
 
 type Settings = Pick<EdgeEnvironment, 'requestsPerMinute' | 'servers'> & {
-  /** As in `vaultline-dev`: under which name its metrics are. */
+  /** Name of its metrics, such as `vaultline-dev`. */
   readonly name: string
   readonly endpoints: readonly EndpointContract[]
 }
 type Rule = CfnWebACL.RuleProperty
 type Statement = CfnWebACL.StatementProperty
 
-/** The header of a client's key. */
 const KEY_HEADER = 'x-join-key'
 const WINDOW_SECONDS = 60
 
-/** What the firewall answers, in the words of the functions: each body by the name of its error. */
+/** Error codes of the firewall's responses. The key of each body is its code. */
 const REFUSALS = ['payload_too_large', 'too_many_requests', 'rate_limit_exceeded'] as const satisfies ErrorCode[]
 type Refusal = (typeof REFUSALS)[number]
 
@@ -26,9 +25,9 @@ type Refusal = (typeof REFUSALS)[number]
 const SECRET_HEADERS = [KEY_HEADER, 'authorization']
 
 /**
- * What stands before the edge of a stage: bodies that no function takes, and who asks too often, are refused there. WAF looks
- * some seconds back and counts roughly; the exact limits of keys and tries are the functions'. It writes no logs, which would
- * tell who asks for which wallet: metrics and samples tell what it refuses.
+ * Firewall before the edge of a stage: it refuses bodies that no function takes, and callers over their rate. WAF looks back some seconds
+ * and counts roughly; the functions enforce the exact limits of keys and attempts. It writes no logs, which would show who reads which
+ * wallet. Metrics and samples show what it refuses.
  */
 export class Firewall extends Construct {
   readonly acl: CfnWebACL
@@ -37,7 +36,7 @@ export class Firewall extends Construct {
     super(scope, 'Firewall')
     const rules: readonly Pick<Rule, 'name' | 'statement' | 'action' | 'overrideAction'>[] = [
       {
-        // Counted alone: a list that errs would keep somebody from their money.
+        // Count only: a false positive must never block a withdrawal.
         name: 'reputation',
         statement: {
           managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
@@ -56,7 +55,7 @@ export class Firewall extends Construct {
         action: refuse('too_many_requests'),
       },
       {
-        // Counted apart: a page whose preflight is refused reads neither the error of its request nor when to come back.
+        // A separate count: a page whose preflight is refused can read neither the error nor retry-after.
         name: 'preflights-by-address',
         statement: perAddress(requestsPerMinute.address, preflights()),
         action: refuse('too_many_requests'),
@@ -81,7 +80,7 @@ export class Firewall extends Construct {
     })
   }
 
-  /** Undefined, which is everybody, where no server is named. */
+  /** Undefined, which matches everyone, if no server is named. */
   #notServers(servers: readonly string[]): Statement | undefined {
     if (servers.length === 0) return undefined
     const addresses = [...servers]
@@ -90,7 +89,7 @@ export class Firewall extends Construct {
   }
 }
 
-/** More than a function takes, also where it is more than WAF looks at. */
+/** Matches bodies larger than a function takes, also beyond the part that WAF inspects. */
 function largeBodies(): Statement {
   return {
     sizeConstraintStatement: {
@@ -102,7 +101,7 @@ function largeBodies(): Statement {
   }
 }
 
-/** What anybody may ask who has a client's key, which is no secret: to register, log in and recover. */
+/** Matches paths that need no user session: to register, log in and recover. They need only a client's key, which is no secret. */
 function accountPaths(endpoints: readonly EndpointContract[]): Statement {
   const paths = endpoints.flatMap(({ tag, caller, path }) => (tag === 'Accounts' && caller !== 'user' ? [path] : []))
   return {
@@ -112,7 +111,7 @@ function accountPaths(endpoints: readonly EndpointContract[]): Statement {
           fieldToMatch: { uriPath: {} },
           positionalConstraint: 'EXACTLY',
           searchString,
-          // The gateway takes a path decoded.
+          // The gateway decodes paths.
           textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
         },
       })),
@@ -145,7 +144,7 @@ function perAddress(limit: number, scopeDownStatement: Statement): Statement {
   }
 }
 
-/** A request without a key is not counted. */
+/** Requests without a key are not counted. */
 function perKey(limit: number): Statement {
   return {
     rateBasedStatement: {
@@ -165,7 +164,7 @@ function refuse(code: Refusal): CfnWebACL.RuleActionProperty {
         customResponseBodyKey: code,
         responseHeaders: [
           { name: 'cache-control', value: 'no-store' },
-          // The gateway's headers for pages are not there: without these no page could read what it is told.
+          // The gateway's CORS headers are missing here: without these headers no page could read the error.
           { name: 'access-control-allow-origin', value: '*' },
           ...(isTooOften
             ? [
@@ -179,7 +178,7 @@ function refuse(code: Refusal): CfnWebACL.RuleActionProperty {
   }
 }
 
-/** The one body of all errors, with a word in the place of the request's id, which the firewall does not know. */
+/** Returns the usual error body with `edge` as request id, as the firewall knows none. */
 function bodyOf(code: Refusal): string {
   return errorReply(new AppError(code), 'edge').body ?? ''
 }

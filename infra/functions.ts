@@ -5,12 +5,12 @@ import type { Access } from '../lib/frame/resources.ts'
 import { type Stage, stackName } from './environments.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
-/** The folder of one function in `functions/`. */
+/** Folder of one function in `functions/`. */
 export type FunctionName = keyof typeof endpoints | keyof typeof jobs | keyof typeof consumers
 
 type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]['name']
 
-/** What can be done with a table: queries of no other indexes than it has. */
+/** Access that a table allows: its queries name only its own indexes. */
 type AccessTo<Table extends TableKey> = Exclude<Access, `Query ${string}`> | `Query ${IndexOf<Table>}`
 type Possible = { readonly uses: { readonly [Table in TableKey]?: readonly AccessTo<Table>[] } }
 
@@ -18,27 +18,27 @@ const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract 
 const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & Possible>> = jobs
 const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & Possible>> = consumers
 
-/** Every endpoint's contract, with its folder. */
+/** Contract of every endpoint, with its folder. */
 export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [
   keyof typeof endpoints,
   EndpointContract,
 ])[]
 
-/** Every job's contract, with its folder. */
+/** Contract of every job, with its folder. */
 export const JOBS = Object.entries(jobsByName) as readonly (readonly [keyof typeof jobs, JobContract])[]
 
-/** The contract of every function that takes the messages of a queue, with its folder. */
+/** Contract of every function that consumes a queue, with its folder. */
 export const CONSUMERS = Object.entries(consumersByName) as readonly (readonly [
   keyof typeof consumers,
   QueueContract,
 ])[]
 
-/** The name under which a stage's function exists in AWS. */
+/** Returns the name of a stage's function in AWS. */
 export function functionName(stage: string, name: FunctionName): string {
   return `vaultline-${stage}-${name.replace('/', '-')}`
 }
 
-/** The names of all stacks that a stage can have. */
+/** Lists the names of all stacks that a stage can have. */
 export function stackNames(stage: Stage): string[] {
   const areas = new Set(ENDPOINTS.map(([name]) => dirname(name)))
   return ['shared', ...areas, 'jobs', 'queues', 'api', 'edge', 'deployer', 'sites'].map((one) => stackName(stage, one))

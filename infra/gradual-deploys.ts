@@ -7,8 +7,8 @@ import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 
 /**
- * Gives a new version a tenth of its function's traffic for ten minutes, then all. If the version's alarm goes off, CodeDeploy
- * takes the traffic back, and CloudFormation rolls the stack back.
+ * Gives a new version a tenth of its function's traffic for ten minutes, then all. If the version's alarm goes off, CodeDeploy shifts the
+ * traffic back, and CloudFormation rolls the stack back.
  */
 export class GradualDeploys extends Construct {
   readonly #application: LambdaApplication
@@ -26,11 +26,11 @@ export class GradualDeploys extends Construct {
     const policy = 'arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited'
     Validations.of(this.#role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM4[Policy::${policy}]`,
-      reason: "What CodeDeploy needs is AWS's to say, and this is what it says.",
+      reason: "It is AWS's own policy for CodeDeploy.",
     })
   }
 
-  /** The same for one function. */
+  /** Deploys one function gradually. */
   add(name: FunctionName, deployed: ServiceFunction): void {
     new LambdaDeploymentGroup(deployed, 'Deploys', {
       application: this.#application,

@@ -11,7 +11,7 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack }
 
-/** The scheduled jobs: their functions, a schedule for each run, and the inputs of runs that failed for good. */
+/** Scheduled jobs: their functions, a schedule for each run, and the inputs of runs that failed for good. */
 export class JobsStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'jobs', props)
@@ -35,25 +35,25 @@ export class JobsStack extends Stack {
   }
 }
 
-/** A run ends before the next one of the same input begins, within the quarter of an hour that Lambda allows. */
+/** Settings with which a run ends before the next one of the same input begins, within Lambda's limit of 15 minutes. */
 function work({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'> {
   return {
-    // A run waits for a chain nearly all its time, and nobody waits for the run: a third of a vCPU is enough.
+    // A run mostly waits for a chain, and no caller waits for the run: a third of a vCPU is enough.
     memoryMiB: 512,
     timeout: Duration.seconds(Math.min(everyMinutes * 60 - 10, 15 * 60)),
-    // A failed run is tried once more, unless the next one is due by then.
+    // Retries a failed run once, unless the next one is due by then.
     retries: { retryAttempts: 1, maxEventAge: Duration.minutes(Math.min(everyMinutes, 6 * 60)) },
   }
 }
 
-// No reserved concurrency: the runs of different inputs then never wait for each other, and a new account, which may run
-// ten functions at a time, has none to reserve. One input's runs do not overlap, by their time-out.
+// No reserved concurrency: runs of different inputs never wait for each other, and a new account with ten concurrent functions has none to
+// reserve. Runs of one input do not overlap, because of their timeout.
 function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQueue: Queue): void {
   const { summary, runs, everyMinutes } = contract
   const role = schedulerRole(deployed, deadLetterQueue)
   for (const run of runs) {
-    // A role invokes the job. EventBridge's rules would add a statement for each run to the policies of function and
-    // queue, which have room for about 45 and for 19 (docs/decisions/0026-a-stack-for-each-area.md).
+    // A role invokes the job. EventBridge rules would add a statement per run to the policies of function and queue, which have room for
+    // about 45 and 19 (docs/decisions/0026-a-stack-for-each-area.md).
     new Schedule(deployed, JSON.stringify(run), {
       description: summary,
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
@@ -68,7 +68,9 @@ function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQu
   }
 }
 
-/** What the schedules of a job act as: it may invoke the function and keep what failed. By itself the target would add all versions. */
+/**
+ * Adds the role of a job's schedules: it may invoke the function and store failed inputs. The target's own role would include all versions.
+ */
 function schedulerRole(deployed: ServiceFunction, deadLetterQueue: Queue): IRole {
   const { account, partition, region } = Stack.of(deployed)
   const role = new Role(deployed, 'SchedulerRole', {

@@ -2,7 +2,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import { FilterPattern, type IFilterPattern, type ILogGroup, type JsonPattern } from 'aws-cdk-lib/aws-logs'
 import { Duration } from 'aws-cdk-lib/core'
 
-/** The period in which metrics are added up, unless an alarm needs another. */
+/** Default period over which metrics are aggregated. */
 export const PERIOD = Duration.minutes(5)
 
 const TRANSACTIONS = route('POST /defi-vaults/v1/defi/vault/*')
@@ -26,7 +26,7 @@ const LOGGED = {
   'nodes disagree on what is signed': { pattern: messages('nodes disagree', 'second node silent') },
   'nodes disagree on what is recorded': { pattern: messages('nodes disagree', 'second node silent') },
   'requests not counted': { pattern: messages('requests are not counted') },
-  // The gateway's own refusals only: those of a key or a source come from a function and have its time.
+  // Only the gateway's own refusals: refusals by key or source come from a function and have its duration.
   'requests refused by the gateway': {
     pattern: FilterPattern.all(
       FilterPattern.stringValue('$.status', '=', '429'),
@@ -44,17 +44,16 @@ const LOGGED = {
 
 type Logged = {
   readonly pattern: IFilterPattern
-  /** The field that says how much a line counts; 1 unless given. */
+  /** Field with the value that a line adds; 1 by default. */
   readonly value?: string
-  /** The value of lines that do not match. */
   readonly defaultValue?: number
   readonly dimensions?: Readonly<Record<string, string>>
 }
 
-/** A metric counted in logs. */
+/** Name of a metric that is counted in logs. */
 export type LoggedMetric = keyof typeof LOGGED
 
-/** Has these logs add to a metric. */
+/** Adds these logs to a metric. */
 export function countLogged(namespace: string, metricName: LoggedMetric, logGroups: readonly ILogGroup[]): void {
   const { pattern, value, defaultValue, dimensions }: Logged = LOGGED[metricName]
   for (const logGroup of logGroups) {
@@ -69,7 +68,7 @@ export function countLogged(namespace: string, metricName: LoggedMetric, logGrou
   }
 }
 
-/** A metric counted in logs, in a period. */
+/** Returns a metric that is counted in logs, over a period. */
 export function loggedMetric(
   namespace: string,
   metricName: LoggedMetric,
@@ -78,7 +77,7 @@ export function loggedMetric(
   return new Metric({ namespace, metricName, statistic, period })
 }
 
-/** A metric of the API with this id, over all its routes. */
+/** Returns a metric of the API with this id, over all its routes. */
 export function apiMetric(
   apiId: string,
   metricName: 'Count' | '5xx' | 'Latency',
@@ -88,7 +87,7 @@ export function apiMetric(
   return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period })
 }
 
-/** A metric of a distribution, where its metrics are: CDK's own lacks a dimension, without which there is no data. */
+/** Returns a metric of a distribution. CDK's own lacks a dimension, without which there is no data. */
 export function ofEdge(distributionId: string, metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate'): Metric {
   return new Metric({
     namespace: 'AWS/CloudFront',
@@ -99,7 +98,7 @@ export function ofEdge(distributionId: string, metricName: 'Requests' | '4xxErro
   })
 }
 
-/** Number of requests that a firewall of this name refused in a period, or let through. */
+/** Returns the number of requests that a firewall blocked or allowed in a period. */
 export function judgedBy(firewall: string, metricName: 'BlockedRequests' | 'AllowedRequests'): Metric {
   return new Metric({
     namespace: 'AWS/WAFV2',
@@ -110,7 +109,7 @@ export function judgedBy(firewall: string, metricName: 'BlockedRequests' | 'Allo
   })
 }
 
-/** A metric of a function, of one version behind its alias, or of all functions of the account. */
+/** Returns a metric of a function, of one version behind its alias, or of all functions of the account. */
 export function lambdaMetric(
   metricName: 'Invocations' | 'Errors' | 'Throttles' | 'ConcurrentExecutions',
   dimensionsMap: Readonly<Record<string, string>> = {},
@@ -120,22 +119,22 @@ export function lambdaMetric(
   return new Metric({ namespace: 'AWS/Lambda', metricName, dimensionsMap, statistic, period })
 }
 
-/** Units of a table's capacity that were consumed in a period. */
+/** Returns the capacity units of a table that were consumed in a period. */
 export function consumedOf(tableName: string, of: 'Read' | 'Write'): Metric {
   const metricName = `Consumed${of}CapacityUnits`
   const dimensionsMap = { TableName: tableName }
   return new Metric({ namespace: 'AWS/DynamoDB', metricName, dimensionsMap, statistic: 'Sum', period: PERIOD })
 }
 
-/** Number of messages waiting in the queue with this name. */
+/** Returns the number of waiting messages in the queue with this name. */
 export function waitingIn(queueName: string, statistic: 'Maximum' | 'Minimum' = 'Maximum'): Metric {
   return queueMetric(queueName, 'ApproximateNumberOfMessagesVisible', statistic)
 }
 
 /**
- * Metrics of a queue for the expression `BACKLOG`: the number of waiting messages if the queue hands out fewer in a period, else 0.
- * The age of the oldest message is no measure: it counts messages that pause, and leaves out those received three times.
- * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+ * Returns metrics of a queue for `BACKLOG`: the waiting messages if the queue hands out fewer in a period, else 0. The age of the oldest
+ * message is no measure: it includes messages that pause, and omits those received three times. Source:
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
 export function backlogMetrics(queueName: string): Record<'waiting' | 'received', Metric> {
   return {
@@ -144,10 +143,10 @@ export function backlogMetrics(queueName: string): Record<'waiting' | 'received'
   }
 }
 
-/** The expression over `backlogMetrics`. */
+/** Expression over `backlogMetrics`. */
 export const BACKLOG = 'IF(waiting > FILL(received, 0), waiting, 0)'
 
-/** The value of an expression if the period has at least so many `requests`, else 0. */
+/** Returns the value of an expression if the period has at least `least` `requests`, else 0. */
 export function ofMany(
   least: number,
   expression: string,

@@ -9,10 +9,10 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack }
 
-/** What SQS hands out at a time without waiting for more, unless a contract says less. */
+/** Default batch size: the maximum that SQS hands out without a batching window. */
 const BATCH = 10
 
-/** The functions that take the messages of queues, and what is alarmed of these. */
+/** Functions that consume queues, and the alarms of both. */
 export class QueuesStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'queues', props)
@@ -30,7 +30,7 @@ export class QueuesStack extends Stack {
       } = contract
       const consumer = new ServiceFunction(this, name, {
         ...shared.settingsFor(name, contract),
-        // It waits for tables and for others' servers, and nobody waits for it.
+        // It waits for tables and third-party servers, and no caller waits for it.
         memoryMiB: 512,
         timeout: Duration.seconds(timeoutSeconds),
         enqueuesItself,
@@ -38,11 +38,11 @@ export class QueuesStack extends Stack {
       consumer.live.addEventSource(
         new SqsEventSource(Queue.fromQueueArn(this, queue, shared.queueArn(queue)), {
           batchSize,
-          // Else one failure has the whole batch come again.
+          // Otherwise one failure returns the whole batch.
           reportBatchItemFailures: true,
-          // Those of webhooks together half of the ten that a new account may run at a time, which the API needs too; reserved
-          // concurrency would have messages that are throttled count as handed out, and end in the dead letters.
-          maxConcurrency,
+          // The webhooks' consumers together use half of a new account's ten concurrent functions; the API needs the rest. With reserved
+          // concurrency, throttled messages would count as received and become dead letters.
+          maxConcurrency: mostAtATime,
         }),
       )
       deploys?.add(name, consumer)

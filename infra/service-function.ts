@@ -19,31 +19,31 @@ import { Construct } from 'constructs'
 import { bundleOf, writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'
 
-/** What is chosen for one function. */
+/** Settings of one function. */
 export type FunctionSettings = {
-  /** Given, so that other stacks know it without reading it from this one. */
+  /** A fixed name, so other stacks know it without reading it from this one. */
   readonly functionName: string
   readonly description: string
   readonly variables: Readonly<Record<string, string>>
   readonly permissions: readonly PolicyStatement[]
   readonly memoryMiB: number
   readonly timeout: Duration
-  /** How failed runs are tried again, where nobody waits for an answer. */
+  /** Retries of failed runs, for functions without a waiting caller. */
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
-  /** Whether messages that it sends itself are handed to it however many follow from each other. */
-  readonly enqueuesItself?: boolean
-  /** Where the input of a run goes that failed for good. */
+  /** True if the function may receive messages from itself without a limit on the chain. */
+  readonly wakesItself?: boolean
+  /** Queue for the input of a run that failed for good. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
 }
 
-/** One function of the service, with a role and a log group of its own. */
+/** Function of the service, with its own role and log group. */
 export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction
-  /** The version that is in use, and during a deploy the one before: what everything calls. */
+  /** Alias that all callers use: the current version, and during a deploy the previous one too. */
   readonly live: Alias & IFunction
   readonly logGroup: LogGroup
-  /** A literal. */
+  /** Literal name, not a token. */
   readonly functionName: string
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
@@ -71,7 +71,7 @@ export class ServiceFunction extends Construct {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
     })
-    // CDK's Alias says `role: IRole | undefined` and its IFunction `role?: IRole`, which exactOptionalPropertyTypes keeps apart.
+    // CDK's Alias says `role: IRole | undefined` and its IFunction `role?: IRole`; exactOptionalPropertyTypes distinguishes them.
     this.live = this.lambda.addAlias('live', settings.retries) as Alias & IFunction
   }
 }

@@ -24,7 +24,7 @@ import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
-/** How CloudFormation makes a key that nobody needs to know. A change of it would replace the keys of every stage. */
+/** Settings with which CloudFormation generates a key that no human needs to know. A change would replace the keys of every stage. */
 const A_KEY = {
   secretStringTemplate: '{}',
   generateStringKey: 'key',
@@ -40,14 +40,13 @@ type Settings = StackProps & {
   readonly version: string
 }
 
-/** The tables, queues and secrets that functions of a stage share, and the topic of its alarms. */
+/** Tables, queues and secrets that a stage's functions share, and the topic of its alarms. */
 export class SharedStack extends Stack {
   readonly alarms: Alarms
-  /** As in `vaultline-dev`. */
   readonly name: string
   readonly #stage: Stage
   readonly #environment: StageEnvironment
-  /** What a function's environment tells of each resource. */
+  /** Value of each resource in a function's environment. */
   readonly #values: Readonly<Record<Resource, string>>
 
   constructor(scope: Construct, { stage, environment, version, ...props }: Settings) {
@@ -81,13 +80,13 @@ export class SharedStack extends Stack {
     if (monthlyUsd && email) addBudget(this, { name: this.name, monthlyUsd, email })
   }
 
-  /** Name, variables, permissions and log group of a function, as its contract asks for them. */
+  /** Returns the name, variables, permissions and log group of a function, as its contract requires. */
   settingsFor(
     name: FunctionName,
     contract: Contract,
   ): Pick<FunctionSettings, 'functionName' | 'description' | 'variables' | 'permissions' | 'logs'> {
     const uses = listUses(contract)
-    // A contract's uses have no other names.
+    // The cast is safe: a contract's uses have no other names.
     const resources = Object.keys(uses) as Resource[]
     return {
       functionName: functionName(this.#stage, name),
@@ -105,14 +104,14 @@ export class SharedStack extends Stack {
     }
   }
 
-  // Names are given, and ARNs are built from them: a stack that reads another's output could not be replaced without it.
+  // ARNs are built from fixed names: a stack whose output another stack reads could not be replaced separately.
 
-  /** The ARN of a queue. */
+  /** Returns the ARN of a queue. */
   queueArn(key: QueueKey): string {
     return this.formatArn({ service: 'sqs', resource: queueName(this.#stage, key) })
   }
 
-  /** The names of a queue, and of the one for its dead letters. */
+  /** Returns the names of a queue and of its dead-letter queue. */
   queueNames(key: QueueKey) {
     return { queue: queueName(this.#stage, key), deadLetters: deadLettersName(this.#stage, key) }
   }
@@ -121,24 +120,24 @@ export class SharedStack extends Stack {
     return `https://sqs.${this.region}.${this.urlSuffix}/${this.account}/${queueName(this.#stage, key)}`
   }
 
-  /** By what endpoints know CloudFront; nothing where none stands before them. */
+  /** Keys by which endpoints recognize CloudFront; empty without an edge. */
   #edgeVariable(): Readonly<Record<string, string>> {
     if (!this.#environment.edge) return {}
     const { keys, isOnlyWay } = this.#environment.edge
     return { [EDGE_VARIABLE]: JSON.stringify({ keys, isOnlyWay } satisfies Edge) }
   }
 
-  /** How long logs are kept, and whether they outlive their stack. */
+  /** Retention of logs, and their removal policy. */
   get logs() {
     return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
   }
 
-  /** Whether a new version gets its traffic by parts, and loses it where an alarm goes off. */
+  /** True if a new version gets its traffic gradually and loses it when its alarm goes off. */
   get isGradual(): boolean {
     return this.#environment.gradual
   }
 
-  /** What becomes of data, secrets and logs when their stack is removed. */
+  /** Removal policy of data, secrets and logs. */
   get removalPolicy(): RemovalPolicy {
     return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
   }
@@ -146,14 +145,14 @@ export class SharedStack extends Stack {
   #addTable(key: TableKey): void {
     const { partitionKey, sortKey, indexes, timeToLive }: TableDefinition = TABLES[key]
     const table = new Table(this, `${key}-table`, {
-      // Given, not generated: the operators' command addresses the tables by stage.
+      // A fixed name: the operators' command addresses the tables by stage.
       tableName: tableName(this.#stage, key),
       partitionKey: attribute(partitionKey),
       sortKey: attribute(sortKey),
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      // The account's own DynamoDB key: its use shows in CloudTrail, and no function needs a permission for it. A key
-      // of ours would cost $1 a month each and keep out nobody whom the account's IAM lets in.
+      // The account's own DynamoDB key: CloudTrail shows its use, and functions need no permission for it. A key of ours costs $1 a month
+      // each and excludes no one whom the account's IAM admits.
       encryption: TableEncryption.AWS_MANAGED,
       ...(timeToLive && { timeToLiveAttribute: timeToLive }),
       deletionProtection: this.#environment.retain,
@@ -169,14 +168,14 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * SQS's own key encrypts what waits: it costs nothing, and no function needs a permission for it. Messages carry the ids of
-   * clients and webhooks, and no more.
+   * Adds a queue and its dead-letter queue. SQS's own key encrypts messages: it costs nothing and needs no permission. Messages contain
+   * only the ids of clients and webhooks.
    */
   #addQueue(key: QueueKey): void {
     const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy: this.removalPolicy }
     const deadLetters = new Queue(this, `${key}-dead-letters`, {
       ...safe,
-      // Given, not generated: the operators' command addresses the queues by stage.
+      // A fixed name: the operators' command addresses the queues by stage.
       queueName: deadLettersName(this.#stage, key),
       retentionPeriod: Duration.days(14),
     })
@@ -206,7 +205,7 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * The secret starts with no RPC URL, so that chains are read at the registry's public ones; an operator stores more
+   * Adds the secret without an RPC URL, so chains are read at the registry's public nodes. An operator stores others
    * (docs/operate/secrets.md). Never change `GenerateSecretString`: CloudFormation would then overwrite what operators stored.
    */
   #configSecret(stage: Stage): Secret {
@@ -219,8 +218,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * The key from which the secrets of one-time codes follow. Nobody needs to know it, and nothing here may change: with
-   * another key every one-time code of the stage would be refused.
+   * Adds the key from which the secrets of one-time codes are derived. Never change it: with another key every one-time code of the stage
+   * fails.
    */
   #identitySecret(stage: Stage): Secret {
     return new Secret(this, 'Identity', {
@@ -232,8 +231,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * The secret starts without a key: CloudFormation can make no Ed25519 key, and an operator's command does. Nothing here
-   * may change, for it would replace the keys.
+   * Adds the secret without a key: CloudFormation cannot create an Ed25519 key, but an operator's command can. Never change it: that would
+   * replace the keys.
    */
   #signingSecret(stage: Stage): Secret {
     return new Secret(this, 'Signing', {
@@ -245,8 +244,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * The key from which the secrets of webhooks follow. Nobody needs to know it, and nothing here may change: with another key
-   * every client has to fetch new secrets (docs/operate/secrets.md).
+   * Adds the key from which webhook secrets are derived. Never change it: with another key every client must fetch new secrets
+   * (docs/operate/secrets.md).
    */
   #webhookKeySecret(stage: Stage): Secret {
     return new Secret(this, 'WebhookKey', {
@@ -277,7 +276,7 @@ export class SharedStack extends Stack {
     )
   }
 
-  /** Secrets Manager ends the ARN of a secret with six characters of its own. */
+  /** Secrets Manager appends six characters to the ARN of a secret. */
   #secretPermissions(resources: readonly Resource[]): PolicyStatement[] {
     return SECRETS.filter((key) => resources.includes(key)).map((key) => {
       const arnFormat = ArnFormat.COLON_RESOURCE_NAME

@@ -20,22 +20,22 @@ import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import type { SiteDomain } from './stages.ts'
 
-/** Who copies a site's files at a deploy, and where that is logged. */
+/** Role that copies a site's files at a deploy, and its log group. */
 export type Copying = { readonly role: IRole; readonly logGroup: ILogGroup }
 
 type Settings = {
   /** Files whose names change with their content: browsers keep them. */
   readonly lasting: ISource
-  /** All others: browsers ask each time whether they have changed. */
+  /** All other files: browsers revalidate them each time. */
   readonly changing: readonly ISource[]
   readonly contentSecurityPolicy: string
-  /** `one`: a path that names no file is a page of the site's one document. `folder`: the files are pages below /docs/. */
+  /** `one`: a path that names no file shows the site's one document. `folder`: the files are pages below /docs/. */
   readonly pages: keyof typeof FIND_PAGE
   readonly domain: SiteDomain | undefined
   readonly copying: Copying
 }
 
-/** Names a page's document in place of its path; what looks like a file stays what it is. */
+/** Code that replaces a page's path with its document; paths of files stay as they are. */
 const FIND_PAGE = {
   one: `function handler(event) {
   var request = event.request
@@ -52,10 +52,9 @@ const FIND_PAGE = {
 }`,
 } as const
 
-/** Static files in a private bucket, which CloudFront alone reads and serves over HTTPS. */
+/** Static files in a private bucket, which only CloudFront reads and serves over HTTPS. */
 export class Site extends Construct {
   readonly distribution: Distribution
-  /** The origin of its pages. */
   readonly origin: string
 
   constructor(scope: Construct, name: string, settings: Settings) {
@@ -65,26 +64,26 @@ export class Site extends Construct {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
-      // Nothing here cannot be built again.
+      // All of it can be built again.
       removalPolicy: RemovalPolicy.DESTROY,
       autoDeleteObjects: true,
-      // A class of CDK's whose optional properties may be undefined, which its own interface does not say.
+      // The cast: optional properties of CDK's class may be undefined, which its interface does not say.
     }) as IBucket
     this.distribution = new Distribution(this, 'Distribution', {
       comment: this.node.path,
       defaultRootObject: 'index.html',
       httpVersion: HttpVersion.HTTP2_AND_3,
-      // As with all CloudFront's own names, what browsers may use of TLS is CloudFront's choice without a certificate.
+      // Without a certificate the site has CloudFront's own name, and CloudFront chooses the TLS versions.
       ...(domain && {
         domainNames: [domain.name],
         certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
         minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       }),
-      // S3 answers 403 for a file that does not exist, for CloudFront may not list the bucket.
+      // S3 returns 403 for a missing file, because CloudFront may not list the bucket.
       ...(pages === 'folder' && {
         errorResponses: [{ httpStatus: 403, responseHttpStatus: 404, responsePagePath: '/docs/404.html' }],
       }),
-      // The cache takes what its origin says of each file, and compresses it.
+      // The cache follows the cache-control of each file, and compresses it.
       defaultBehavior: {
         origin: S3BucketOrigin.withOriginAccessControl(bucket),
         viewerProtocolPolicy: ViewerProtocolPolicy.REDIRECT_TO_HTTPS,
@@ -93,15 +92,15 @@ export class Site extends Construct {
       },
     })
     this.origin = `https://${domain?.name ?? this.distribution.domainName}`
-    const files = 'Nobody but CloudFront reads it, and it holds what is in the repository.'
+    const files = 'Only CloudFront reads it, and its files are built from the repository.'
     Validations.of(bucket).acknowledge({ id: 'AwsSolutions::AwsSolutions-S1', reason: files })
     Validations.of(this.distribution).acknowledge(
-      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Everybody may read it, wherever they are.' },
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'The site is public in all countries.' },
       {
         id: 'AwsSolutions::AwsSolutions-CFR2',
-        reason: 'It serves files, which a firewall would not keep from anybody.',
+        reason: 'It serves public files, which need no firewall.',
       },
-      { id: 'AwsSolutions::AwsSolutions-CFR3', reason: 'Its logs would tell who reads, and nothing that we need.' },
+      { id: 'AwsSolutions::AwsSolutions-CFR3', reason: 'Its logs would only show who reads the site.' },
       ...(domain
         ? []
         : [{ id: 'AwsSolutions::AwsSolutions-CFR4', reason: "CloudFront's own certificate leaves no choice of TLS." }]),
@@ -115,7 +114,7 @@ export class Site extends Construct {
         contentSecurityPolicy: { contentSecurityPolicy, override: true },
         contentTypeOptions: { override: true },
         referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
-        // Of the names below this one we know nothing.
+        // The names below this one are unknown to us.
         strictTransportSecurity: {
           accessControlMaxAge: Duration.days(365),
           includeSubdomains: false,
@@ -133,7 +132,7 @@ export class Site extends Construct {
     }
   }
 
-  /** What lasts comes first, and nothing goes: who has the page of yesterday open still finds its files. */
+  /** Copies lasting files first and deletes nothing: a page that was opened yesterday still finds its files. */
   #copy(destinationBucket: IBucket, { lasting, changing, copying, pages }: Settings): void {
     const folder = pages === 'folder' && { destinationKeyPrefix: 'docs' }
     const options = { ...copying, ...folder, destinationBucket, prune: false, outputObjectKeys: false }

@@ -13,19 +13,19 @@ import { type Copying, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { type WalletConfig, walletPolicy } from './wallet-config.ts'
 
-/** The folders of what is built before a deploy: the documentation, and the wallet. */
+/** Folders of the documentation and the wallet, which are built before a deploy. */
 export type BuiltFolders = { readonly docs: string; readonly wallet: string }
 
 type Settings = StackProps &
   Pick<StageEnvironment, 'corsOrigins' | 'relyingParty'> & {
-    /** Where the pages find the API. */
+    /** URL of the API for the pages. */
     readonly publicUrl: string
     readonly logs: Pick<LogGroupProps, 'retention' | 'removalPolicy'>
     readonly sites: Sites
     readonly built: BuiltFolders
   }
 
-/** The pages of a stage. What cannot work is an error of this stack, and keeps no other from being deployed. */
+/** Pages of a stage. A problem is an error of this stack and stops no other from being deployed. */
 export class SitesStack extends Stack {
   readonly #settings: Settings
 
@@ -95,7 +95,7 @@ export class SitesStack extends Stack {
       'arn:<AWS::Partition>:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-<AWS::Region>',
       ...buckets.map((bucket) => `<${this.resolve(bucket.logicalId)}.Arn>`),
     ]
-    const reason = 'The function of CDK that copies the built files reads its assets and writes these buckets alone.'
+    const reason = 'The function of CDK that copies the built files only reads its assets and writes these buckets.'
     for (const finding of [...actions, ...resources.map((resource) => `Resource::${resource}/*`)]) {
       Validations.of(role).acknowledge({ id: `AwsSolutions::AwsSolutions-IAM5[${finding}]`, reason })
     }
@@ -109,7 +109,7 @@ export class SitesStack extends Stack {
   }
 }
 
-/** Why these sites cannot be, or could not be used. */
+/** Lists reasons why these sites cannot be deployed or used. */
 function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): Iterable<string> {
   for (const [name, site] of Object.entries(sites)) {
     const domain = site?.domain
@@ -128,7 +128,7 @@ function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): I
   }
   if (wallet && !parseApiKey(wallet.apiKey)) yield "The wallet's apiKey is no API key."
   if (wallet?.signingKeys.length === 0) {
-    yield 'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.'
+    yield 'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys prints them.'
   }
   if (reference && !existsSync(join(built.docs, 'index.html'))) {
     yield `The documentation is not built in ${built.docs}: build it with npm run docs:build.`

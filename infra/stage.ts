@@ -13,9 +13,9 @@ import { type BuiltFolders, SitesStack } from './sites-stack.ts'
 import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
- * One stage of the service on AWS, what the contracts ask for and nothing else. A stack for each folder of `functions/` follows
- * the stack of what all share; the stack of the API follows those. An edge before the API, and the roles of a workflow that
- * deploys, have stacks of their own. It is no Stage of CDK, whose stacks `cdk deploy --all` does not find.
+ * One stage of the service on AWS: only what the contracts require. The shared stack comes first, then a stack for each folder of
+ * `functions/`, then the API's stack. The edge and the roles of a deploying workflow have their own stacks. It is not a CDK Stage, whose
+ * stacks `cdk deploy --all` does not find.
  */
 export class ServiceStage extends Construct {
   readonly #shared: SharedStack
@@ -49,7 +49,7 @@ export class ServiceStage extends Construct {
     if (deployedFrom) new DeployerStack(this, { ...this.#propsOf('deployer'), stage, deployedFrom, regions })
   }
 
-  /** Adds the stack of these sites, from what was built in these folders; none where there are none. */
+  /** Adds the stack of these sites from the built folders; adds none without sites. */
   addSites(sites: Sites = {}, built: BuiltFolders): void {
     if (Object.keys(sites).length === 0) return
     const { publicUrl } = this.#api
@@ -58,7 +58,7 @@ export class ServiceStage extends Construct {
     new SitesStack(this, { ...this.#propsOf('sites'), publicUrl, logs, sites, corsOrigins, relyingParty, built })
   }
 
-  /** Properties that all stacks of the stage share, with the name of this one. */
+  /** Returns the properties that all stacks of the stage share, with the name of this one. */
   #propsOf(stack: string) {
     return {
       stackName: stackName(this.#stage, stack),

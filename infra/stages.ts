@@ -7,7 +7,7 @@ import { parseJson } from '../lib/json.ts'
 import { PublicKey } from '../lib/signing/public-key.ts'
 import { EDGE_REGION, type Environment, LOCALHOST, STAGES, type Stage } from './environments.ts'
 
-/** An origin as browsers send it: without a path, a slash at its end, or upper case. */
+/** Origin as browsers send it: lower case, without a path or a trailing slash. */
 const Origin = z
   .url()
   .refine((text) => URL.parse(text)?.origin === text, 'must be an origin, as https://wallet.example')
@@ -35,7 +35,7 @@ const Sites = z
   .describe('Pages that a stage serves beside its API, each at a name that CloudFront makes up unless it has its own')
 export type Sites = z.output<typeof Sites>
 
-/** What WAF takes as the limit of a rule. */
+/** Range that WAF accepts as the limit of a rule. */
 const PerMinute = z.int().min(10).max(2_000_000_000)
 
 const EdgeEnvironment = z
@@ -75,7 +75,7 @@ const EdgeEnvironment = z
   .describe('CloudFront with a firewall before the API')
 export type EdgeEnvironment = z.output<typeof EdgeEnvironment>
 
-/** What a stage on AWS decides for itself. */
+/** Settings of a stage on AWS. */
 const StageEnvironment = z.strictObject({
   corsOrigins: z.array(Origin).describe("The web pages' origins that a browser may call from"),
   relyingParty: z.strictObject(RelyingParty.omit({ webOrigins: true }).shape),
@@ -117,10 +117,10 @@ const StageEnvironment = z.strictObject({
 })
 export type StageEnvironment = z.output<typeof StageEnvironment>
 
-/** Failures; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, wants at most 100 for an authenticator. */
+/** Failed attempts; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 per authenticator. */
 const RATE_LIMITS: Environment['rateLimits'] = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
-/** What a stage is that does not say otherwise. */
+/** Default settings of each stage. */
 const DEFAULTS = {
   dev: {
     corsOrigins: LOCALHOST,
@@ -145,7 +145,7 @@ const DEFAULTS = {
 } as const satisfies Record<Stage, Partial<StageEnvironment>>
 
 const StagesFile = z.strictObject(
-  // As many as there are stages, each with its own name.
+  // The cast is safe: the entries are exactly the stages, each with its own name.
   Object.fromEntries(STAGES.map((stage) => [stage, z.record(z.string(), z.unknown()).optional()])) as Record<
     Stage,
     z.ZodOptional<z.ZodRecord<z.ZodString, z.ZodUnknown>>
@@ -153,9 +153,9 @@ const StagesFile = z.strictObject(
 )
 
 /**
- * The stages that this text of an operator's file names, and `dev` in any case. Throws an Error that says what is wrong: what
- * does not fit, passkeys that nobody could make, for `staging` and `prod` names that nobody can own, and a `prod` whose alarms
- * reach nobody.
+ * Returns the stages in the text of an operator's file, and always `dev`. Throws an Error that lists the problems: values that do not fit,
+ * passkeys that cannot be created, and budgets or edges that cannot work. `staging` and `prod` may not use names that no one can own. The
+ * alarms of `prod` need an address.
  */
 export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> {
   const file = parse(StagesFile, parseJson(text), 'The file of stages')
@@ -182,7 +182,10 @@ export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> 
   )
 }
 
-/** The stages of this file; where it is the one that is looked for unasked and is not there, `dev` alone. */
+/**
+ * Reads the stages of this file. Returns only `dev` if no path is given and the default file is absent. Throws as `parseStages` does, and
+ * if a given file cannot be read.
+ */
 export async function readStages(path: string | undefined): Promise<ReadonlyMap<Stage, StageEnvironment>> {
   try {
     return parseStages(await readFile(path ?? STAGES_FILE, 'utf8'))
@@ -193,10 +196,10 @@ export async function readStages(path: string | undefined): Promise<ReadonlyMap<
   }
 }
 
-/** The operator's file of stages, unless another one is named. */
+/** Default file of stages. */
 export const STAGES_FILE = 'stages.json'
 
-/** What is not the operator's own: names that nobody can have (RFC 2606, RFC 6761), and the applications of the example. */
+/** Lists values that are not the operator's own: reserved names (RFC 2606, RFC 6761), and applications of the example. */
 function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnvironment): Iterable<string> {
   const RESERVED = /(^|\.)(localhost|test|invalid|example|example\.(com|net|org))$/
   if (RESERVED.test(relyingParty.id)) yield `relyingParty.id: nobody can own ${relyingParty.id}`
@@ -215,7 +218,7 @@ function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnv
   }
 }
 
-/** Why what stands before the API could not be. */
+/** Lists reasons why the edge cannot work. */
 function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<string> {
   if (!edge) return
   const { name, certificateArn } = edge.domain
@@ -225,7 +228,7 @@ function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<str
   if (Object.values(sites).some((site) => site?.domain?.name === name)) yield `edge.domain: ${name} is a site's already`
 }
 
-/** Whether a page or an application of the stage can make credentials for its relying party (WebAuthn, 5.1.3). */
+/** Returns whether a page or application of the stage can create credentials for its relying party (WebAuthn, 5.1.3). */
 function hasPasskeys({ corsOrigins, relyingParty: { id, iosApps, androidApps } }: StageEnvironment): boolean {
   const hosts = corsOrigins.map((origin) => new URL(origin).hostname)
   return [...iosApps, ...androidApps].length > 0 || hosts.some((host) => host === id || host.endsWith(`.${id}`))

@@ -6,8 +6,8 @@ const ERROR_TABLE = /^var ERRORS = \{\n.*?^\};$/ms
 const DESCRIPTION = /\.describe\(\s*(?:"(?:[^"\\]|\\.)*"|`[^`$]*`)\s*\)/g
 
 /**
- * A function's own code, as esbuild writes it, without the errors that it cannot raise and the descriptions of fields. It can
- * raise an error whose code is a word in it. Throws where it finds no table of errors.
+ * Returns a function's own code, as esbuild writes it, without unused errors and without the descriptions of fields. An error is used if
+ * its code is a word in the function's code. Throws if there is no table of errors.
  */
 export function trimOwnCode(code: string): string {
   if (!ERROR_TABLE.test(code)) throw new Error('The own code of a function has no table of errors.')
@@ -18,10 +18,10 @@ export function trimOwnCode(code: string): string {
     .replaceAll(DESCRIPTION, '')
 }
 
-/** zod writes and compiles a function for each form of an object when it first parses one. */
+/** zod writes and compiles a function for each object schema when it first parses one. */
 const COMPILES = /^ *if \(!fastpass\)\n *fastpass = generateFastpass\(def\.shape\);$/m
 const DECLARES = /^ *let fastpass;$/m
-/** Parses of a form before it is compiled: a cold start takes fewer, which zod's other way reads without a compiler. */
+/** Parses of a schema before zod compiles it. A cold start takes fewer, and zod's other way reads them without a compiler. */
 const MIN_PARSES = 100
 const SCHEMA_WRITER = /^ *inst\._zod\.processJSONSchema = .*;\n/gm
 const REFUSAL = `function refuse() {
@@ -30,8 +30,8 @@ const REFUSAL = `function refuse() {
 `
 
 /**
- * Copies zod into the `node_modules` of a directory, as bundles have it. It is without what writes JSON schemas: 18 KiB, which
- * only the reference runs. It compiles a form after its first parses. Throws where zod's code has changed there.
+ * Copies zod into the `node_modules` of a directory, for bundles. Removes the writer of JSON schemas: 18 KiB, which only the reference
+ * needs. Delays the compilation of a schema. Throws if zod's code has changed there.
  */
 export function copyZod(root: string, directory: string): void {
   const zod = join(directory, 'node_modules', 'zod')

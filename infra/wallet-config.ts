@@ -1,32 +1,32 @@
 import type { Address } from 'viem'
 import type { PublicKey } from '../lib/signing/public-key.ts'
 
-/** A public key as `add-signing-key` prints it and `/.well-known/jwks.json` publishes it. */
+/** Public key as `add-signing-key` prints it and `/.well-known/jwks.json` publishes it. */
 type SigningKey = Pick<PublicKey, 'kty' | 'crv' | 'x' | 'kid'>
 
-/** What the demo wallet reads at `/config.json`; a deployed one has no `sandbox`. */
+/** Settings that the demo wallet reads at `/config.json`; a deployed wallet has no `sandbox`. */
 export type WalletConfig = {
   readonly apiUrl: string
   readonly apiKey: string
-  /** The public keys of the stage's signatures: the wallet sends nothing that they have not signed. */
+  /** Public keys of the stage's signatures: the wallet sends only transactions that they signed. */
   readonly signingKeys: readonly SigningKey[]
   readonly chains: readonly {
     readonly chainId: number
     readonly rpcUrl: string
-    /** The chain's block explorer, without a slash at the end: it has `/tx/<hash>` and `/address/<address>`. */
+    /** Block explorer without a trailing slash: it has `/tx/<hash>` and `/address/<address>`. */
     readonly explorerUrl: string
   }[]
   readonly sandbox?: {
     readonly accounts: readonly Address[]
     readonly controlsUrl: string
-    /** What the webhook of the wallet's client has received; in the place of a back end of the wallet's own. */
+    /** URL of the events that the client's webhook received; it replaces the wallet's own back end. */
     readonly receivedUrl: string
   }
 }
 
 /**
- * The `Content-Security-Policy` of the wallet's pages: they run and show what is theirs, and talk to the API and the
- * chains alone. Only the control room of the sandbox shows them in a frame. `apiUrl` has no path.
+ * Returns the `Content-Security-Policy` of the wallet's pages. They load only their own files and call only the API and the chains. Only
+ * the sandbox's control room may frame them. `apiUrl` has no path.
  */
 export function walletPolicy({ apiUrl, chains, sandbox }: WalletConfig): string {
   const rpcOrigins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)

@@ -21,9 +21,9 @@ import { callRpc } from '../sandbox/rpc.ts'
 import type { Given, Reader, Took } from './bench/readers.ts'
 import { startProcess } from './load/process.ts'
 
-// Run by `npm run bench`. Measures what lists of vaults cost, beside a reader of the same values that is built on viem's
-// multicall and one that is built on the official SDK. A proxy 50 ms before each local chain counts HTTP requests, calls and
-// bytes. The readers run in a process of their own, whose CPU time is the sum of all rounds. They share no read.
+// Script of `npm run bench`. Measures the cost of lists of vaults. Compares two readers of the same values: viem's multicall and the
+// official SDK. A proxy 50 ms before each local chain counts HTTP requests, calls and bytes. The readers run in their own process; its CPU
+// time is the sum of all rounds. They share no read.
 
 const USAGE = `Usage: npm run bench -- [vaults …]
 
@@ -38,16 +38,14 @@ const ROUNDS = 20
 const LATENCY_MS = 50
 const BLOCK_MS = 200
 
-/** What went through a proxy since it was last asked. */
+/** Traffic through a proxy since the last query. */
 type Traffic = { requests: number; calls: number; bytes: number }
 
-/** A read of all vaults by one reader. */
 type Round = Took & {
-  /** By chain. */
   readonly traffic: readonly Traffic[]
 }
 
-/** Runs in a thread of its own, which answers while the chains are busy. */
+/** Runs a proxy in its own thread, which responds while the chains are busy. */
 async function runProxy(target: string): Promise<void> {
   let traffic: Traffic = { requests: 0, calls: 0, bytes: 0 }
   const server = createServer(async (request, response) => {
@@ -74,7 +72,7 @@ async function runProxy(target: string): Promise<void> {
   parentPort?.postMessage(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** A proxy in front of a chain: its URL, and what went through it since this was last asked. */
+/** Starts a proxy before a chain. `traffic` returns the counts since its last call. */
 async function startProxy({ rpcUrl }: LocalChain) {
   const worker = new Worker(new URL(import.meta.url), { workerData: rpcUrl })
   const next = async () => (await once(worker, 'message'))[0]
@@ -90,7 +88,9 @@ const say = (text: string) => process.stderr.write(`${text}\n`)
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
-/** A client with this many vaults, half of them on each chain, four of five asynchronous; copies of those of the local world. */
+/**
+ * Creates a client with this many vaults, half of them on each chain and four of five asynchronous. They are copies of the local world's.
+ */
 async function clientOf({ admin, chains }: Backends, known: readonly Vault[], size: number) {
   const { clientId } = await createClient(admin, `${size} vaults`)
   const { text } = await issueKey(admin, { clientId, name: 'bench' })
@@ -114,7 +114,7 @@ async function clientOf({ admin, chains }: Backends, known: readonly Vault[], si
   return { apiKey: text, vaults: vaults.map(({ copy }) => copy) }
 }
 
-/** Keeps prices and campaigns of the chains as the jobs do: what there is none of is read again by each list. */
+/** Stores prices and campaigns of the chains as the jobs do: each list would read missing ones again. */
 async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   const cache = sharedCache({
     table: cacheStore(createTable(dynamo.connection, dynamo.tableNames.cache)),
@@ -126,7 +126,7 @@ async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   }
 }
 
-/** The numbers of vaults that these arguments name; undefined where one of them is none. */
+/** Parses the numbers of vaults in these arguments; returns undefined if one is invalid. */
 function parseSizes(args: readonly string[]): number[] | undefined {
   if (args.length === 0) return DEFAULT_SIZES
   const sizes = args.map(Number)
@@ -177,7 +177,7 @@ async function main(args: readonly string[]): Promise<void> {
       const mining = milliseconds > 0 ? setInterval(mine, milliseconds) : undefined
       const measured = READERS.map((reader) => ({ reader, rounds: [] as Round[] }))
       for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-        // The readers alternate, so that other work on the machine meets each of them.
+        // The readers alternate, so other work on the machine affects each of them.
         for (const { reader, rounds } of measured) {
           const one = await read(reader)
           if (round >= WARM_UP) rounds.push(one)

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { type Bundle, bundle, bundleBudget } from '../infra/bundling.ts'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
 
-/** One function's line: its name, minified and gzip sizes and budget in KiB, and what takes most of the room. */
+/** Returns the row of a function: its name, minified size, gzip size and budget in KiB, and its largest packages. */
 function describe(name: FunctionName, { code, bytesByFile }: Bundle): string[] {
   const sizes = [code.length / 1024, gzipSync(code).length / 1024, bundleBudget(name)]
   return [name, ...sizes.map((size) => size.toFixed(0)), largestPackages(bytesByFile).join(', ')]

@@ -4,18 +4,18 @@ import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { buildOpenApi, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 
-// Writes the client's types and operations from the OpenAPI document, its MCP tools from the contracts, and its texts for users
-// from docs/errors.md; with --check it only says whether the files are what these say.
+// Writes the client's types and operations from the OpenAPI document, its MCP tools from the contracts, and its texts for users from
+// docs/errors.md. With --check it only compares the files.
 const CHECK = process.argv.includes('--check')
 
 type Schema = JsonSchema | boolean
 
-/** Headers that the client sends by itself, or the browser alone may send. */
+/** Headers that the client adds itself, or that only the browser may send. */
 const SENT_ANYWAY = ['authorization', 'origin']
 
-/** Areas whose operations for clients are tools: they read, or prepare transactions that the user signs. */
+/** Areas whose client operations are tools: they read, or prepare transactions for the user to sign. */
 const TOOL_AREAS: readonly EndpointContract['tag'][] = ['Vaults', 'Activity', 'Markets']
-/** Page sizes that fit a model's context: a page of vaults is about 700 tokens for each. */
+/** Page sizes that fit a model's context: a vault takes about 700 tokens. */
 const TOOL_LIMIT: JsonSchema = {
   type: 'integer',
   description: 'Page size; `cursor` takes the `nextCursor` of a page',
@@ -40,7 +40,7 @@ for (const [file, text] of Object.entries(files)) {
   }
 }
 
-/** The last column of the tables that have one for the user. */
+/** Generates the texts for users from the last column of the tables that have one. */
 function generateTexts(page: string): string {
   const rows = [...page.matchAll(/^\| `(\w+)` +\|(?:[^|]*\|){3} +(\S[^|]*?) +\|$/gm)]
   const lines = rows.map(([, code, text = '']) => `  ${code}: ${JSON.stringify(text)},`)
@@ -69,7 +69,7 @@ function generateApi(): string {
   ].join('\n\n')
 }
 
-/** The types that this code names, and those that they name. */
+/** Returns the types that this code names, and those that these types name. */
 function namedTypes(code: string): string[] {
   const found = new Map<string, string>()
   const meanings = new Map(
@@ -88,7 +88,7 @@ function namedTypes(code: string): string[] {
   return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
 }
 
-/** The table of the MCP server's tools: one for each operation of these areas that needs no user's session. */
+/** Generates the table of the MCP server's tools: the operations of these areas that need no user session. */
 function generateTools(): string {
   const contracts = CONTRACTS.filter(({ tag, caller }) => caller === 'client' && TOOL_AREAS.includes(tag))
   const rows = contracts.map((contract) => {
@@ -119,7 +119,7 @@ function generateTools(): string {
   ].join('\n')
 }
 
-/** A field of a tool's input. What the API takes as the text of a number is a number here. */
+/** Builds a field of a tool's input. A number that the API takes as text is an integer here. */
 function toolField(name: string, field: Schema): Schema {
   if (name === 'limit') return TOOL_LIMIT
   if (typeof field === 'boolean' || field.type !== 'string' || !isNumeric(field)) return field
@@ -132,7 +132,7 @@ function toolField(name: string, field: Schema): Schema {
   }
 }
 
-/** The same text with the names of tools in place of routes, which a model does not know. */
+/** Replaces routes, which a model does not know, with the names of tools. */
 function namingTools(text: string): string {
   return CONTRACTS.reduce(
     (before, contract) => before.replaceAll(`\`${contract.method} ${contract.path}\``, `\`${operationId(contract)}\``),
@@ -140,7 +140,7 @@ function namingTools(text: string): string {
   )
 }
 
-/** Every code that the API answers, with its status. */
+/** Generates the type with every error code of the API and its status. */
 function errorTypes(): string {
   const codes = Object.entries(ERRORS).map(
     ([code, { status, error, message }]) => `  /** ${error}. ${message} */\n  ${code}: ${status}`,
@@ -180,7 +180,7 @@ function dataOf(response: object): string {
   return 'content' in response ? typeOf(schemaOf(response), '') : 'undefined'
 }
 
-/** The list in an answer that comes in pages; what the answer rests on is none. */
+/** Returns the name of the list in a paginated response; ignores `evidence`. */
 function itemsOf(response: object): string | undefined {
   const { $ref = '' } = 'content' in response ? schemaOf(response) : {}
   const schema = components.schemas[$ref.split('/').at(-1) ?? '']
@@ -191,18 +191,18 @@ function itemsOf(response: object): string | undefined {
 }
 
 function schemaOf(response: object): JsonSchema {
-  // What our own document says of an answer, which is always JSON.
+  // The cast: our document describes each response, which is always JSON.
   const { content } = response as { content?: { 'application/json': { schema: JsonSchema } } }
   return content?.['application/json'].schema ?? {}
 }
 
-/** A schema as a type of TypeScript. */
+/** Returns a schema as a TypeScript type. */
 function typeOf(schema: Schema, indent: string): string {
   if (typeof schema === 'boolean') return 'unknown'
   const { $ref, allOf, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema
   if ($ref) return $ref.split('/').at(-1) ?? 'unknown'
   if (schema.const !== undefined) return literal(schema.const)
-  // More chains will come: their ids are no reason for another version.
+  // The type stays open: a new chain id must not need another version.
   if (schema.enum)
     return [...schema.enum.map(literal), ...(schema.type === 'integer' ? ['(number & {})'] : [])].join(' | ')
   if (allOf) return allOf.map((part) => typeOf(part, indent)).join(' & ')
@@ -238,7 +238,7 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value)
 }
 
-/** Whether a parameter's text is always a number. */
+/** Returns whether a parameter's text is always a number. */
 function isNumeric({ pattern = '', enum: values }: JsonSchema): boolean {
   return values ? values.every((value) => /^\d+$/.test(String(value))) : pattern.includes('[1-9][0-9]')
 }

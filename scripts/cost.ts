@@ -9,11 +9,11 @@ import { readOptions } from './options.ts'
 const FILE = 'docs/cost.md'
 const USAGE = `Usage: npm run cost -- [--page | --check]
 
-Counts what the wallet's story asks for and writes that down (${COUNTS_FILE}), which takes minutes; then ${FILE},
-from these counts and the list prices.
+Counts the requests of the wallet's story into ${COUNTS_FILE}, which takes minutes. Then writes ${FILE} from these
+counts and the list prices.
 
-  --page    Writes ${FILE} alone, from the counts that are there
-  --check   Writes nothing, and ends with 1 where ${FILE} is not what the counts and the prices say
+  --page    Only writes ${FILE}, from the existing counts
+  --check   Writes nothing, and ends with 1 if ${FILE} does not match the counts and prices
 `
 const Flag = z.boolean().default(false)
 const Settings = z.object({ page: Flag, check: Flag })
@@ -38,7 +38,7 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
   process.exitCode = 1
 }
 
-/** Runs a tool of this project, and says what it says. Throws where it fails. */
+/** Runs a tool of this project with its output. Throws if it fails. */
 function run(tool: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): void {
   const options = { stdio: 'inherit', env: { ...process.env, ...environment } } as const
   const { status } = spawnSync('npx', ['--no-install', tool, ...args], options)

@@ -9,7 +9,7 @@ const USAGE = `Usage: npm run docs:build [-- --base /docs/] [-- --out dist/docs]
 
 Builds the documentation site as static files, or serves it while you edit. The first run installs its generator in site/.
 
-  --base  The path of the site at its host; /docs/ unless given, as the local service and the stages have it
+  --base  The path of the site at its host; /docs/ unless given, as on the local service and the stages
   --out   The folder of the files, dist/docs unless given
   --dev   Serves the pages, and shows each change
 `
@@ -35,7 +35,7 @@ function main({ base, out, dev }: z.output<typeof Options>): number {
   if (dev) return run(process.execPath, VITEPRESS, 'dev', 'site', '--base', base)
   const checked = run(process.execPath, TSC, '--project', 'site')
   if (checked !== 0) return checked
-  // The folder has a whole site at any time.
+  // The folder always has a complete site.
   const parts = resolve(`${out}-${process.pid}`)
   const built = run(process.execPath, VITEPRESS, 'build', 'site', '--base', base, '--outDir', parts)
   if (built === 0) {

@@ -13,7 +13,7 @@ const USAGE = `Usage: npm run down -- <dev|staging|prod> [--force] [--yes]
 Deletes the stacks of a stage in the account and region of your AWS credentials. You type the stage's name first.
 
   --force   Deletes a protected stage too; its tables, secrets and logs stay
-  --yes     Asks nothing
+  --yes     Does not ask for confirmation
 `
 const Flag = z.boolean().default(false)
 const [word = '', ...others] = process.argv.slice(2)

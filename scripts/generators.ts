@@ -5,8 +5,8 @@ import { endpoints } from '../functions/contracts.ts'
 import examples from '../reference/examples.json' with { type: 'json' }
 import { buildOpenApi } from '../reference/openapi.ts'
 
-// Says whether public linters and generators take the OpenAPI document, and whether what is generated compiles. They are
-// installed in a folder of their own: both generators need another TypeScript than ours.
+// Checks that public linters and generators accept the OpenAPI document, and that generated code compiles. They have their own folder,
+// because both generators need another TypeScript version.
 const FOLDER = '.local/generators'
 const VERSIONS = {
   '@hey-api/openapi-ts': '0.99.0',
@@ -19,7 +19,7 @@ const FILES = {
   'package.json': { private: true, type: 'module', dependencies: VERSIONS },
   'openapi.json': buildOpenApi(Object.values(endpoints), '0.0.0', examples),
   'spectral.json': { extends: ['spectral:oas'] },
-  // JSON is YAML, too, and Redocly takes no other name.
+  // JSON is YAML, too, and Redocly accepts no other name.
   'redocly.yaml': { extends: ['recommended'], telemetry: 'off' },
   'tsconfig.json': {
     compilerOptions: {

@@ -10,15 +10,15 @@ import { PublicKey } from '../lib/signing/public-key.ts'
 import { contentTypeOf } from '../sandbox/built-site.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
-// Says how Lighthouse rates the deployed wallet's pages, on a phone and on a desktop. It is installed in a folder of its own:
-// 116 packages. The pages are served as a stage serves them, and show what the running `npm start` has.
+// Reports Lighthouse's scores of the deployed wallet's pages, on a phone and on a desktop. Lighthouse has its own folder: 116 packages. The
+// pages are served as in a stage, and show the running `npm start`.
 const FOLDER = '.local/lighthouse'
 const BUILD = join(FOLDER, 'wallet')
 const VERSIONS = { lighthouse: '13.5.0' }
-/** An origin from which the service lets pages call. */
+/** Port of an origin from which the service accepts calls. */
 const PORT = 5173
 const LEAST = 95
-/** How often a page is rated that is below it: what else the machine does only takes from its scores. */
+/** Maximum ratings of a page below the minimum: other work on the machine only lowers scores. */
 const TRIES = 3
 const PRESETS = ['mobile', 'desktop'] as const
 type Preset = (typeof PRESETS)[number]
@@ -63,7 +63,7 @@ for (const page of PAGES) {
 server.close()
 if (process.exitCode) process.stdout.write(`\nSomething is below ${LEAST}.\n`)
 
-/** Prints the scores of a page and what takes from them; fails below the least. */
+/** Prints the scores of a page and the audits that lower them. Fails below the minimum. */
 async function rate(page: string, preset: Preset): Promise<void> {
   let report = await measure(page, preset)
   for (let tries = 1; tries < TRIES && isBelow(report); tries += 1) report = await measure(page, preset)
@@ -97,7 +97,7 @@ async function measure(page: string, preset: Preset): Promise<z.output<typeof Re
   return Report.parse(JSON.parse(readFileSync(out, 'utf8')))
 }
 
-/** Serves the build as a stage does: compressed, with its policy, and with its one page for paths that name no file. */
+/** Serves the build as a stage does: compressed, with its policy, and with its one document for paths without a file. */
 async function serve(config: z.output<typeof Config>) {
   const listener = createServer(({ url = '/' }, response) => {
     const { pathname } = new URL(url, 'http://localhost')

@@ -5,16 +5,15 @@ import { type Driven, drive, readAnswer, type Target } from './load/drive.ts'
 import { type Helper, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
-// Run by `npm run load`. Puts the service under load on this machine: the driver, the functions, what they talk to, and the
-// nodes of the chains are processes of their own. Each connection has a process of functions to itself. So a process has one
-// request at a time, as a container of Lambda has, and no two requests share a read. All targets take turns of some seconds,
-// so that what else the machine does meets each of them: compare them, rather than figures of different days.
+// Script of `npm run load`. Puts load on the service on this machine. The driver, the functions, their backends and the chains' nodes are
+// separate processes. Each connection has its own process of functions. So a process has one request at a time, as a Lambda container has,
+// and no two requests share a read. Targets alternate every few seconds, so other work on the machine affects each of them. Compare them
+// rather than figures of different days.
 
 const USAGE = `Usage: npm run load -- [--seconds <n>] [--connections <n>]
 
-Asks each target for so many seconds in all (60) over so many connections (8), each to a process of its own, and ends with
-1 where an answer was not right. The health of the service is compared with a function of nothing behind the same HTTP
-server.
+Puts load on each target for this many seconds in all (60), over this many connections (8), each to its own process. Ends
+with 1 if a response was wrong. Compares the health of the service with an empty function behind the same HTTP server.
 `
 const TURN_SECONDS = 10
 const WARM_UP_SECONDS = 2
@@ -23,9 +22,9 @@ type Server = Helper<string>
 type Measured = {
   readonly name: string
   readonly servers: readonly Server[]
-  /** The same path of each server. */
+  /** Targets with the same path, one for each server. */
   readonly targets: readonly Target[]
-  /** What is wrong with an answer; undefined where nothing is. */
+  /** Describes what is wrong with a response; undefined if nothing is. */
   readonly problem: (answer: unknown) => string | undefined
   readonly turns: (Driven & { readonly cpu: number })[]
 }
@@ -49,7 +48,7 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   const bare = await startServers(['bare'])
   say(`Each target is ${connections} processes, as containers are: each has one connection and one request at a time.`)
 
-  // As wallets ask.
+  // Same headers as wallets.
   const headers = { 'x-join-key': apiKey, 'accept-encoding': 'gzip' }
   const target = (name: string, servers: readonly Server[], path: string, answer: z.ZodType): Measured => ({
     ...{ name, servers, targets: servers.map(({ told }) => ({ headers, url: `${told}${path}` })), turns: [] },
@@ -107,13 +106,13 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   await backends.stop()
 }
 
-/** Milliseconds of CPU time that the processes of a target have used since they were last asked. */
+/** Returns the milliseconds of CPU time of a target's processes since the last call. */
 async function cpuOf({ servers }: Measured): Promise<number> {
   const each = await Promise.all(servers.map((server) => server.cpu()))
   return each.reduce((sum, cpu) => sum + cpu, 0)
 }
 
-/** Throws where the answer of one of a target's processes is not right. */
+/** Throws if the response of one of a target's processes is wrong. */
 async function verify({ name, problem, targets }: Measured): Promise<void> {
   for (const target of targets) {
     const wrong = problem(await readAnswer(target))

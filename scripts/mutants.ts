@@ -5,28 +5,28 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import * as z from 'zod'
 
-// Each patch of test/mutants plants one mistake. This plants them one by one in copies of the tree, and runs the unit and
-// table tests that load the changed file. It fails where they miss more than one mistake in twenty, or a patch is stale.
+// Plants the mistakes of test/mutants, one patch at a time, in copies of the tree. Runs the unit and table tests that load
+// the changed file. Fails if they miss more than one mistake in twenty, or if a patch is stale.
 //
 // npm run mutants                         runs all
-// npm run mutants -- calldata fees/rounds runs those whose names begin so
+// npm run mutants -- calldata fees/rounds runs those with these prefixes
 
 const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95
 /** Each copy keeps one core busy. */
 const COPIES = 2
-/** A mistake may make a loop endless: tests that take this many times as long as those of all mutants have noticed it. */
+/** A mistake can cause an endless loop. A run that takes this many times as long as all tests counts as a failure. */
 const ENDLESS_FACTOR = 2
 
 const run = promisify(execFile)
 
-/** A patch, the file that it changes, and the mistake that it plants, which is its first line. */
+/** Patch with the file that it changes and its first line, which describes the planted mistake. */
 type Mutant = { readonly name: string; readonly path: string; readonly file: string; readonly mistake: string }
 
-/** The name of the test that fails; `survived` where none does; `stale` where the patch does not apply. */
+/** Name of the failing test; `survived` if none fails; `stale` if the patch does not apply. */
 type Fate = { readonly killer: string } | 'survived' | 'stale'
 
-/** The part of vitest's report that is used here. */
+/** Part of vitest's report that this script uses. */
 const Report = z.object({
   testResults: z.array(z.object({ assertionResults: z.array(z.object({ status: z.string(), fullName: z.string() })) })),
 })
@@ -67,7 +67,7 @@ function parseMutant(path: string): Mutant {
   return { name: path.slice(FOLDER.length + 1, -'.patch'.length), path: resolve(path), file, mistake }
 }
 
-/** Works in a copy of the tree as it stands, with what is not committed yet. */
+/** Works in a copy of the tree, including uncommitted changes. */
 async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'mutants-'))
   try {
@@ -80,7 +80,7 @@ async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** Tries mutants in a copy until none is left for it. */
+/** Runs waiting mutants in a copy until none is left. */
 async function tryWaiting(copy: string): Promise<void> {
   for (const mutant of waiting) {
     const fate = await tryMutant(copy, mutant)
@@ -101,7 +101,7 @@ async function tryMutant(copy: string, { path, file }: Mutant): Promise<Fate> {
   return killer === undefined ? 'survived' : { killer }
 }
 
-/** The name of the first test that fails, of those that load these files, or how the run ended without one that fails. */
+/** Returns the name of the first failing test among those that load these files, or how the run ended otherwise. */
 async function findFailure(copy: string, changed: readonly string[]): Promise<string | undefined> {
   const output = join(copy, 'report.json')
   const options = [
@@ -120,7 +120,7 @@ async function findFailure(copy: string, changed: readonly string[]): Promise<st
     `--outputFile=${output}`,
     ...changed,
   ]
-  // It ends with an error where a test fails or crashes, and writes no report where no test loads the files.
+  // vitest ends with an error if a test fails or crashes. It writes no report if no test loads the files.
   const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity, timeout }).then(
     () => undefined,
     ({ killed, stderr }) => (killed ? 'a run without end' : `a run that breaks: ${stderr}`),

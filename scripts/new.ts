@@ -8,7 +8,7 @@ const LIST = 'functions/contracts.ts'
 const LIVE_ANSWERS = 'test/functions/openapi.service.test.ts'
 const WORD = '[a-z][a-z0-9]*(?:-[a-z0-9]+)*'
 
-/** The files of a new endpoint, which answers what it was asked, by their paths. */
+/** Returns the files of a new endpoint by their paths. It returns the caller's client id. */
 function filesOf(area: string, name: string, tag: string): Readonly<Record<string, string>> {
   const work = `get${pascalCase(name)}`
   return {
@@ -56,7 +56,7 @@ describe('GET ${area}/${name}', () => {
   }
 }
 
-/** The list of contracts with one more, at the end of its area, or of the list where the area is new. */
+/** Adds a contract to the list, at the end of its area, or of the list for a new area. */
 function withEndpoint(list: string, area: string, name: string): string {
   const local = camelCase(`${area}-${name}`)
   const lines = list.split('\n')
@@ -67,7 +67,6 @@ function withEndpoint(list: string, area: string, name: string): string {
   return lines.join('\n')
 }
 
-/** The test of live answers with one more. */
 function withLiveAnswer(text: string, area: string, name: string): string {
   return text.replace(
     '\n]\n\nconst liveTest',

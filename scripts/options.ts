@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util'
 import * as z from 'zod'
 
 /**
- * The options that a script was called with; a flag is one whose schema takes true, the others take a text. Undefined where it only tells its usage: on
- * stdout where that was asked for, and with what is wrong on stderr where the options are, for which the process ends with 2.
+ * Parses a script's options; a schema that accepts true makes a flag, others take a text. Returns undefined if it only prints the usage: on
+ * stdout for --help. For invalid options it prints the problem on stderr, and the process ends with 2.
  */
 export function readOptions<Shape extends z.ZodRawShape>(
   usage: string,

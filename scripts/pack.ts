@@ -13,7 +13,7 @@ Packs the client as npm publishes it and prints the path of the package.
   --out         The folder of the package: dist/client unless given
   --check       Runs publint and Are The Types Wrong on the package
 `
-/** Installed in a folder of their own: 63 packages and 39 MB, which nothing else needs. */
+/** Installed in their own folder: 63 packages and 39 MB, which nothing else needs. */
 const CHECKERS = { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' }
 const CHECKERS_FOLDER = '.local/package-checkers'
 const SOURCES = ['src', 'tsconfig.json']
@@ -32,7 +32,7 @@ if (options) {
   if (options.check) check(file)
 }
 
-/** Packs the client in a folder, which is emptied first. */
+/** Packs the client in a folder, which it empties first, and returns the package's path. Throws if npm fails. */
 function pack(folder: string, repository: string | undefined): string {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -49,7 +49,7 @@ function pack(folder: string, repository: string | undefined): string {
     join(folder, 'README.md'),
     replaceLinks(readme, repository && `${repository}/blob/v${manifest.version}`),
   )
-  // Its script `prepack` compiles it.
+  // The script `prepack` compiles it.
   const [packed] = z
     .array(z.object({ filename: z.string() }))
     .parse(JSON.parse(run('npm', ['pack', '--json', '--silent'], folder)))
@@ -57,14 +57,14 @@ function pack(folder: string, repository: string | undefined): string {
   return join(folder, packed.filename)
 }
 
-/** Links to files of the repository lead to its address. Without an address they become text. */
+/** Replaces links to files of the repository with its address, or with text if it has none. */
 function replaceLinks(markdown: string, base: string | undefined): string {
   return markdown.replaceAll(/\[([^\]]+)\]\((?!https:|#)([^)]+)\)/g, (_, text: string, path: string) =>
     base ? `[${text}](${base}/${posix.join('client', path)})` : text,
   )
 }
 
-/** Throws with what publint or Are The Types Wrong finds. */
+/** Throws with the findings of publint or Are The Types Wrong. */
 function check(file: string): void {
   mkdirSync(CHECKERS_FOLDER, { recursive: true })
   writeFileSync(join(CHECKERS_FOLDER, 'package.json'), JSON.stringify({ private: true, dependencies: CHECKERS }))
@@ -74,7 +74,7 @@ function check(file: string): void {
   run(bin('attw'), [file, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii'])
 }
 
-/** The output of a command; throws with it if the command fails. */
+/** Returns the output of a command; throws with it if the command fails. */
 function run(command: string, args: readonly string[], cwd = '.'): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
   if (error || status !== 0)

@@ -17,13 +17,13 @@ try {
   await page.goto('/sandbox')
   const wallet = page.frameLocator('iframe')
   await wallet.getByRole('banner').getByRole('link', { name: 'Get started' }).click()
-  // Each run signs up another user: an address is registered once.
+  // Each run signs up a new user: an address can register only once.
   await wallet.getByLabel('E-mail address').fill(`picture-${Date.now()}@example.com`)
   await wallet.getByRole('button', { name: 'Sign up with a passkey' }).click()
   await wallet.getByRole('button', { name: 'Local account with a past' }).click()
   await wallet.getByRole('button', { name: 'Link this wallet' }).click()
   await wallet.getByRole('button', { name: 'Unlink' }).first().waitFor()
-  // Something goes on: a deposit, its event, and a switch that is on.
+  // The picture shows activity: a deposit, its event, and an active switch.
   await wallet.getByRole('link', { name: 'Earn' }).click()
   await wallet.getByRole('link', { name: 'Harbor USDC' }).click()
   await wallet.getByLabel('Amount').fill('250')

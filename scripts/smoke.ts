@@ -15,22 +15,22 @@ import { type PublicKey, verifyingFetch } from '../client/src/verify.ts'
 
 const USAGE = `Usage: API_KEY=jk_… npm run smoke -- --url https://… [--origin https://…]
 
-Asks a running service a few questions as a client does, changes nothing, and ends with 0 where each is answered rightly.
+Sends a running service a few requests of a client and changes nothing. Ends with 0 if each response is correct.
 
-  API_KEY    A client's key; without it what needs none is asked alone. Webhooks are asked about where it has that scope
+  API_KEY    A client's key; without it only requests without a key run. Webhooks need a key with that scope
   --url      The API's base URL
-  --origin   A page that browsers may call from
+  --origin   The origin of a page that may call the API
 `
 
-/** An account without a key: the last 20 bytes of keccak256('vaultline smoke test'). It has what others send it. */
+/** Account without a key: the last 20 bytes of keccak256('vaultline smoke test'). It holds what others send it. */
 const ACCOUNT = '0x049499f1733309f22f08bc995dacec6f21cdec11'
-/** Older than three of the market's runs. */
+/** Maximum age of the market: more than three runs of its job. */
 const OLDEST_MARKET_MS = 30 * 60_000
 
-/** What to tell of an answer that is right, or why it was not asked for. */
+/** Description of a correct response, or the reason why it was skipped. */
 type Answered = string | { readonly skipped: string }
 
-/** Asks one thing, and gives what to tell of the answer; throws where it is not right. */
+/** Check that describes the response, and throws if it is wrong. */
 type Check = readonly [name: string, ask: () => Promise<Answered>]
 
 const options = readOptions()
@@ -40,7 +40,7 @@ if (options) {
   process.exitCode = failures > 0 ? 1 : 0
 }
 
-/** Reads the options without a package, so that the canary installs none. Undefined if only the usage was printed. */
+/** Reads the options without a package, so that the canary installs none. Returns undefined if it only printed the usage. */
 function readOptions(): { url: string; origin: string | undefined } | undefined {
   try {
     const { values } = parseArgs({
@@ -82,13 +82,13 @@ async function runAll(checks: readonly Check[]): Promise<number> {
   return failures
 }
 
-/** Why something failed; of what was not reached, what the network says of it. */
+/** Describes a failure, with the network's error if the service was not reached. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return [error.message, error.cause && describeFailure(error.cause)].filter(Boolean).join(': ')
 }
 
-/** The same check, skipped for a key without the scope that it needs. */
+/** Returns the same check, but skips it for a key without the scope. */
 function withScope(scope: string, [name, ask]: Check): Check {
   const orSkip = (error: unknown): Answered => {
     if (!(error instanceof CallFailure && error.error.code === 'insufficient_scope')) throw error
@@ -97,7 +97,7 @@ function withScope(scope: string, [name, ask]: Check): Check {
   return [name, () => ask().catch(orSkip)]
 }
 
-/** What anybody may ask. */
+/** Lists the checks that need no key. */
 function openChecks(url: string, origin: string | undefined): Check[] {
   return [
     ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],
@@ -109,7 +109,7 @@ function openChecks(url: string, origin: string | undefined): Check[] {
   ]
 }
 
-/** What a client may ask: every answer that is to be signed is verified with the keys that the service publishes. */
+/** Lists the checks with a client's key. Verifies every response that must be signed with the published keys. */
 function clientChecks(url: string, key: string | undefined): Check[] {
   if (!key) return []
   const clientOf = async (): Promise<Client> => ({ url, key, fetch: verifyingFetch({ keys: await listKeys(url) }) })
@@ -131,7 +131,7 @@ function clientChecks(url: string, key: string | undefined): Check[] {
         const signed = await fetch(`${url}${path}`, { headers: { 'x-join-key': key, 'accept-encoding': 'gzip, br' } })
         const encoding = signed.headers.get('content-encoding')
         if (encoding !== null) throw new Error(`what is signed is compressed on its way: ${encoding}`)
-        // What stands between would answer it from what it kept.
+        // A cache in between would return its stored response.
         return await expectError(await fetch(`${url}${path}`), 401, 'missing_api_key')
       },
     ],
@@ -195,7 +195,7 @@ async function readJson(url: string, path: string): Promise<Record<string, unkno
 async function listKeys(url: string): Promise<readonly PublicKey[]> {
   const { keys } = await readJson(url, '/.well-known/jwks.json')
   if (!Array.isArray(keys) || keys.length === 0) throw new Error('there is none: npm run admin -- add-signing-key')
-  // What does not verify with them is refused, whatever they are.
+  // The cast is safe: a response that does not verify with these keys is refused.
   return keys as PublicKey[]
 }
 

@@ -18,17 +18,17 @@ import { readOptions } from './options.ts'
 const USAGE = `Usage: npm run up -- [options]
 
 Brings a stage up in the account and region of your AWS credentials, and prints its URL and a key. Asks five questions, unless
-options answer them, and once before it makes anything. Run it again after it stopped: it makes what is missing.
+options answer them, and asks once more before its first change. Run it again after it stopped: it adds what is missing.
 
   --stage <dev|staging|prod>
-  --domain <name|none>       Of your wallet's pages, for passkeys
-  --alarms <e-mail|none>     Gets alarms
+  --domain <name|none>       The domain of your wallet's pages, for passkeys
+  --alarms <e-mail|none>     The address that gets alarms
   --nodes <file|public>      A file with your node URLs and keys, as docs/operate/secrets.md shows
   --vault <id:0x…|example>   The first vault: its chain id and address
   --stages <file>            Your file of stages; stages.json unless given
   --yes                      Asks nothing: takes the defaults dev, none, none, public and example, and goes on
 `
-/** The last characters that are kept of what a process prints. */
+/** Characters of a process's output that are kept, from its end. */
 const TAIL = 8_000
 const Answer = z.string().optional()
 const options = readOptions(
@@ -80,7 +80,7 @@ async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNul
   }
 }
 
-/** Runs a script of Node in the environment of this one; a key goes into the environment, which `ps` does not list. */
+/** Runs a Node script in this environment. A key goes into the environment, which `ps` does not list. */
 async function run(
   words: readonly string[],
   { isEchoed = false, apiKey }: { readonly isEchoed?: boolean; readonly apiKey?: string | undefined },

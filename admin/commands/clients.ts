@@ -14,7 +14,7 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
   encode: (moment) => Timestamp.encode(moment).slice(0, 10),
 })
 
-/** A list with commas that bounds a key, or `any`, which bounds it no more. */
+/** Builds a list with commas that limits a key, or `any`, which removes the limit. */
 const bound = <Part>(part: z.ZodType<Part, string>) =>
   z
     .string()
@@ -36,14 +36,13 @@ const listedDeposit = z
   .pipe(z.tuple([chain, Address, Amount]))
   .transform(([chainId, asset, amount]) => ({ chainId, asset, amount }))
 
-/** What a key may do, as an operator writes it. */
 const limitOptions = z.object({
   scopes: z
     .string()
     .transform(parts)
     .pipe(z.array(Scope))
     .optional()
-    .register(optionHelp, { value: 'words', meaning: `What it opens, of ${Scope.options}` }),
+    .register(optionHelp, { value: 'words', meaning: `Scopes of the key, out of ${Scope.options}` }),
   rate: z
     .string()
     .regex(/^\d+\/\d+$/, 'must be requests and seconds such as 600/60')
@@ -52,21 +51,21 @@ const limitOptions = z.object({
     .refine((rate) => Rate.safeParse(rate).success, 'must be 1 to 1000000 requests in 10 to 3600 seconds')
     .pipe(Rate)
     .optional()
-    .register(optionHelp, { value: 'n/s', meaning: 'Requests in each window of so many seconds, such as 600/60' }),
+    .register(optionHelp, { value: 'n/s', meaning: 'Requests per window in seconds, such as 600/60' }),
   chains: bound(chain).register(optionHelp, { value: 'ids', meaning: 'Its chains, such as 8453,42161; or any' }),
   vaults: bound(listedVault).register(optionHelp, { value: 'list', meaning: 'Its vaults, such as 8453:0x…; or any' }),
   largestDeposits: bound(listedDeposit).register(optionHelp, {
     value: 'list',
-    meaning: 'Its assets with the most of each in one deposit, in the smallest unit, such as 8453:0x…=1000000; or any',
+    meaning: 'Maximum deposit per asset in the smallest unit, such as 8453:0x…=1000000; or any',
   }),
 })
 
-/** What clients there are, and what their keys may do. */
+/** Commands for clients, their keys and the keys' limits. */
 export const CLIENT_COMMANDS: Commands = {
   'create-client': command(
     'Registers a client: an application that will call the service.',
     z.object({
-      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the client' }),
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the client' }),
     }),
     async (admin, { name }) => {
       const client = await createClient(admin, name)
@@ -85,10 +84,10 @@ export const CLIENT_COMMANDS: Commands = {
     'Issues an API key. The key is printed this once and stored nowhere.',
     z.object({
       client: clientId,
-      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the key' }),
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the key' }),
       expires: lastDay
         .optional()
-        .register(optionHelp, { value: 'date', meaning: 'The last day (UTC) on which it works, such as 2027-01-31' }),
+        .register(optionHelp, { value: 'date', meaning: 'Last day (UTC) of the key, such as 2027-01-31' }),
       ...limitOptions.shape,
     }),
     async (admin, { client, name, expires, ...limits }) => {
@@ -125,7 +124,7 @@ export const CLIENT_COMMANDS: Commands = {
   }),
 
   'limit-key': command(
-    'Changes what an API key may do, within a minute; what is not named stays as it is.',
+    'Changes the limits of an API key within a minute. Limits that you do not name stay.',
     z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
     async (admin, { client, key, ...changes }) => {
       const { vaults } = (await getClient(admin, client)).client
@@ -148,7 +147,6 @@ export const CLIENT_COMMANDS: Commands = {
   ),
 }
 
-/** A key's limits, a line for each. */
 function describeLimits(
   { scopes, rate, chains, vaults, largestDeposits }: KeyLimits,
   ofClient: readonly Vault[],
@@ -168,7 +166,7 @@ function describeLimits(
   ]
 }
 
-/** What of a key's limits opens nothing, as long as the client has no other vaults. */
+/** Warns of limits that open nothing while the client has no other vaults. */
 function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
   const missing = limits.vaults?.filter(
     ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),

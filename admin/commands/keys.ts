@@ -7,10 +7,10 @@ import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningK
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
-/** The keys that sign answers, and those by which functions know the edge. */
+/** Commands for the keys that sign responses, and the keys by which functions recognize the edge. */
 export const KEY_COMMANDS: Commands = {
   'add-signing-key': command(
-    'Makes a key that signs answers: at once where there is none, else when use-signing-key says so.',
+    'Adds a key that signs responses. The first key signs immediately, a second after use-signing-key.',
     z.object({}),
     async (admin) => {
       const { keyId, x, signs } = await addSigningKey(admin)
@@ -18,13 +18,13 @@ export const KEY_COMMANDS: Commands = {
         JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x, kid: keyId }),
         '',
         signs
-          ? `Key ${keyId} signs answers within five minutes.`
-          : `Key ${keyId} is published. Next: give it to those who pin keys, and then use-signing-key.`,
+          ? `Key ${keyId} signs responses within five minutes.`
+          : `Key ${keyId} is published. Next: send it to clients that pin keys, then use-signing-key.`,
       ]
     },
   ),
 
-  'list-signing-keys': command('Lists the keys that sign answers.', z.object({}), async ({ signingKeys }) =>
+  'list-signing-keys': command('Lists the keys that sign responses.', z.object({}), async ({ signingKeys }) =>
     columns(
       ['KEY', 'CREATED', 'STATUS'],
       (await signingKeys.read()).map((key, index) => [
@@ -36,19 +36,19 @@ export const KEY_COMMANDS: Commands = {
   ),
 
   'use-signing-key': command(
-    'Signs answers with this key from now on; the one before stays published.',
+    'Signs responses with this key from now on. The previous key stays published.',
     z.object({ key: signingKey }),
     async (admin, { key }) => {
       await useSigningKey(admin, key)
       return [
-        `Key ${key} signs answers within five minutes.`,
-        'Next: remove-signing-key, when nobody verifies answers of the other one any more.',
+        `Key ${key} signs responses within five minutes.`,
+        'Next: remove-signing-key, once no client verifies responses of the other key.',
       ]
     },
   ),
 
   'remove-signing-key': command(
-    'Forgets a key that does not sign; who looks keys up refuses what it signed.',
+    'Removes a key that does not sign. Clients that look up keys then refuse its signatures.',
     z.object({ key: signingKey }),
     async (admin, { key }) => {
       await removeSigningKey(admin, key)
@@ -57,17 +57,19 @@ export const KEY_COMMANDS: Commands = {
   ),
 
   'add-edge-key': command(
-    'Makes a key by which functions know what comes through CloudFront, and prints its hash for stages.json.',
+    'Adds a key by which functions recognize requests through CloudFront. Prints its hash for stages.json.',
     z.object({}),
     async (admin) => {
       const hash = await addEdgeKey(admin)
-      return [hash, '', 'Next: put it into edge.keys of the stage, behind one that is there, and deploy.']
+      return [hash, '', 'Next: add it to edge.keys of the stage, after any existing key, and deploy.']
     },
   ),
 
   'remove-edge-key': command(
-    'Forgets a key of the edge that stages.json does not name any more.',
-    z.object({ key: EdgeKeyHash.register(optionHelp, { value: 'hash', meaning: 'The key, as add-edge-key told it' }) }),
+    'Deletes a key of the edge that stages.json no longer names.',
+    z.object({
+      key: EdgeKeyHash.register(optionHelp, { value: 'hash', meaning: 'The key, as add-edge-key printed it' }),
+    }),
     async (admin, { key }) => {
       await removeEdgeKey(admin, key)
       return [`Key ${key} is gone.`]

@@ -7,10 +7,10 @@ import { HIDDEN_SECONDS, MAX_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
 
-/** How a stage is, and what mends it. */
+/** Commands that inspect and repair a stage. */
 export const STAGE_COMMANDS: Commands = {
   doctor: command(
-    'Looks at all that the service rests on, and says what to do; ends with 1 where something FAILs. It changes nothing.',
+    'Checks everything that the service depends on, and prints remedies. Ends with 1 if a check FAILs. Changes nothing.',
     z.object({
       stages: text(1000)
         .optional()
@@ -20,8 +20,8 @@ export const STAGE_COMMANDS: Commands = {
   ),
 
   'check-nodes': command(
-    'Asks the nodes of the EVM chains what they take, and says what will not work with them. Solana is not asked.',
-    z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
+    'Tests the capabilities of the nodes of EVM chains, and prints what will not work with them. Does not test Solana.',
+    z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'Only this chain' }) }),
     async ({ nodes }, { chain }) => {
       const lines = await checkNodes(nodes, chain === undefined ? undefined : [chain])
       if (lines.some((line) => line.trim().startsWith('FAIL'))) throw new FailedExamination(lines)
@@ -30,22 +30,22 @@ export const STAGE_COMMANDS: Commands = {
   ),
 
   'restore-items': command(
-    'Puts back what a table has lost, from a table that AWS has restored to a moment before.',
+    'Restores lost items of a table from a copy that AWS restored to an earlier time.',
     z.object({
       table: z
         .enum(TABLE_KEYS)
-        .register(optionHelp, { value: 'word', meaning: `The table that lacks it: ${TABLE_KEYS}` }),
+        .register(optionHelp, { value: 'word', meaning: `The table with lost items: ${TABLE_KEYS}` }),
       from: text(255).register(optionHelp, { value: 'name', meaning: 'The name of the restored table' }),
       partition: text(2048)
         .optional()
-        .register(optionHelp, { value: 'text', meaning: 'Partitions alone whose keys begin so, such as CLIENT#<id>' }),
-      replace: flag('Also what is there and differs becomes what it was'),
-      yes: flag('Do it; without it, what would come back is counted'),
+        .register(optionHelp, { value: 'text', meaning: 'Only partitions with this prefix, such as CLIENT#<id>' }),
+      replace: flag('Also overwrite items that differ'),
+      yes: flag('Do it; without it, only counts the items'),
     }),
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
       const { items, missing, different } = await admin.restoreItems(wanted)
-      // The jobs find vaults by their chains, which a client's own partition does not hold.
+      // The jobs find vaults by their chains, which are outside a client's partition.
       if (table === 'clients' && yes) await admin.clients.relistVaults()
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']
@@ -54,25 +54,25 @@ export const STAGE_COMMANDS: Commands = {
         `Of ${items} items of ${from}: ${missing} ${lacking}, ${different} ${differing}.`,
         ...(yes
           ? []
-          : ['Nothing was written. With --yes what is missing comes back, and with --replace what differs.']),
+          : ['Nothing was written. --yes restores missing items; with --replace it overwrites different ones.']),
       ]
     },
   ),
 
   'forget-transfer': command(
-    'Forgets what is recorded of the transfers of a transaction, final ones too, so that the next question reads them again.',
+    'Deletes the records of the transfers of a transaction, also final ones. The next request reads them again.',
     z.object({
       chain,
       tx: TransactionHash.register(optionHelp, { value: '0x…', meaning: 'The source transaction, or user operation' }),
     }),
     async (admin, { chain, tx }) => {
       await forgetTransfers(admin, { sourceChainId: chain, hash: tx })
-      return [`The transfers of ${tx} on chain ${chain} are forgotten; the next question reads them again.`]
+      return [`The transfers of ${tx} on chain ${chain} are deleted; the next request reads them again.`]
     },
   ),
 
   'list-dead-letters': command(
-    `Lists the messages that functions could not work on, ${MAX_LISTED} of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
+    `Lists the dead letters, ${MOST_LISTED} of each queue. Hides them for ${HIDDEN_SECONDS} seconds.`,
     z.object({}),
     async ({ deadLetters }) => {
       const listed = await deadLetters.list()
@@ -88,10 +88,10 @@ export const STAGE_COMMANDS: Commands = {
   ),
 
   'drop-dead-letters': command(
-    'Deletes the messages of a queue that functions could not work on, which takes a minute. There is no way back.',
+    'Deletes the dead letters of a queue, which takes a minute. You cannot undo this.',
     z.object({
       queue: text(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
-      yes: flag('Do it; without it, how many these are is shown'),
+      yes: flag('Do it; without it, only shows their number'),
     }),
     async (admin, { queue, yes }) => [await dropDeadLetters(admin, { queue, isConfirmed: yes })],
   ),

@@ -5,7 +5,6 @@ import { Timestamp } from '../../lib/codecs.ts'
 import { type Commands, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
 import { decideUser, endUserSessions, getUser, removeUser } from '../operations/users.ts'
 
-/** Decimals of a millionth of a dollar. */
 const MICRO = 6
 
 /** Dollars with at most six decimals, in millionths. */
@@ -23,15 +22,15 @@ const userOptions = z.object({
   email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
 })
 
-/** The users of clients. */
+/** Commands for the users of clients. */
 export const USER_COMMANDS: Commands = {
   'set-user': command(
-    'Sets how far the check of a user is, and what is left of the network fees that are paid for the user.',
+    'Sets the KYC status of a user, and the balance for network fees that the service pays for the user.',
     userOptions.extend({
       kyc: KycStatus.optional().register(optionHelp, { value: 'status', meaning: KycStatus.options.join(', ') }),
       smartGasUsd: microDollars
         .optional()
-        .register(optionHelp, { value: 'dollars', meaning: 'What is left for fees, such as 12.50' }),
+        .register(optionHelp, { value: 'dollars', meaning: 'Balance for fees, such as 12.50' }),
     }),
     async (admin, { client, email, kyc, smartGasUsd }) => {
       const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
@@ -41,7 +40,7 @@ export const USER_COMMANDS: Commands = {
   ),
 
   'list-sessions': command(
-    'Lists the sessions of a user that have not ended, and the credentials that open new ones.',
+    'Lists the open sessions of a user, and the credentials that open new ones.',
     userOptions,
     async (admin, { client, email }) => {
       const { sessions, credentials } = await getUser(admin, { clientId: client, email })
@@ -73,7 +72,7 @@ export const USER_COMMANDS: Commands = {
     userOptions.extend({
       session: text(100)
         .optional()
-        .register(optionHelp, { value: 'id', meaning: 'This session alone, as in list-sessions' }),
+        .register(optionHelp, { value: 'id', meaning: 'Only this session, as in list-sessions' }),
     }),
     async (admin, { client, email, session }) => {
       const ended = await endUserSessions(admin, { clientId: client, email }, session)
@@ -83,9 +82,9 @@ export const USER_COMMANDS: Commands = {
   ),
 
   'delete-user': command(
-    'Deletes a user with all credentials, sessions and wallet links. There is no way back.',
+    'Deletes a user with all credentials, sessions and wallet links. You cannot undo this.',
     userOptions.extend({
-      yes: flag('Delete; without it, who it would be is shown'),
+      yes: flag('Delete; without it, only shows the user'),
     }),
     async (admin, { client, email, yes }) => {
       await removeUser(admin, { clientId: client, email }, { isConfirmed: yes })

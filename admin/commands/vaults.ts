@@ -8,7 +8,7 @@ import { address, type Commands, chain, clientId, columns, command, flag, option
 import { getClient } from '../operations/clients.ts'
 import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
-/** Which vaults clients have, and what of them is pinned. */
+/** Commands for the vaults of clients and their pins. */
 export const VAULT_COMMANDS: Commands = {
   'add-vault': command(
     'Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price, and shows it to a client.',
@@ -18,29 +18,29 @@ export const VAULT_COMMANDS: Commands = {
       address,
       name: text(100).optional().register(optionHelp, {
         value: 'text',
-        meaning: "What to call the vault; the contract's own name unless given",
+        meaning: "Name of the vault; the contract's own name unless given",
       }),
-      description: text(1000).optional().register(optionHelp, { value: 'text', meaning: 'What to say of it' }),
+      description: text(1000).optional().register(optionHelp, { value: 'text', meaning: 'Description' }),
       logoUrl: z
         .url({ protocol: /^https$/, error: 'must be an https URL' })
         .max(500)
         .optional()
         .register(optionHelp, { value: 'url', meaning: 'Its logo' }),
-      riskProfile: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky it is' }),
-      riskProtocol: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky its protocol is' }),
+      riskProfile: text(50).optional().register(optionHelp, { value: 'text', meaning: 'Risk of the vault' }),
+      riskProtocol: text(50).optional().register(optionHelp, { value: 'text', meaning: 'Risk of its protocol' }),
       poolId: text(100)
         .optional()
-        .register(optionHelp, { value: 'text', meaning: 'Its id in answers; <chain>-<address> unless given' }),
-      acceptNoExit: flag('Add it though no withdrawal works'),
-      acceptMixedUp: flag('Add it though it does not do what it says'),
-      acceptUntried: flag('Add it though its way out could not be tried'),
-      acceptUnknownVersion: flag('Add it though its version of a known protocol is not known'),
+        .register(optionHelp, { value: 'text', meaning: 'Its id in responses; <chain>-<address> unless given' }),
+      acceptNoExit: flag('Add it although no withdrawal works'),
+      acceptMixedUp: flag('Add it although it does not do what it reports'),
+      acceptUntried: flag('Add it although its withdrawal could not be simulated'),
+      acceptUnknownVersion: flag('Add it although its version of a known protocol is unknown'),
       firstBlock: z.coerce
         .number()
         .int()
         .nonnegative()
         .optional()
-        .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
+        .register(optionHelp, { value: 'number', meaning: 'First block of its past, if its node does not return it' }),
     }),
     async (admin, { client, chain, acceptNoExit, acceptMixedUp, acceptUntried, acceptUnknownVersion, ...rest }) => {
       const accepted: Acceptance[] = [
@@ -69,7 +69,7 @@ export const VAULT_COMMANDS: Commands = {
               'Now:',
               ...pinColumns(pin, before),
               '',
-              'It was pinned before, and stays so. If its code has changed since, or its price by a tenth, it takes no deposits until confirm-vault.',
+              'The existing pin stays. If its code has changed since, or its price by a tenth, it takes no deposits until confirm-vault.',
               '',
             ]
           : []),
@@ -85,13 +85,13 @@ export const VAULT_COMMANDS: Commands = {
   }),
 
   'confirm-vault': command(
-    'Shows what of a vault has changed since it was pinned, and pins it anew, so that deposits go on; for all clients.',
+    'Shows changes of a vault since it was pinned, and pins it again for all clients, so that it takes deposits.',
     z.object({
       chain,
       address,
       confirm: text(100).optional().register(optionHelp, {
         value: 'digest',
-        meaning: 'Pin what was shown with this digest, if it is there still; without it, what would be pinned is shown',
+        meaning: 'Pin the state that was shown with this digest, if unchanged; without it, only shows the state',
       }),
     }),
     async (admin, { chain, address, confirm: shown }) => {
@@ -111,7 +111,7 @@ export const VAULT_COMMANDS: Commands = {
   ),
 
   'remove-vault': command(
-    'Takes a vault from a client; deposits that users made in it stay theirs.',
+    'Removes a vault from a client. Users keep their deposits in it.',
     z.object({ client: clientId, chain, address }),
     async (admin, { client, chain, address }) => {
       const isLast = await removeVault(admin, { clientId: client, chainId: chain, address })
@@ -123,7 +123,6 @@ export const VAULT_COMMANDS: Commands = {
   ),
 }
 
-/** Vaults with their pins, in the same order. */
 function vaultColumns(vaults: readonly Vault[], pins: readonly (Pin | undefined)[]): string[] {
   return columns(
     ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID', 'PINNED'],
@@ -145,7 +144,6 @@ function pinnedSince(pin: Pin | undefined): string {
   return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
 }
 
-/** The result of the simulated round trip. */
 function describeTrip(
   { assetDecimals, assetSymbol }: Vault,
   { block, amount, measured, untried }: SimulatedTrip,
@@ -169,15 +167,15 @@ function describeTrip(
   ]
 }
 
-/** What an operator must know of how a vault was read. */
+/** Warns of limits of the read: no known proxy, or only one node. */
 function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
   return [
-    ...(code.length > 1 ? [] : ['It is no proxy of a known kind: its own code alone is pinned.', '']),
-    ...(nodes > 1 ? [] : ['One node alone told all this: no node of another host is configured.', '']),
+    ...(code.length > 1 ? [] : ['It is not a proxy of a known kind: only its own code is pinned.', '']),
+    ...(nodes > 1 ? [] : ['Only one node returned all this: no node of another host is configured.', '']),
   ]
 }
 
-/** What is pinned, each with whether it was so before. */
+/** Formats the pinned parts, and marks those that differ from before. */
 function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
   const isPinned = (one: Pin['code'][number]) =>
     before?.code.some(({ role, of, address }) => role === one.role && of === one.of && address === one.address)

@@ -13,7 +13,7 @@ import {
 
 const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The webhook, as in list-webhooks' })
 
-/** Commands for the webhooks of clients and the events that these did not take. */
+/** Commands for the webhooks of clients and their undelivered events. */
 export const WEBHOOK_COMMANDS: Commands = {
   'add-webhook': command(
     'Registers an endpoint of a client for events of its vaults. Prints its secret once.',
@@ -133,7 +133,6 @@ export const WEBHOOK_COMMANDS: Commands = {
   ),
 }
 
-/** Status of a webhook, in words. */
 function webhookStatus({
   disabledAt,
   disabledReason,
@@ -143,7 +142,6 @@ function webhookStatus({
   return failingSince ? `failing since ${Timestamp.encode(failingSince)}` : 'active'
 }
 
-/** Last failure of a webhook, in words. */
 function describeFailure({ lastFailure }: WebhookResponse['delivery']): string {
   if (!lastFailure) return 'none'
   const { at, reason, status } = lastFailure

@@ -6,16 +6,16 @@ import { queueName } from '../../infra/queues.ts'
 import { findQueueUrl } from '../../lib/aws/queue.ts'
 import { countOf, type Finding, operatorGuide } from './finding.ts'
 
-/** Which alarms of a stage: those of its own region, or those of its edge. */
+/** Alarms of a stage: those of its own region, or those of its edge. */
 export type AlarmsOf = 'stage' | 'edge'
 
-/** How many subscribers of a stage's alarms are confirmed, and how many are not. */
+/** Numbers of confirmed and unconfirmed subscribers of a stage's alarms. */
 export type Subscribers = { readonly confirmed: number; readonly pending: number }
 
-/** A page has a hundred subscriptions. */
-const MAX_PAGES = 10
+/** Maximum pages, with a hundred subscriptions each. */
+const MOST_PAGES = 10
 
-/** Counts whom a stage's alarms reach; at most twelve requests. */
+/** Counts the subscribers of a stage's alarms; at most twelve requests. */
 export async function countSubscribers(
   { snsIn, sqs }: { readonly snsIn: (region?: string) => SNSClient; readonly sqs: SQSClient },
   stage: Stage,
@@ -24,7 +24,7 @@ export async function countSubscribers(
   const [topic, elsewhere] =
     alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
   const sns = snsIn(elsewhere)
-  // The ARN of a topic has the account, which that of another thing of the stage tells.
+  // The ARN of a topic contains the account, which a queue of the stage has in its own ARN.
   const QueueUrl = await findQueueUrl(queueName(stage, 'deliveryQueue'), sqs)
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')
@@ -37,14 +37,14 @@ export async function countSubscribers(
     NextToken = answer.NextToken
     if (!NextToken) break
   }
-  // Where there is none yet, or none any more, a word stands in the place of the ARN.
+  // A pending or deleted subscription has a word in place of the ARN.
   return {
     confirmed: found.filter((text) => text.startsWith('arn:')).length,
     pending: found.filter((text) => text === 'PendingConfirmation').length,
   }
 }
 
-/** Whether a stage's alarms reach somebody. */
+/** Checks that a stage's alarms reach a confirmed subscriber. */
 export function judgeSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmsOf): Finding {
   const [name, topic] =
     alarmsOf === 'edge'

@@ -4,7 +4,7 @@ import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
 import type { Table } from '../../lib/aws/table.ts'
 import { describeReason, type Finding, operatorGuide } from './finding.ts'
 
-/** Throws where an environment's table cannot be read. One request, for the least that a table can be asked for. */
+/** Throws if an environment's table cannot be read. One request, the smallest possible. */
 export type ProbeTable = (table: TableKey) => Promise<void>
 
 /** Returns a function that probes tables. */
@@ -14,13 +14,10 @@ export function tableProbe(open: (table: TableKey) => Table): ProbeTable {
   }
 }
 
-/** How DynamoDB says that it does not know the credentials, that they are over, or that their secret is another. */
+/** DynamoDB's errors for unknown credentials, expired credentials, and a wrong secret. */
 const REFUSED_CREDENTIALS = ['UnrecognizedClientException', 'ExpiredTokenException', 'InvalidSignatureException']
 
-/**
- * Whether there is what a client of AWS asks with, and whether AWS takes it; without it nothing of a stage can be looked at.
- * One request to a table.
- */
+/** Checks that a client of AWS has a region and credentials that AWS accepts. Without them no other check works. One request to a table. */
 export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, probe: ProbeTable): Promise<Finding[]> {
   const lacks = async (what: string, resolve: () => Promise<unknown>) =>
     await resolve().then(
@@ -34,14 +31,14 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
   return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
 }
 
-/** How AWS refuses the credentials; undefined where it takes them, whatever else may be wrong. */
+/** Describes how AWS refuses the credentials; undefined if it accepts them, whatever else fails. */
 async function describeRefusal(probe: ProbeTable): Promise<string | undefined> {
   const error = await probe('clients').catch((failure: unknown) => failure)
   const isRefused = error instanceof Error && REFUSED_CREDENTIALS.includes(error.name)
   return isRefused ? `it refuses your credentials (${describeReason(error)})` : undefined
 }
 
-/** Whether each table is there and may be read. One request to each. */
+/** Checks that each table exists and can be read. One request to each. */
 export async function checkTables(probe: ProbeTable): Promise<Finding[]> {
   const findings = await Promise.all(
     TABLE_KEYS.map((table) =>

@@ -4,15 +4,15 @@ import type { Pin } from '../../lib/vaults/pin.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { countOf, type Finding, firstOf } from './finding.ts'
 
-/** A client's keys. */
+/** Client with its keys. */
 export type ClientKeys = { readonly clientId: string; readonly name: string; readonly keys: readonly ApiKey[] }
 
 type Command = (text: string) => string
 
-/** So long before its end a key is to be replaced. */
+/** Time before a key's end at which the doctor warns. */
 const NOTICE_MS = 14 * DAY * 1000
 
-/** Whether somebody can call the service, and for how long. `now` is in epoch milliseconds. */
+/** Checks that a client has an active key, and for how long. `now` is in epoch milliseconds. */
 export function judgeClients(clients: readonly ClientKeys[], now: number, command: Command): Finding[] {
   const active = clients.flatMap(({ clientId, keys }) =>
     keys.filter((key) => keyStatus(key, now) === 'active').map((key) => ({ clientId, key })),
@@ -47,7 +47,7 @@ function issueKey(command: Command, clientId: string): string {
   return command(`issue-key --client ${clientId} --name <text>`)
 }
 
-/** Reports whether there are vaults, and whether each is what an operator confirmed. `pins` has the pin of each vault, in order. */
+/** Checks that there are vaults, and that each is as an operator confirmed it. `pins` has the pin of each vault, in order. */
 export function judgeVaults(
   vaults: readonly VaultKey[],
   pins: readonly (Pin | undefined)[],

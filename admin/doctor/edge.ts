@@ -5,15 +5,15 @@ import { type Finding, firstOf, operatorGuide } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** So long one question may take. */
+  /** Time limit of one request. */
   readonly questionMs: number
 }
 
 const REMEDY = operatorGuide('edge', 'Add it')
 
 /**
- * Whether the domain of a stage's edge leads to the API through CloudFront, with a certificate that is good, and whether
- * the way around it is as the stage says. Two requests.
+ * Checks that the domain of a stage's edge leads to the API through CloudFront, with a valid certificate. Also checks that direct access
+ * matches the stage's settings. Two requests.
  */
 export async function checkEdge(environment: Environment, edge: EdgeEnvironment): Promise<Finding[]> {
   return await Promise.all([checkDomain(environment, edge), checkWayAround(environment, edge)])
@@ -37,7 +37,7 @@ async function checkWayAround(environment: Environment, { origin, isOnlyWay }: E
   return isOnlyWay ? { mark: 'FAIL', name, found, remedy: REMEDY } : { mark: 'WARN', name, found, remedy: REMEDY }
 }
 
-/** Whether the firewall leaves each key the rate that it was given, also where windows of the key meet in one of its own. */
+/** Warns of keys whose rate the firewall limits, also when two windows of a key fall into one of the firewall. */
 export function judgeRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
   const slowed = clients.flatMap(({ clientId, keys }) =>
     keys

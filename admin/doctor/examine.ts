@@ -1,15 +1,14 @@
 import { type Check, describeReason, type Finding } from './finding.ts'
 
 type Limits = {
-  /** So long a check may take. */
   readonly limitMs: number
-  /** Tells somebody who waits what is not there yet. */
+  /** Reports pending checks to the operator. */
   readonly say: (line: string) => void
 }
 
 const PATIENCE_MS = 1_000
 
-/** Makes these checks side by side and gives what they find, in their order. */
+/** Runs these checks concurrently and returns their findings in order. */
 export async function examine(checks: readonly Check[], { limitMs, say }: Limits): Promise<readonly Finding[]> {
   const waiting = new Set(checks.map(({ name }) => name))
   const patience = setInterval(() => say(`Waiting for ${[...waiting].join(', ')} …`), PATIENCE_MS)
@@ -31,7 +30,7 @@ export async function examine(checks: readonly Check[], { limitMs, say }: Limits
   }
 }
 
-/** What AWS says of a table, a queue and a topic that are not there. */
+/** Errors of AWS for a missing table, queue and topic. */
 const ABSENT = ['ResourceNotFoundException', 'QueueDoesNotExist', 'NotFoundException']
 
 function failureOf(name: string, error: unknown): Finding {
@@ -46,7 +45,7 @@ async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   return await Promise.race([work, over.promise]).finally(() => clearTimeout(timer))
 }
 
-/** Findings as lines, each with what to do on the next one, and how many there are of each kind. */
+/** Formats findings as lines, each with its remedy on the next one, and the count of each kind. */
 export function describeFindings(findings: readonly Finding[]): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   const count = (mark: Finding['mark']) => findings.filter((finding) => finding.mark === mark).length

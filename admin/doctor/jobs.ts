@@ -14,15 +14,15 @@ import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 const WATCHING = operatorGuide('watch', 'Alarms that wake somebody')
 
 type Recorded = {
-  /** How far each vault of the chain is recorded; undefined for one that is not yet. */
+  /** Progress of each vault of the chain; undefined for one that has no record yet. */
   readonly progress: readonly (VaultProgress | undefined)[]
-  /** The chain's last block; undefined where no node tells it. */
+  /** Last block of the chain; undefined if no node returns it. */
   readonly head: BlockHeader | undefined
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** How far behind the records of a chain's vaults are, as its job tells it. */
+/** Checks the lag of the records of a chain's vaults, as its job measures it. */
 export function judgeRecords(
   chain: EvmChain,
   { progress, head, now }: Recorded,
@@ -42,7 +42,7 @@ export function judgeRecords(
   return { mark: 'FAIL', name, found, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }
 }
 
-/** How old what the jobs of the market keep is. One request. */
+/** Checks the age of the data that the market's jobs keep. One request. */
 export async function checkMarket(cache: Pick<SharedCache, 'get'>, now: number): Promise<Finding[]> {
   const kept = await cache.get({ MARKET, RATES, ...ALL_PRICES, ...ALL_TOKENS })
   return [
@@ -58,7 +58,7 @@ function ofChains(answerOf: (key: (typeof CHAINS)[number]['key']) => Answer): Re
   return Object.fromEntries(CHAINS.map(({ key }) => [key, answerOf(key)]))
 }
 
-/** What is as old as it may be while the job's runs succeed is stale; what is as old as the alarm's lag besides has failed. */
+/** Warns of data that is stale although a job's runs succeed. Fails for data that also exceeds the alarm's lag. */
 function judgeAge(
   name: string,
   contract: Pick<JobContract, 'everyMinutes'>,

@@ -6,24 +6,23 @@ import { FailedTry, sendOnce } from '../../lib/http.ts'
 import { compareNodes } from '../compare-nodes.ts'
 import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 
-/** What is needed to ask nodes. */
+/** Services that calls to nodes need. */
 export type NodeEnvironment = {
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** So long one question may take. */
+  /** Time limit of one request. */
   readonly questionMs: number
 }
 
-/** What the nodes of a chain told: of each host whether it can be used, and the last block that one of them knows. */
+/** State of a chain's nodes: usable hosts, problems, and the latest block that one of them knows. */
 export type ChainNodes = {
   readonly chain: EvmChain
   readonly isConfigured: boolean
   readonly hosts: number
-  /** Why nodes cannot be used, by their hosts' names. */
+  /** Problems of unusable nodes, with their host names. */
   readonly problems: readonly string[]
   readonly goodHosts: number
-  /** How its usable hosts contradict each other. */
   readonly differences: readonly string[]
   readonly head: BlockHeader | undefined
 }
@@ -38,8 +37,8 @@ const Answer = z.object({
 })
 
 /**
- * Asks all nodes of a chain which chain and which block they are at, two requests to each URL; and compares those of two hosts
- * that can be used, three more.
+ * Reads the chain id and the head from all nodes of a chain, two requests to each URL. Compares the usable hosts if there are two, with
+ * three more.
  */
 export async function askNodes(
   environment: NodeEnvironment,
@@ -66,14 +65,14 @@ export async function askNodes(
     isConfigured: configured !== undefined,
     hosts: groups.length,
     goodHosts,
-    // Another host may return what one lacks: only contradictions keep users from signing.
+    // Another host may return what one lacks: only contradictions stop users from signing.
     differences: goodHosts < 2 ? [] : (await compareNodes(compared)).differences,
     problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
     head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],
   }
 }
 
-/** The last block of the node at this URL, or what is wrong with it. */
+/** Returns the last block of the node at this URL, or its problem. */
 async function askNode(environment: NodeEnvironment, chain: EvmChain, url: string): Promise<BlockHeader | string> {
   try {
     const [id, head] = await Promise.all([
@@ -102,14 +101,17 @@ async function ask({ fetch, questionMs }: NodeEnvironment, url: string, method: 
 }
 
 type Settings = {
-  /** Whether clients have vaults there. */
+  /** True if clients have vaults there. */
   readonly hasVaults: boolean
   readonly isProduction: boolean
   readonly isLocal: boolean
   readonly command: (text: string) => string
 }
 
-/** Checks that a chain can be read and that its hosts agree. A disagreement fails; the rest fails where vaults are, and else warns. */
+/**
+ * Checks that a chain can be read and that its hosts agree. A disagreement fails. Other problems fail if the chain has vaults, and else
+ * warn.
+ */
 export function judgeNodes(
   { chain, isConfigured, hosts, goodHosts, problems, differences }: ChainNodes,
   { hasVaults, isProduction, isLocal, command }: Settings,

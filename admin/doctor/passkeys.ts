@@ -5,14 +5,14 @@ import { type Finding, firstOf, operatorGuide } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** So long one question may take. */
+  /** Time limit of one request. */
   readonly questionMs: number
 }
 
-/** What Apple reads of such a file at most (https://developer.apple.com/documentation/xcode/supporting-associated-domains). */
-const MAX_BYTES = 128 * 1024
+/** Maximum size that Apple reads of such a file (https://developer.apple.com/documentation/xcode/supporting-associated-domains). */
+const MOST_BYTES = 128 * 1024
 
-// A domain's files name more than the passkeys of its applications.
+// Both files may contain more than the passkeys of applications.
 const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })
 const AssetLinks = z.array(
   z.object({
@@ -25,7 +25,7 @@ const AssetLinks = z.array(
 )
 
 /**
- * Whether the domain of a stage's passkeys names its applications, as Apple's and Google's servers ask: over TLS, without a
+ * Checks that the domain of a stage's passkeys names its applications. Reads it as Apple's and Google's servers do: over TLS, without a
  * redirect, as JSON. Two requests.
  */
 export async function checkPasskeyDomain(
@@ -51,9 +51,9 @@ export async function checkPasskeyDomain(
 type DomainFile = {
   readonly name: string
   readonly url: string
-  /** How many applications it is to name. */
+  /** Number of applications that it must name. */
   readonly count: number
-  /** The applications that a file of this JSON does not name; undefined where it has another form. */
+  /** Lists the applications that a file with this JSON does not name; undefined for another form. */
   readonly listMissing: (body: unknown) => readonly string[] | undefined
 }
 

@@ -6,18 +6,17 @@ import { KeysByAge } from '../../lib/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
 import { describeReason, type Finding, firstOf, operatorGuide } from './finding.ts'
 
-/** The secrets of an environment, by what they hold. */
 type SecretName = 'config' | 'identity' | 'signing' | 'webhook-key'
 
-/** Gives a secret's JSON, undefined where it is none. Throws what AWS says. */
+/** Reads a secret's JSON; returns undefined if it is not JSON. Throws AWS's errors. */
 export type ReadSecret = (name: SecretName) => Promise<unknown>
 
 type Command = (text: string) => string
 
-/** What the stack puts beside the configuration: CloudFormation makes no secret without a word of its own. */
+/** Fields of the configuration, and the field that the stack adds: CloudFormation creates no secret without a generated word. */
 const OWN_NAMES = [...Object.keys(Config.shape), 'unused']
 
-/** Whether each secret can be read and is what the service takes for it; none of them is shown. Four requests. */
+/** Checks that each secret can be read and has the expected form; shows none of them. Four requests. */
 export async function checkSecrets(readSecret: ReadSecret, command: Command): Promise<Finding[]> {
   const look = async (name: SecretName, judge: (content: unknown) => Omit<Finding, 'name'>): Promise<Finding> => ({
     name: `secret ${name}`,
@@ -53,7 +52,7 @@ function judgeFailure(name: SecretName, error: unknown): Omit<Finding, 'name'> {
 function judgeConfig(content: unknown): Omit<Finding, 'name'> {
   const { data, error } = Config.safeParse(content)
   if (!data) {
-    // A name deeper down is the operator's own, and may be what nobody is to see.
+    // A nested name is the operator's own and may be secret.
     const fields = [...new Set(error.issues.map(({ path: [field] }) => String(field ?? 'the whole, which is no JSON')))]
     return {
       mark: 'FAIL',
@@ -72,7 +71,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
   return { mark: 'ok', found: 'of its form' }
 }
 
-/** How many names of the configuration and of its chains mean nothing here, as misspelt ones. */
+/** Counts names of the configuration and of its chains that the service does not know, such as misspelt ones. */
 function countUnread(content: unknown, { rpcUrls }: Config): number {
   const names = Object.keys(z.object({}).catchall(z.unknown()).parse(content))
   const chains = Object.keys(rpcUrls).map(Number)
@@ -102,7 +101,7 @@ function judgeSigning(content: unknown, command: Command): Omit<Finding, 'name'>
   return { mark: 'ok', found: `${keyIdOf(first)} signs${published.join('')}` }
 }
 
-/** Whether what the private part signs verifies with the public one. */
+/** Returns whether the public key verifies a signature of the private key. */
 function canSign(key: SigningKey): boolean {
   const text = Buffer.from('doctor')
   try {

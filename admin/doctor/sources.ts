@@ -5,31 +5,31 @@ import { type Finding, operatorGuide } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** So long one question may take. */
+  /** Time limit of one request. */
   readonly questionMs: number
 }
 
-/** A source of what the service shows. */
+/** Source of data that the service shows. */
 type Source = {
   readonly name: string
-  /** A small question, with the configured key; undefined where the source is not configured. */
+  /** Small request with the configured key; undefined if the source is not configured. */
   readonly question: HttpRequest | undefined
   readonly hasKey: boolean
-  /** What the key is said to be for; undefined where that makes no difference. */
+  /** Configured plan of the key; undefined if it makes no difference. */
   readonly plan?: string
-  /** What users miss as it is configured; undefined where that is nothing. */
+  /** Data that users lack with this configuration; undefined for none. */
   readonly missed?: string | undefined
-  /** Whether a refusal of this status, in these words, says that there is nothing wrong. */
+  /** Returns whether a refusal with this status and body shows that nothing is wrong. */
   readonly isAnswer?: (status: number, body: unknown) => boolean
 }
 
-/** An account of which nobody has the key. */
+/** Account whose key no one has. */
 const SOMEBODY = '0x00000000000000000000000000000000000000A1'
 const SOLANA_SOMEBODY = '11111111111111111111111111111111'
 const HUNDRED_DOLLARS = '100000000'
 const [FROM, TO] = [8453, 42161]
 
-/** The sources, each with one question. A source that is added has its line here. */
+/** Lists the sources, each with one request. Add a line here for a new source. */
 function listSources(config: Config): readonly Source[] {
   const { coinGecko, defiLlama, liFi, merkl, bridge, solanaNfts } = config
   const hasHeaders = (headers: object) => Object.keys(headers).length > 0
@@ -60,7 +60,7 @@ function listSources(config: Config): readonly Source[] {
       name: 'Across',
       question: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
       hasKey: hasHeaders(bridge.headers),
-      // What it says of a route is for who asks for it.
+      // An error about the route shows that the caller is accepted.
       isAnswer: (status, body) => status === 400 && JSON.stringify(body ?? '').includes('AcrossApiError'),
     },
     ...listIndexes(config),
@@ -79,7 +79,7 @@ function listSources(config: Config): readonly Source[] {
   ]
 }
 
-/** The indexes that have a key; without any, users miss what only an index knows. */
+/** Lists the indexes that have a key. Without any, users lack data that only an index has. */
 function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Source[] {
   const balances = { jsonrpc: '2.0', id: 1, method: 'alchemy_getTokenBalances', params: [SOMEBODY, 'erc20'] }
   const sources = {
@@ -118,7 +118,7 @@ function quoteOf(originChainId: number, destinationChainId: number): string {
   }).toString()
 }
 
-/** Whether each source answers one small question with its key, and what users miss without it. One request to each. */
+/** Checks that each source answers one small request with its key, and what users lack without it. One request to each. */
 export async function checkSources(environment: Environment, config: Config): Promise<Finding[]> {
   return await Promise.all(listSources(config).map((source) => checkSource(environment, source)))
 }
@@ -134,7 +134,7 @@ async function checkSource(environment: Environment, source: Source): Promise<Fi
   return { mark: 'ok', name, found: answered }
 }
 
-/** What is wrong with the answer to a question; undefined where nothing is. */
+/** Describes what is wrong with the response of a source; undefined if nothing is. */
 async function askSource(
   { fetch, questionMs }: Environment,
   { hasKey, plan, isAnswer = () => false }: Source,

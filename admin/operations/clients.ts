@@ -4,26 +4,29 @@ import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
 import { sha256 } from '../../lib/sha256.ts'
 import { type Admin, AdminError } from '../admin.ts'
 
-/** Registers a client, without keys and vaults. */
+/** Registers a client without keys and vaults. Throws an AdminError if its random id is taken. */
 export async function createClient({ clients, randomBytes, now }: Admin, name: string): Promise<Client> {
   const client = { clientId: randomBase62(10, randomBytes), name, createdAt: new Date(now()), vaults: [] }
   if (!(await clients.create(client))) throw new AdminError('The new client drew an id that is taken. Try again.')
   return client
 }
 
-/** The client with its keys; throws AdminError when there is none. */
+/** Returns the client with its keys. Throws an AdminError if there is none. */
 export async function getClient({ clients }: Admin, clientId: string): Promise<ClientRecord> {
   const record = await clients.get(clientId)
   if (!record) throw new AdminError(`There is no client ${clientId}. See list-clients.`)
   return record
 }
 
-/** What an operator says of a key's limits: what is undefined stays as it is, and a list that is null is bounded no more. */
+/** Changes of a key's limits: undefined keeps a limit, and null removes the limit of a list. */
 export type LimitChanges = {
   readonly [Name in keyof KeyLimits]?: KeyLimits[Name] | (Name extends 'scopes' | 'rate' ? never : null) | undefined
 }
 
-/** Gives a client a new API key, and the key's text, which is kept nowhere. */
+/**
+ * Issues an API key for a client. Returns it with its text, which is stored nowhere. Throws an AdminError for an unknown client, a past
+ * end, or limits that contradict each other.
+ */
 export async function issueKey(
   admin: Admin,
   {
@@ -52,7 +55,10 @@ export async function issueKey(
   return { text, key }
 }
 
-/** Changes what a client's key may do, and gives the key as it is then. */
+/**
+ * Changes the limits of a client's key and returns the changed key. Throws an AdminError for an unknown key, or limits that contradict each
+ * other.
+ */
 export async function limitKey(
   admin: Admin,
   { clientId, keyId, changes }: { clientId: string; keyId: string; changes: LimitChanges },
@@ -63,7 +69,7 @@ export async function limitKey(
   return { ...key, limits }
 }
 
-/** These limits with the changes; a list that is bounded no more is left out. Throws AdminError where they contradict each other. */
+/** Applies the changes to these limits; null removes a list. Throws an AdminError if they contradict each other. */
 function changeLimits(limits: KeyLimits, { scopes, rate, ...lists }: LimitChanges): KeyLimits {
   const change = <T>(before: T | undefined, after: T | null | undefined) =>
     after === undefined ? before : (after ?? undefined)
@@ -74,10 +80,10 @@ function changeLimits(limits: KeyLimits, { scopes, rate, ...lists }: LimitChange
     vaults: change(limits.vaults, lists.vaults),
     largestDeposits: change(limits.largestDeposits, lists.largestDeposits),
   }
-  // Its client has one log for all of its vaults.
+  // A client has one log for all its vaults.
   if (changed.scopes.includes('webhooks') && (changed.chains || changed.vaults)) {
     throw new AdminError(
-      'A key that opens webhooks is told of all vaults of its client: it cannot be for certain chains or vaults.',
+      'A key with the scope webhooks gets events of all vaults of its client: it cannot be limited to chains or vaults.',
     )
   }
   return changed
@@ -90,7 +96,7 @@ async function getKey(admin: Admin, clientId: string, keyId: string): Promise<Ap
   return key
 }
 
-/** Revokes a client's key for ever. */
+/** Revokes a client's key for ever and returns it. Throws an AdminError for an unknown or revoked key. */
 export async function revokeKey(admin: Admin, clientId: string, keyId: string): Promise<ApiKey> {
   const key = await getKey(admin, clientId, keyId)
   const revokedAt = new Date(admin.now())

@@ -3,7 +3,10 @@ import { createSigningKey, keyIdOf, type SigningKey } from '../../lib/signing/ke
 import { type Admin, AdminError } from '../admin.ts'
 import type { EdgeKeysSecret } from '../edge-keys.ts'
 
-/** Makes a key: the one that signs where there is none, else the next one, which is published alone. */
+/**
+ * Adds a key and returns its id, public key and whether it signs. The first key signs; a second is only published. Throws an AdminError if
+ * there are two.
+ */
 export async function addSigningKey({ signingKeys, now }: Admin) {
   const keys = await signingKeys.read()
   if (keys.length > 1) throw new AdminError('There are two keys already. See remove-signing-key.')
@@ -12,7 +15,7 @@ export async function addSigningKey({ signingKeys, now }: Admin) {
   return { keyId: keyIdOf(key), x: key.x, signs: keys.length === 0 }
 }
 
-/** Signs with this key from now on; the other one stays published. */
+/** Signs with this key from now on; the previous one stays published. Throws an AdminError for an unknown key, or the one that signs. */
 export async function useSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
   const keys = await signingKeys.read()
   const [first] = keys
@@ -21,7 +24,7 @@ export async function useSigningKey({ signingKeys }: Admin, keyId: string): Prom
   await signingKeys.write([key, ...keys.filter((other) => other !== key)])
 }
 
-/** Publishes this key no more; the one that signs cannot go. */
+/** Removes this key from the published ones. Throws an AdminError for an unknown key, or the one that signs. */
 export async function removeSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
   const keys = await signingKeys.read()
   const key = findKey(keys, keyId)
@@ -29,7 +32,7 @@ export async function removeSigningKey({ signingKeys }: Admin, keyId: string): P
   await signingKeys.write(keys.filter((other) => other !== key))
 }
 
-/** Makes a key by which functions know CloudFront, and gives its hash, which says nothing of it. */
+/** Adds a key by which functions recognize CloudFront. Returns its hash, which reveals nothing. Throws an AdminError if there are two. */
 export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKeys' | 'randomBytes'>): Promise<string> {
   const [secret, keys] = await readEdgeKeys(edgeKeys)
   if (Object.keys(keys).length > 1) throw new AdminError('There are two keys already. See remove-edge-key.')
@@ -39,7 +42,7 @@ export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKey
   return hash
 }
 
-/** Forgets a key of the edge: with it nothing can be deployed any more. */
+/** Deletes a key of the edge: no deploy works with it any longer. Throws an AdminError for an unknown key. */
 export async function removeEdgeKey({ edgeKeys }: Admin, hash: string): Promise<void> {
   const [secret, { [hash]: key, ...others }] = await readEdgeKeys(edgeKeys)
   if (key === undefined) throw new AdminError(`There is no key ${hash}.`)

@@ -3,17 +3,17 @@ import type { Admin } from '../admin.ts'
 import { createClient, issueKey } from './clients.ts'
 import { type Acceptance, addVault, type Presentation } from './vaults.ts'
 
-/** On one machine all requests come from one network, which may make a tenth of them. */
+/** On one machine all requests come from one network, which may use a tenth of the rate. */
 const ONE_MACHINE = { requests: 1_000_000, seconds: 60 }
 
-/** Registers a client with one key and these vaults, and gives the key's text. */
+/** Registers a client with one key and these vaults. Returns the key's text and the vaults. */
 export async function seedClient(
   admin: Admin,
   { name, vaults }: { name: string; vaults: readonly (VaultKey & Presentation)[] },
 ): Promise<{ clientId: string; apiKey: string; vaults: Vault[] }> {
   const { clientId } = await createClient(admin, name)
   const { text } = await issueKey(admin, { clientId, name: 'first key', limits: { rate: ONE_MACHINE } })
-  // A local vault may be paused, so that its way out cannot be tried.
+  // A local vault may be paused, so its exit cannot be simulated.
   const accepted: Acceptance[] = ['accept-untried']
   const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId, accepted })))
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import { type Admin, AdminError } from '../admin.ts'
 
-/** Forgets what is recorded of a transaction's transfers; throws AdminError if nothing is. */
+/** Deletes the records of a transaction's transfers. Throws an AdminError if there are none. */
 export async function forgetTransfers(
   { transfers }: Admin,
   { sourceChainId, hash }: { readonly sourceChainId: number; readonly hash: Hash },
@@ -15,8 +15,8 @@ export async function forgetTransfers(
 }
 
 /**
- * Deletes the messages of one queue that functions could not work on. Throws AdminError where there is no such queue, or as long
- * as the operator has not confirmed it, and what SQS refuses.
+ * Deletes the dead letters of one queue and returns a line to print. Throws an AdminError if there is no such queue, or without the
+ * operator's confirmation. Also throws if SQS refuses.
  */
 export async function dropDeadLetters(
   { deadLetters }: Admin,
@@ -26,7 +26,7 @@ export async function dropDeadLetters(
   if (!queues.includes(queue)) throw new AdminError(`There is no queue ${queue}, but ${queues.join(', ')}.`)
   if (!isConfirmed) {
     const count = await deadLetters.count(queue)
-    throw new AdminError(`Messages of ${queue} that would be deleted, for good: about ${count}. Add --yes to do it.`)
+    throw new AdminError(`This deletes about ${count} dead letters of ${queue} for good. Add --yes to do it.`)
   }
   return `Dead letters of ${queue}: deleted; left: about ${await deadLetters.drop(queue)}.`
 }

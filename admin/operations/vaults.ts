@@ -7,14 +7,14 @@ import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
 import { type Admin, AdminError } from '../admin.ts'
 import { getClient } from './clients.ts'
 
-/** How a client shows a vault; what is left out is the vault's own name, an id made of chain and address, or empty. */
+/** Presentation of a vault by a client. Defaults: the vault's own name, an id of chain and address, empty texts. */
 export type Presentation = {
   readonly [Field in 'poolId' | 'name' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol']?:
     | Vault[Field]
     | undefined
 }
 
-/** A vault to add; `firstBlock` only where its node does not tell. */
+/** Vault to add. `firstBlock` is needed only if its node does not return it. */
 type NewVault = {
   clientId: string
   firstBlock?: number | undefined
@@ -22,19 +22,16 @@ type NewVault = {
 } & VaultKey &
   Presentation
 
-/** The options by which an operator accepts a vault that is refused otherwise. */
+/** Options by which an operator accepts a vault that would be refused. */
 export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
 
-/**
- * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
- * are as long as may be (docs/scale.md).
- */
-const MAX_VAULTS = 1_000
+/** Maximum number of a client's vaults: with texts of maximum length, all of them fit into Lambda's 6 MB response (docs/scale.md). */
+const MOST_VAULTS = 1_000
 
 /**
- * Reads a vault from its chain, simulates a deposit and a withdrawal, pins the vault unless it is pinned already, and adds it to a
- * client; `version` is null where its protocol has none, `before` is the pin that it had and has. Throws AdminError with a sentence
- * for each thing that the operator has to accept.
+ * Reads a vault from its chain, simulates a deposit and a withdrawal, pins it unless it has a pin, and adds it to a client. `version` is
+ * null if its protocol has none; `before` is its existing pin, which stays. Throws an AdminError with a sentence for each flaw that the
+ * operator has to accept.
  */
 export async function addVault(
   admin: Admin,
@@ -46,13 +43,13 @@ export async function addVault(
   pin: Pin
   nodes: number
   trip: SimulatedTrip
-  /** The flaws that the operator accepted, a clause each. */
+  /** Accepted flaws, a clause each. */
   flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)
   if (client.vaults.length >= MAX_VAULTS) {
     throw new AdminError(
-      `Client ${clientId} has ${client.vaults.length} vaults, the most that there can be. Remove one, or add a client for more.`,
+      `Client ${clientId} has ${client.vaults.length} vaults, which is the maximum. Remove one, or create another client.`,
     )
   }
   const poolId = presentation.poolId ?? `${chainId}-${address}`
@@ -72,12 +69,12 @@ export async function addVault(
   )
   if (twin) {
     throw new AdminError(
-      `The client's vault ${twin.address} on chain ${chainId} has the same share token ${twin.shareToken}: whose shares a user has could not be told.`,
+      `The client's vault ${twin.address} on chain ${chainId} has the same share token ${twin.shareToken}: a user's shares could belong to either.`,
     )
   }
   const start = firstBlock ?? deployedAt
   if (start === null) {
-    throw new AdminError('The node does not tell when the vault was deployed. Give its block with --first-block.')
+    throw new AdminError('The node does not return the block of the deployment. Give it with --first-block.')
   }
   const described: Vault = {
     ...description,
@@ -104,7 +101,7 @@ export async function addVault(
   return { vault, version, before, pin, nodes, trip, flaws }
 }
 
-/** Why a vault is refused, each with the option that accepts it. */
+/** Lists reasons to refuse a vault, each with the option that accepts it. */
 function refusalsOf(
   { protocol }: Vault,
   { measured, untried, mixedUp }: SimulatedTrip,
@@ -121,7 +118,7 @@ function refusalsOf(
   return refusals
 }
 
-/** Returns the flaws of a vault. Throws AdminError if the operator did not accept one. */
+/** Returns the flaws of a vault. Throws an AdminError if the operator did not accept one. */
 function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
   if (open.length > 0) {
@@ -131,8 +128,8 @@ function requireAccepted(refusals: readonly [Acceptance, string][], accepted: re
 }
 
 /**
- * Has the job read the past of a vault that no client has, again where one had it before: the same events make the same records. Clients
- * get the events after this block. Several operators may add it at once: the last one's block counts.
+ * Makes the job read the past of a vault that no client has. It also rereads an earlier vault: the same events make the same records.
+ * Clients get events after this block. If several operators add it concurrently, the last block counts.
  */
 async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: number): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -142,12 +139,12 @@ async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: numbe
   }
   throw new AdminError(`The vault ${vault.address} is being recorded at this moment. Try again in a minute.`)
 }
-/** More operators than add one vault at once. */
+/** More operators than ever add one vault concurrently. */
 const MAX_TRIES = 10
 
 /**
- * Takes a vault from a client; true where no other has it. Its records stay until it is added again, and its pin for good:
- * another client may be given the vault at the same moment, and who adds it again is told what changed since.
+ * Removes a vault from a client; returns true if no other client has it. Its records stay until it is added again, and its pin stays for
+ * good. Another client may add the vault meanwhile, and a later addition shows what changed.
  */
 export async function removeVault(
   admin: Admin,
@@ -160,9 +157,8 @@ export async function removeVault(
 }
 
 /**
- * What of a vault was pinned, undefined where nothing was, and what is now, with a digest of it: pinned in its place, for all
- * clients that have the vault, once the operator gives the digest of what was shown. Throws AdminError when no client has the
- * vault, or when what is there now is not what was shown.
+ * Returns a vault's pin (undefined if none), its current state, and a digest of that. Pins the current state for all clients if the
+ * operator passes its digest. Throws an AdminError if no client has the vault, or its state no longer has that digest.
  */
 export async function confirmVault(
   admin: Admin,
@@ -175,7 +171,7 @@ export async function confirmVault(
   const digest = digestOf(pin)
   if (shown !== undefined && shown !== digest) {
     throw new AdminError(
-      'What is there now is not what was shown. Nothing is done: look at it again, without --confirm.',
+      'The vault has changed since it was shown. Nothing is pinned: show it again, without --confirm.',
     )
   }
   if (shown !== undefined) await admin.pinStore.replace(vault, pin)
@@ -191,8 +187,8 @@ async function readPinNow(
 }
 
 /**
- * Stands for what was shown: the code, and of the price the first two digits, for prices grow while an operator looks. So long
- * that nobody can make two kinds of code of which both have it.
+ * Returns a digest of the code and the first two digits of the price, as prices grow while an operator decides. Its length rules out two
+ * kinds of code with the same digest.
  */
 function digestOf({ code, price }: Pin): string {
   const text = price?.toString()

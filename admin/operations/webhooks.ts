@@ -9,7 +9,7 @@ export async function addWebhook(admin: Admin, clientId: string, webhook: NewWeb
   return await admin.webhooks.add(clientId, webhook)
 }
 
-/** Removes a webhook of a client. */
+/** Removes a webhook of a client. Throws an AdminError if there is none. */
 export async function removeWebhook(admin: Admin, clientId: string, id: string): Promise<void> {
   if (await admin.webhooks.remove(clientId, id)) return
   throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
@@ -34,7 +34,7 @@ export async function listGivenUp(admin: Admin, clientId: string | undefined): P
   return events
 }
 
-/** Sends webhooks now what they did not take, of one client or of all. Only counts those that are disabled. */
+/** Sends undelivered events now, to the webhooks of one client or of all. Only counts disabled webhooks. */
 export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<Resumed> {
   const sum = { resumed: 0, disabled: 0 }
   for (const id of await listClientIds(admin, clientId)) {
@@ -46,8 +46,8 @@ export async function resumeWebhooks(admin: Admin, clientId: string | undefined)
 }
 
 /**
- * Forgets the given-up events of one client, of one webhook, or of all. Returns their number. Throws AdminError until the
- * operator confirms it, and while a webhook is being sent to.
+ * Deletes the given-up events of one client, of one webhook, or of all. Returns their number. Throws an AdminError until the operator
+ * confirms it, and while a webhook receives events.
  */
 export async function dropGivenUp(
   admin: Admin,

@@ -11,21 +11,21 @@ import { AdminError } from '../admin.ts'
 /** Moonwell Flagship USDC on Base. */
 const EXAMPLE_VAULT: VaultKey = { chainId: 8453, address: '0xc1256Ae5FF1cf2719D4937adb3bbCCab2E00A2Ca' }
 
-/** An operator's answers to the five questions. */
+/** Answers of an operator to the five questions. */
 export type Answers = {
   readonly stage: Stage
-  /** The domain of the wallet's pages, for passkeys; undefined for none. */
+  /** Domain of the wallet's pages, for passkeys; undefined for none. */
   readonly domain: string | undefined
   readonly alarmEmail: string | undefined
-  /** Fields for the secret `config`; undefined for public nodes. They must not be shown. */
+  /** Fields for the secret `config`; undefined for public nodes. Never show them. */
   readonly config: Readonly<Record<string, unknown>> | undefined
   readonly vault: VaultKey
 }
 
-/** The five flags, each with the text of one answer. */
+/** Five flags, each with the text of one answer. */
 export type AnswerFlags = Readonly<Record<keyof typeof QUESTIONS, string | undefined>>
 
-/** Asks on a terminal and returns what was typed, or the answer in brackets for an empty line. */
+/** Prompts on a terminal and returns the typed text, or the fallback for an empty line. */
 export type Ask = (question: string, fallback: string) => Promise<string>
 
 const Domain = z
@@ -44,7 +44,7 @@ const VaultText = z
   .pipe(z.tuple([ChainIdText, Address]))
   .transform(([chainId, address]) => ({ chainId, address }))
 
-/** The questions in their order, each with the answer for an empty line. Each flag has the same name. */
+/** Questions in order, each with the answer for an empty line. Each flag has the same name. */
 const QUESTIONS = {
   stage: { text: `Stage (${STAGES.join(', ')})`, fallback: 'dev' },
   domain: { text: "Domain of your wallet's pages, for passkeys (or none)", fallback: 'none' },
@@ -60,8 +60,8 @@ type Question = keyof typeof QUESTIONS
 const NAMES = Object.keys(QUESTIONS) as readonly Question[]
 
 /**
- * The answers to the five questions: from flags, else asked for on the terminal, else the defaults where all of them are accepted.
- * A wrong answer is asked for again. Throws an AdminError for a wrong flag, and for a missing one without a terminal.
+ * Returns the answers to the five questions from flags, else from the terminal, else the defaults if all are accepted. Repeats a question
+ * after a wrong answer. Throws an AdminError for a wrong flag, and for a missing one without a terminal.
  */
 export async function readAnswers(
   flags: AnswerFlags,
@@ -100,7 +100,7 @@ export async function readAnswers(
   }
 }
 
-/** The parser's result, or `refuse`'s result for its objection. */
+/** Returns the parser's result, or `refuse`'s result for its objection. */
 async function parseOr<T, U>(
   parse: (text: string) => T | Promise<T>,
   text: string,
@@ -115,7 +115,7 @@ async function parseOr<T, U>(
   }
 }
 
-/** The JSON of an operator's file; no message has any part of it, which is secret. */
+/** Reads the JSON of an operator's file. No message contains any of it, because it is secret. */
 async function readConfig(path: string): Promise<Readonly<Record<string, unknown>>> {
   const text = await readFile(path, 'utf8').catch(() => {
     throw new AdminError(`must be a file that can be read, or public: ${path} is not`)

@@ -13,26 +13,26 @@ import { CLIENT_DEFAULTS } from '../../lib/aws/client-defaults.ts'
 import { AdminError } from '../admin.ts'
 import type { StackState } from './stacks.ts'
 
-/** The caller of AWS, and the region. */
+/** Caller of AWS, and the region. */
 export type Identity = { readonly account: string; readonly region: string; readonly arn: string }
 
 /** Actions that a role needs on one resource. */
 export type Right = { readonly resource: string; readonly actions: readonly string[] }
 
-/** An account in one region, as an operator's commands see it. */
+/** AWS account in one region, for an operator's commands. */
 export type AwsAccount = {
-  /** Throws an AdminError where there are no credentials, or AWS refuses them. */
+  /** Returns the caller. Throws if there are no credentials, or AWS refuses them. */
   identify(): Promise<Identity>
-  /** Counts the functions that the account runs at a time. */
+  /** Returns the account's limit of concurrent functions. */
   countExecutions(): Promise<number>
   /**
-   * Lists those of these actions that IAM's simulation denies the caller; undefined if AWS refuses to simulate them. It assumes a
-   * login with MFA, and leaves out denials that rest on conditions whose values it does not know.
+   * Lists the actions that IAM's simulation denies the caller; undefined if AWS refuses to simulate them. It assumes a login with MFA. It
+   * omits denials that depend on conditions with unknown values.
    */
   listDenied(rights: readonly Right[]): Promise<readonly string[] | undefined>
-  /** Those of these stacks that exist. */
+  /** Lists the existing stacks among these. */
   listStacks(names: readonly string[]): Promise<readonly StackState[]>
-  /** Begins to delete a stack, its protection too. */
+  /** Starts to delete a stack, and removes its protection first. */
   deleteStack(stack: StackState): Promise<void>
 }
 
@@ -45,9 +45,9 @@ const StackForm = z.object({
   Outputs: z.array(z.object({ OutputKey: z.string(), OutputValue: z.string() })).default([]),
 })
 
-/** The account of the environment's AWS credentials, in the environment's region or in this one. */
+/** Opens the account of the environment's AWS credentials, in the environment's region or this one. */
 export function awsAccount(elsewhere?: string): AwsAccount {
-  // CloudFormation takes longer than what functions ask, and limits how often it is asked.
+  // CloudFormation is slower than the services that functions call, and limits requests.
   const settings = {
     ...CLIENT_DEFAULTS,
     maxAttempts: 8,
@@ -65,7 +65,7 @@ export function awsAccount(elsewhere?: string): AwsAccount {
     return { account, region, arn }
   }
 
-  /** The user or role whose policies count; undefined for the account's root, which may do everything. */
+  /** Returns the user or role whose policies count; undefined for the account's root, which may do everything. */
   const policySourceOf = async (arn: string) => {
     const roleName = /:assumed-role\/([^/]+)\//.exec(arn)?.[1]
     // The ARN of a session lacks the path of its role.
@@ -148,7 +148,7 @@ type Patience = { readonly say: (line: string) => void; readonly sleep: (millise
 const PAUSE_MS = 10_000
 const MAX_POLLS = 360
 
-/** Those of these stacks that exist, once CloudFormation works on none of them. Throws an AdminError after an hour. */
+/** Returns the existing stacks among these once CloudFormation works on none of them. Throws an AdminError after an hour. */
 export async function settledStacks(
   account: AwsAccount,
   names: readonly string[],
@@ -166,7 +166,7 @@ export async function settledStacks(
   )
 }
 
-/** Deletes a stack and waits until it is gone. Throws an AdminError with CloudFormation's reason where it stays. */
+/** Deletes a stack and waits until it is gone. Throws an AdminError with CloudFormation's reason if it remains. */
 export async function removeStack(account: AwsAccount, stack: StackState, patience: Patience): Promise<void> {
   await account.deleteStack(stack)
   const [left] = await settledStacks(account, [stack.name], patience)

@@ -13,33 +13,31 @@ import { deployRights } from './rights.ts'
 import { type StackState, treatmentOf } from './stacks.ts'
 import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 
-/** An ended child process: its exit code, and the last of its output. */
+/** Ended child process: its exit code, and the end of its output. */
 export type Ended = { readonly code: number; readonly tail: string }
 
-/** The outside of `up`. */
+/** Services that `up` uses. */
 export type UpEnvironment = {
-  /** The account, in the environment's region unless another one is named. */
+  /** Opens the account, by default in the environment's region. */
   readonly accountIn: (region?: string) => AwsAccount
   readonly connect: (stage: Answers['stage']) => Admin
   readonly cdk: (words: readonly string[]) => Promise<Ended>
-  /** Asks a stage's API what a client asks. */
+  /** Sends a stage's API a client's requests. */
   readonly smoke: (url: string, apiKey: string | undefined) => Promise<Ended>
-  /** Inspects all that a stage rests on. */
   readonly doctor: (stage: Answers['stage']) => Promise<Ended>
-  /** Asks the operator for consent. */
   readonly agree: (question: string) => Promise<boolean>
-  /** Tells an operator who waits how far it is. */
+  /** Reports progress to the operator. */
   readonly say: (line: string) => void
-  /** Prints what the operator keeps. */
+  /** Prints output that the operator keeps. */
   readonly print: (line: string) => void
-  /** The operator's file of stages; undefined for stages.json, which need not be there. */
+  /** Operator's file of stages; undefined for stages.json, which may be absent. */
   readonly stagesFile: string | undefined
-  /** Dollars a month of a stage without users. */
+  /** Returns the monthly price of a stage without users, in dollars. */
   readonly priceOf: (environment: StageEnvironment, hasOwnNodes: boolean) => number
   readonly sleep: (milliseconds: number) => Promise<unknown>
 }
 
-/** The state that a run found before it made anything. */
+/** State that a run found before its first change. */
 type Plan = {
   readonly answers: Answers
   readonly identity: Identity
@@ -51,7 +49,7 @@ type Plan = {
 /** Results that later steps need; `apiKey` only if this run issued it. */
 type Made = { clientId: string; apiKey: string | undefined; url: string }
 
-/** Does one part, unless an earlier run did it; returns a phrase of what is there now. */
+/** Step that does one part, unless an earlier run did it; returns a phrase about the result. */
 type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Made) => Promise<string>]
 
 const BOOTSTRAP_STACK = 'CDKToolkit'
@@ -61,9 +59,8 @@ const MAX_TRIES = 30
 const TRY_AGAIN_MS = 30_000
 
 /**
- * Brings a stage up: inspects the account, asks once, and makes what is missing, in the order of the steps. Each step looks at what
- * is there, so a run that stopped anywhere is mended by the next one. Prints the URL and a new key. Throws an AdminError with what
- * to do where it cannot go on.
+ * Brings a stage up: inspects the account, requests consent once, and creates what is missing, step by step. Each step checks what exists,
+ * so the next run continues a run that stopped. Prints the URL and a new key. Throws an AdminError with the remedy if it cannot continue.
  */
 export async function bringUp(answers: Answers, environment: UpEnvironment): Promise<void> {
   try {
@@ -81,7 +78,10 @@ export async function bringUp(answers: Answers, environment: UpEnvironment): Pro
   }
 }
 
-/** Inspects the account before the run asks. Changes nothing; throws an AdminError for each cause that would stop the run later. */
+/**
+ * Inspects the account before the operator consents. Changes nothing. Throws an AdminError for the first cause that would stop the run
+ * later.
+ */
 async function inspect(answers: Answers, environment: UpEnvironment): Promise<Plan> {
   const { accountIn, say, stagesFile } = environment
   const account = accountIn()
@@ -114,7 +114,7 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
   return { answers, identity, file, isBootstrapped, failed }
 }
 
-/** The commands for a stack about which only its operator can decide; undefined for others. */
+/** Returns the commands for a stack about which only its operator can decide; undefined for others. */
 function adviceOn(stack: StackState, stage: Answers['stage']): string | undefined {
   const { name } = stack
   const treatment = treatmentOf(stack)
@@ -122,7 +122,7 @@ function adviceOn(stack: StackState, stage: Answers['stage']): string | undefine
     return `It can hold data: see in the console what it still holds. If that may go, run aws cloudformation delete-stack --stack-name ${name}, then this command again.`
   }
   if (treatment !== 'roll back') return undefined
-  // CDK selects a stack of the app by its place there, and knows nothing of its own bootstrap.
+  // CDK selects a stack by its path in the app, and does not know its own bootstrap stack.
   const command =
     name === BOOTSTRAP_STACK
       ? `aws cloudformation continue-update-rollback --stack-name ${name}`
@@ -145,7 +145,7 @@ function describePlan({ answers, identity, file, isBootstrapped, failed }: Plan,
   ]
 }
 
-/** The parts of a stage, in the order in which each rests on those before. */
+/** Steps in order: each depends on those before. */
 const STEPS: readonly Step[] = [
   [
     'stages.json',
@@ -164,7 +164,7 @@ const STEPS: readonly Step[] = [
   [
     'bootstrap',
     async (environment, { identity: { account, region }, file, isBootstrapped }) => {
-      // CloudFront's certificates and firewalls are in a region of their own.
+      // CloudFront's certificates and firewalls are in their own region.
       const elsewhere = file.environment.edge && region !== EDGE_REGION ? [EDGE_REGION] : []
       const regions = [...(isBootstrapped ? [] : [region]), ...elsewhere]
       if (regions.length === 0) return 'there already'
@@ -182,7 +182,7 @@ const STEPS: readonly Step[] = [
       const deployed = await accountIn().listStacks(stackNames(stage))
       const apiUrl = deployed.map(({ outputs }) => outputs['ApiUrl']).find((url) => url)
       if (!apiUrl) throw new AdminError(`No stack of ${stage} has the output ApiUrl.`)
-      // With an edge the way around it may be closed.
+      // With an edge, the API's own URL may be closed.
       const { edge } = file.environment
       made.url = edge ? `https://${edge.domain.name}` : apiUrl
       return `${deployed.length} deployed`
@@ -256,7 +256,6 @@ const STEPS: readonly Step[] = [
   ],
 ]
 
-/** Runs the CDK. Throws an AdminError with what to do where it fails. */
 async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise<void> {
   const { code, tail } = await cdk(words)
   if (code === 0) return
@@ -264,7 +263,7 @@ async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise
   throw new AdminError(`cdk ${words[0]} failed. ${todo}`)
 }
 
-/** Repeats a check until it succeeds, for the jobs' first runs take minutes; the last lines that it printed. */
+/** Repeats a check until it succeeds, because the jobs' first runs take minutes. Returns its last lines. */
 async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<Ended>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const { code, tail } = await check()

@@ -2,7 +2,7 @@ import { configSecretName, type Stage, signingSecretName } from '../../infra/env
 import { tableName } from '../../infra/tables.ts'
 import type { Identity, Right } from './aws-account.ts'
 
-/** The rights that an operator of a stage uses: to read and write its clients, and to fill its secrets. */
+/** Returns the rights that an operator of a stage needs: to read and write its clients, and to fill its secrets. */
 export function operatorRights({ account, region, arn }: Identity, stage: Stage): Right[] {
   const [, partition] = arn.split(':')
   const own = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
@@ -12,14 +12,14 @@ export function operatorRights({ account, region, arn }: Identity, stage: Stage)
       actions: ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'PutItem', 'UpdateItem'].map((one) => `dynamodb:${one}`),
     })),
     ...[configSecretName(stage), signingSecretName(stage)].map((secret) => ({
-      // Secrets Manager adds six characters to the name.
+      // Secrets Manager appends six characters to the name.
       resource: own('secretsmanager', `secret:${secret}-AAAAAA`),
       actions: ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
     })),
   ]
 }
 
-/** The rights that a deploy uses too: to work as the CDK's role, or to make that role where it is missing. */
+/** Returns the rights that a deploy needs: to assume the CDK's role, or to create it if missing, and the operator's. */
 export function deployRights(identity: Identity, stage: Stage, isBootstrapped: boolean): Right[] {
   const { account, region, arn } = identity
   const [, partition] = arn.split(':')

@@ -1,4 +1,4 @@
-/** A stack as CloudFormation describes it. */
+/** Stack as CloudFormation describes it. */
 export type StackState = {
   readonly name: string
   readonly status: string
@@ -10,22 +10,22 @@ export type StackState = {
   readonly outputs: Readonly<Record<string, string>>
 }
 
-/** The work on a stack before it can be deployed. */
+/** Action that a stack needs before it can be deployed. */
 export type Treatment =
   /** Nothing: it can be created or updated. */
   | 'deploy'
   /** CloudFormation is still at work, perhaps for a run that was stopped. */
   | 'wait'
-  /** Its first creation failed: it holds nothing that a user stored. */
+  /** Its first creation failed: it holds no user data. */
   | 'delete'
-  /** Its deletion failed, and what is left can hold data: only its operator can say that it may go. */
+  /** Its deletion failed, and the rest can hold data: only its operator can approve its deletion. */
   | 'finish the deletion'
-  /** Its update failed, and the way back too: only its operator can say which resource to skip. */
+  /** Its update and its rollback failed: only its operator can choose a resource to skip. */
   | 'roll back'
 
-/** Every status of CloudFormation, with what it asks of the next run. */
+/** Every status of CloudFormation with its treatment. */
 const TREATMENTS: Readonly<Record<string, Treatment>> = {
-  // A change set that nobody executed; the next one replaces it.
+  // A change set that was not executed; the next one replaces it.
   REVIEW_IN_PROGRESS: 'deploy',
   CREATE_COMPLETE: 'deploy',
   UPDATE_COMPLETE: 'deploy',
@@ -41,12 +41,12 @@ const TREATMENTS: Readonly<Record<string, Treatment>> = {
   IMPORT_ROLLBACK_FAILED: 'roll back',
 }
 
-/** The treatment of a stack by its status; an unknown status is left to the operator. */
+/** Returns the treatment of a stack by its status; leaves an unknown status to the operator. */
 export function treatmentOf({ status }: Pick<StackState, 'status'>): Treatment {
   return TREATMENTS[status] ?? (status.endsWith('_IN_PROGRESS') ? 'wait' : 'roll back')
 }
 
-/** The same stacks in the order in which they can go: the newest rests on those before it. */
+/** Sorts stacks in the order of removal: the newest depends on older ones. */
 export function inOrderOfRemoval(stacks: readonly StackState[]): StackState[] {
   return stacks.toSorted((left, right) => right.createdAt.getTime() - left.createdAt.getTime())
 }

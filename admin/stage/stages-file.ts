@@ -8,18 +8,18 @@ import type { Answers } from './answers.ts'
 const File = z.record(z.string(), z.record(z.string(), z.unknown()))
 const Named = z.object({ id: z.string() })
 
-/** A change of the file of stages, and the stage that results. */
+/** Change of the file of stages, and the resulting stage. */
 export type StagesFilePlan = {
   /** Changed fields, such as `dev.alarmEmail`; empty if the file stays the same. */
   readonly changes: readonly string[]
   readonly environment: StageEnvironment
-  /** Writes the file whole or not at all. */
+  /** Writes the file atomically. */
   write(): Promise<void>
 }
 
 /**
- * Merges these answers into the operator's file of stages, and writes nothing yet. A field that no answer names stays. Throws an
- * AdminError where the file is none, where the stage cannot be deployed so, and for another domain than that of its passkeys.
+ * Merges these answers into the operator's file of stages, without writing it. Keeps fields that no answer names. Throws an AdminError for
+ * an invalid file, a stage that cannot be deployed, or a domain other than that of its passkeys.
  */
 export async function planStagesFile(
   named: string | undefined,
@@ -69,7 +69,7 @@ export async function planStagesFile(
 
 function environmentOf(text: string, stage: Answers['stage']): StageEnvironment {
   try {
-    // A stage that the text names is in the map, and dev always is.
+    // The cast is safe: a stage that the text names is in the map, and dev always is.
     return parseStages(text).get(stage) as StageEnvironment
   } catch (error) {
     throw new AdminError(error instanceof Error ? error.message : String(error))

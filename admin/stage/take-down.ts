@@ -7,15 +7,15 @@ import { explained } from './aws-failure.ts'
 import type { UpEnvironment } from './bring-up.ts'
 import { inOrderOfRemoval } from './stacks.ts'
 
-/** The outside of `down`. */
+/** Services that `down` uses. */
 type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
   /** Returns the text that the operator types. */
   readonly ask: (question: string) => Promise<string>
 }
 
 /**
- * Deletes the stacks of a stage, those that rest on others first, and leaves CDK's bootstrap and what the stage retains. Throws an
- * AdminError where there is no stage, where the operator does not type its name, and for a protected one unless it is forced.
+ * Deletes the stacks of a stage, dependent ones first. CDK's bootstrap and retained resources stay. Throws an AdminError if there is no
+ * stage, if the operator does not type its name, or if it is protected and not forced.
  */
 export async function takeDown(
   stage: Stage,

@@ -5,23 +5,22 @@ import type { Vault } from '../../lib/vaults/vault.ts'
 import { readByOfficialSdk } from '../../sandbox/official-sdk.ts'
 import { tellParent } from '../load/process.ts'
 
-// The readers that `npm run bench` compares, in a process of their own: its CPU time is theirs, without that of the chains
-// and tables.
+// Readers that `npm run bench` compares. They have their own process, so its CPU time excludes chains and tables.
 
-/** A reader of the values of vaults. */
+/** Name of a reader. */
 export type Reader = 'list' | 'viem multicall' | 'official SDK'
 
-/** Vaults of a client to read from then on, and the URLs of their chains by id. */
+/** Vaults of a client for the next reads, and the URLs of their chains by id. */
 export type Given = {
   readonly apiKey: string
   readonly vaults: readonly Vault[]
   readonly urls: Record<number, string>
 }
 
-/** What a read took, in milliseconds. */
+/** Duration of a read, in milliseconds. */
 export type Took = { readonly wall: number; readonly cpu: number }
 
-/** A read is shared for less than this: by the clock of this process, each list comes so much later than the one before. */
+/** Milliseconds that the clock advances before each list: longer than a read is shared. */
 const PASSING_MS = 2_000
 
 let passed = 0
@@ -42,7 +41,7 @@ function clientOf(chainId: number, url: string) {
 }
 type Client = ReturnType<typeof clientOf>
 
-/** As many words as the list reads of an asynchronous vault. */
+/** Storage slots, as many as the list reads of an asynchronous vault. */
 const WORDS = Array.from({ length: 10 }, (_, index) =>
   numberToHex(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n + BigInt(index)),
 )
@@ -73,7 +72,7 @@ const PLAIN = [
   'totalSupply',
 ] as const
 
-/** Reads what the list shows of vaults of a chain, by getters through viem's multicall and words through its batched transport. */
+/** Reads the values that the list shows of a chain's vaults: getters through viem's multicall, storage through its batched transport. */
 async function readByMulticall(client: Client, vaults: readonly Vault[]): Promise<void> {
   const calls = vaults.flatMap((vault) => {
     const { address, asset, shareDecimals } = vault
@@ -92,14 +91,14 @@ async function readByMulticall(client: Client, vaults: readonly Vault[]): Promis
     'pendingSilo' in vault ? WORDS.map((slot) => ({ address: vault.address, slot })) : [],
   )
   await Promise.all([
-    // The types of so many calls take the compiler long.
+    // The cast: the types of so many calls take the compiler long.
     client.multicall({ contracts: calls as never, batchSize: 0, allowFailure: true }),
     client.getBlock(),
     ...words.map((word) => client.getStorageAt(word)),
   ])
 }
 
-/** Reads the vaults of a chain that the official SDK knows with it, and the others by multicall. */
+/** Reads a chain's vaults with the official SDK if it supports them, and the others by multicall. */
 async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void> {
   const { known = [], others = [] } = Object.groupBy(vaults, (vault) => ('pendingSilo' in vault ? 'known' : 'others'))
   await Promise.all([
@@ -113,15 +112,15 @@ async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void
 
 const { handler } = await import('../../functions/vaults/list/handler.ts')
 
-/** Asks for the list. Throws where it is not whole, or not of the chain as it is. */
+/** Calls the list. Throws if it is incomplete or stale. */
 async function readList({ apiKey, vaults }: Given): Promise<void> {
   passed += PASSING_MS
   const reply = (await handler(
-    // The function reads these parts of an event.
+    // The cast: the function reads only these parts of an event.
     listEvent(apiKey) as never,
-    // The same of its context.
+    // The cast: the function reads only these parts of its context.
     { getRemainingTimeInMillis: () => 10_000, awsRequestId: '', functionName: 'list' } as never,
-    // The frame returns no other form.
+    // The cast: the frame returns no other form.
   )) as APIGatewayProxyStructuredResultV2
   const { data } = JSON.parse(reply.body ?? '{}')
   if (data?.length !== vaults.length)
@@ -146,7 +145,6 @@ function listEvent(apiKey: string) {
   }
 }
 
-/** The readers of these vaults, by their names. */
 function readersOf(given: Given): Record<Reader, () => Promise<unknown>> {
   const chains = Object.entries(given.urls).map(([chainId, url]) => ({
     client: clientOf(Number(chainId), url),
@@ -173,7 +171,7 @@ tellParent(
   'ready',
   async () => {},
   async (message) => {
-    // The bench sends nothing else.
+    // The cast: the bench sends nothing else.
     const asked = message as { readonly given: Given } | { readonly reader: Reader }
     if ('reader' in asked) return measure(asked.reader)
     readers = readersOf(asked.given)

@@ -4,10 +4,10 @@ import type { Counted, Counts, EndpointCounts } from './counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_IN_BUSIEST_SECOND, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, INDEX_UNITS, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
-/** Dollars by what they are paid for. */
+/** Costs in dollars by item. */
 export type Bill = { readonly [Item in (typeof ITEMS)[number]]: number }
 
-/** What something is paid for. */
+/** Items of a bill. */
 export const ITEMS = [
   'gateway',
   'compute',
@@ -21,34 +21,33 @@ export const ITEMS = [
 
 const GB = 1e9
 const MONTH_MINUTES = 30.4 * 24 * 60
-/** SQS is asked by five pollers for each function that takes from a queue, each of which waits 20 s. */
+/** Polls of SQS in a month: five pollers per queue function wait 20 s each. */
 const POLLS_PER_MONTH = (5 * MONTH_MINUTES * 60) / 20
 
-/** Bills together. */
+/** Adds bills. */
 export function sumOf(bills: readonly Bill[]): Bill {
   return billOf((item) => bills.reduce((sum, bill) => sum + bill[item], 0))
 }
 
-/** A bill of so many of the same. */
 function times(bill: Bill, count: number): Bill {
   return billOf((item) => bill[item] * count)
 }
 
-/** All of a bill, in dollars. */
+/** Returns the total of a bill, in dollars. */
 export function totalOf(bill: Bill): number {
   return ITEMS.reduce((sum, item) => sum + bill[item], 0)
 }
 
 function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
-  // Each item of the list, and no other.
+  // The cast is safe: the entries are exactly the items.
   return Object.fromEntries(ITEMS.map((item) => [item, of(item)])) as Bill
 }
 
-/** The choices of an index of wallets. */
+/** Choices of an index of wallets. */
 export const INDEXES = ['Alchemy', 'GoldRush', 'both', 'none'] as const
 type Index = (typeof INDEXES)[number]
 
-/** Dollars of the questions to an index that these counts have: they were counted with GoldRush, one request for each. */
+/** Returns dollars for a call's index requests. The counts are of GoldRush, with one request each. */
 function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Index): number {
   const questions = sources['goldrush'] ?? 0
   const goldRush = questions * SOURCE_PRICES.goldrush.request
@@ -61,7 +60,7 @@ function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Ind
   return { Alchemy: alchemy, GoldRush: goldRush, both: alchemy + ASSUMED.indexFailures * goldRush, none: 0 }[index]
 }
 
-/** What one call of an endpoint costs: of a container's first, of the next, of one that asks the same again, and on average. */
+/** Returns the cost of a call of an endpoint in dollars: a container's first, the next, and the average. */
 export function billCall(
   name: keyof typeof endpoints,
   counted: EndpointCounts,
@@ -88,14 +87,13 @@ export function billCall(
   return { first: bill(cold, ASSUMED.startMs), next: bill(warm), average }
 }
 
-/** The average over an endpoint's requests of what `of` tells of one; a container's first starts it, in so many milliseconds. */
+/** Averages a value over an endpoint's requests. A container's first request adds its start in milliseconds. */
 function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, startMs: number) => number): number {
   const { coldShare, againShare, startMs } = ASSUMED
   const usual = again ? againShare * of(again, 0) + (1 - againShare) * of(warm, 0) : of(warm, 0)
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
 
-/** What one run of a job costs. */
 function billRun(counts: Counts, memoryMiB: number): Bill {
   const run = billWork(counts, { ms: cpuMs(counts, 0), memoryMiB })
   return { ...run, compute: run.compute + AWS_PRICES.scheduledRun }
@@ -106,7 +104,7 @@ function cpuMs({ rpc }: Counts, answerBytes: number): number {
   return request + (answerKb * answerBytes) / 1000 + rpcCall * Object.values(rpc).reduce((sum, calls) => sum + calls, 0)
 }
 
-/** What the work of one invocation costs that takes so many milliseconds besides what it waits for. */
+/** Returns the cost of one invocation; `ms` excludes its waiting time. */
 function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; readonly memoryMiB: number }): Bill {
   const { table, secrets, queue, sources } = counts
   const prices: Readonly<Record<string, { readonly request: number }>> = SOURCE_PRICES
@@ -117,20 +115,20 @@ function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; read
     tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
     'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
     nodes: RPC_PRICES.computeUnit * computeUnits(counts),
-    // An index is billed by the choice of one.
+    // Index requests are billed by `billIndex`.
     sources: sumOver(sources, (name) => (name === 'goldrush' ? 0 : prices[name]?.request)),
     egress: 0,
     logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
   }
 }
 
-/** How long an invocation waits for others. */
+/** Returns the milliseconds that an invocation waits for other services. */
 function waitedMs({ inSeries }: Counts): number {
   const { aws, rpc, sources } = ASSUMED.waitMs
   return inSeries.aws * aws + inSeries.rpc * rpc + inSeries.sources * sources
 }
 
-/** Compute units of its calls, at all hosts. */
+/** Returns the compute units of its calls at all hosts. */
 function computeUnits({ rpc }: Counts): number {
   const units: Readonly<Record<string, number>> = RPC_PRICES.units
   return sumOver(rpc, (method) => units[method])
@@ -144,14 +142,14 @@ function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) 
   }, 0)
 }
 
-/** The choices of what a stage observes. */
+/** Choices of the alarms and metrics of a stage. */
 export const OBSERVE = ['none', 'slo', 'all'] as const
 type Observe = (typeof OBSERVE)[number]
 
-/** An item of a stage without users: what there is of it, and its dollars a month, by what the stage observes. */
+/** Item of a stage without users: its description, and its dollars a month with each choice of `observe`. */
 export type IdleItem = { readonly what: string; readonly usd: (observe: Observe) => number }
 
-/** Costs of a stage without users in a month, nodes apart. */
+/** Returns the monthly costs of a stage without users, except for nodes and sources. */
 export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleItem[] {
   const { bill, of } = jobsOf(runs, stage.memoryMiB.others)
   const ours = (one: Bill) => totalOf(one) - one.nodes - one.sources
@@ -191,17 +189,17 @@ export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleIte
   ]
 }
 
-/** The sum of these items, in dollars a month. */
+/** Returns the sum of these items, in dollars a month. */
 export function sumIdle(items: readonly IdleItem[], observe: Observe): number {
   return items.reduce((sum, { usd }) => sum + usd(observe), 0)
 }
 
-/** Dollars a month for the nodes that the job of the chains reads. */
+/** Returns dollars a month for the nodes that the job of the chains reads. */
 export function billIdleNodes({ stage, jobs: runs }: Counted): number {
   return jobsOf(runs, stage.memoryMiB.others).bill('jobs/refresh-chain', ({ nodes }) => nodes)
 }
 
-/** Dollars a month for the alarms of gradual deploys. */
+/** Returns dollars a month for the alarms of gradual deploys. */
 export function billGradual({ stage }: Counted): number {
   return stage.gradual.alarmMetrics * AWS_PRICES.alarmMetricMonth
 }
@@ -209,9 +207,8 @@ export function billGradual({ stage }: Counted): number {
 function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
   const named = (prefix: string) => Object.entries(runs).filter(([name]) => name.startsWith(prefix))
   return {
-    /** The number of inputs of these jobs. */
     of: (prefix: string) => named(prefix).length,
-    /** A month of their runs, by what is taken of each one's bill. */
+    /** Monthly costs of these jobs' runs; `take` selects a part of each run's bill. */
     bill: (prefix: string, take: (bill: Bill) => number) =>
       named(prefix).reduce(
         (sum, [, { counts, everyMinutes }]) => sum + (MONTH_MINUTES / everyMinutes) * take(billRun(counts, memoryMiB)),
@@ -220,7 +217,7 @@ function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
   }
 }
 
-/** What a stage's edge costs in a month to which nobody comes. */
+/** Returns the monthly costs of a stage's edge without requests. */
 export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
   const { firewallMonth, firewallRuleMonth, alarmMetricMonth, secretMonth } = AWS_PRICES
   return [
@@ -237,7 +234,7 @@ export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
   ]
 }
 
-/** What a stage without users costs in a month as it is configured. Public nodes cost nothing. */
+/** Returns the monthly cost of a stage without users, in dollars, with these settings. Public nodes cost nothing. */
 export function billIdleStage(
   counted: Counted,
   { observe, gradual, edge }: { readonly observe: Observe; readonly gradual: boolean; readonly edge?: unknown },
@@ -247,20 +244,20 @@ export function billIdleStage(
   return sumIdle(items, observe) + (gradual ? billGradual(counted) : 0) + (hasOwnNodes ? billIdleNodes(counted) : 0)
 }
 
-/** What so many requests cost more through an edge, whose answers would cost so much to let out without it. */
+/** Returns the extra cost of requests through an edge, in dollars. `egressUsd` is the price of their responses' traffic without it. */
 export function billEdgeRequests(requests: number, egressUsd: number): number {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   return requests * (edgeRequest + firewallRequest) - egressUsd * (1 - edgeEgressGb / egressGb)
 }
 
-/** The name of events among what users cause. */
+/** Name of the events in the bill of users. */
 export const EVENTS = 'events to webhooks'
 
-/** What so many registered users cost in a month besides a stage without them, by endpoint, and the requests that they make. */
+/** Returns the monthly calls and extra costs of this many registered users, by endpoint. Throws for an endpoint without counts. */
 export function billUsers({ endpoints: counted, event, stage }: Counted, users: number, index: Index = 'Alchemy') {
   const opens = users * OPENS_PER_MONTH
   const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
-    // The model has names of endpoints alone.
+    // The cast: the model has only names of endpoints.
     const endpoint = name as keyof typeof endpoints
     const counts = counted[endpoint]
     if (!counts) throw new Error(`${name} is not counted.`)
@@ -276,7 +273,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
   return [...calls, { name: EVENTS, calls: events, bill: times(one, events) }]
 }
 
-/** What so many registered users ask for in the busiest second. */
+/** Returns the requests and resources that registered users need in the busiest second. */
 export function busiestSecond({ endpoints: counted }: Counted, users: number) {
   const asked = Object.entries(PER_OPEN).flatMap(([name, perOpen]) => {
     const counts = counted[name]
@@ -289,13 +286,13 @@ export function busiestSecond({ endpoints: counted }: Counted, users: number) {
     }, 0)
   return {
     requests: sum(() => 1),
-    /** Functions that are at work at the same moment. */
+    /** Functions that run concurrently. */
     containers: sum((counts, startMs, body) => (startMs + cpuMs(counts, body) + waitedMs(counts)) / 1000),
     readUnits: sum(({ table }) => table.readUnits),
     writeUnits: sum(({ table }) => table.writeUnits),
-    /** Of all hosts of each chain. */
+    /** Compute units at all hosts of each chain. */
     computeUnits: sum(computeUnits),
-    /** About one wallet on one chain each. */
+    /** Questions about one wallet on one chain each. */
     indexQuestions: sum(({ sources }) => sources['goldrush'] ?? 0),
     coingecko: sum(({ sources }) => sources['coingecko'] ?? 0),
     merkl: sum(({ sources }) => sources['merkl'] ?? 0),

@@ -3,27 +3,27 @@ import * as z from 'zod'
 const Whole = z.int().nonnegative()
 const Times = z.record(z.string(), Whole)
 
-/** What one request, or one run, asks of others. */
+/** Calls that one request, or one run, makes to other services. */
 export const Counts = z.object({
-  /** Requests to DynamoDB, and what these consume. */
+  /** Requests to DynamoDB, and the units that they consume. */
   table: z.object({ requests: Whole, readUnits: z.number(), writeUnits: z.number() }),
   secrets: Whole,
-  /** Messages that are sent and taken away. */
+  /** Messages sent and deleted. */
   queue: Whole,
-  /** JSON-RPC calls of both hosts of each chain, by their methods. */
+  /** JSON-RPC calls at both hosts of each chain, by method. */
   rpc: Times,
-  /** Requests to other services outside, by their names. */
+  /** Requests to other external services, by name. */
   sources: Times,
-  /** How many of these go out one after the other: what goes out side by side is one. */
+  /** Requests in series: concurrent requests count as one. */
   inSeries: z.object({ aws: Whole, rpc: Whole, sources: Whole }),
 })
 export type Counts = z.output<typeof Counts>
 
-/** Bytes that leave for an answer: its headers, and its body as who takes gzip gets it. */
+/** Bytes of a response: its headers, and its gzip body. */
 const Bytes = z.object({ headers: Whole, body: Whole })
 
 const Endpoint = z.object({
-  /** The first request that a container gets, the next, of another user, and for GET the same once more. */
+  /** Requests of a container: its first, the next of another user, and for GET the same again. */
   cold: Counts,
   warm: Counts,
   again: Counts.optional(),
@@ -37,32 +37,30 @@ const Watched = z.object({
   compositeAlarms: Whole,
   dashboards: Whole,
   insightRules: Whole,
-  /** Metrics counted in logs that have a value without any request. */
+  /** Metrics counted in logs that have a value even without requests. */
   ownMetrics: Whole,
 })
 
-/** What the wallet's story counts (test/infra/template.infra.test.ts), and what a stage is made of. */
+/** Counts of the wallet's story (test/infra/template.infra.test.ts), and the resources of a stage. */
 export const Counted = z.object({
-  /** How much there was to tell of. */
   size: z.object({ vaults: Whole, chainsWithVaults: Whole, chains: Whole, tokens: Whole }),
   endpoints: z.record(z.string(), Endpoint),
-  /** By the job and, where it has one, its chain: a run in a container that has run before, where nothing has happened. */
+  /** Runs by job and chain, if it has one: in a warm container, without new events. */
   jobs: z.record(z.string(), z.object({ counts: Counts, everyMinutes: Whole })),
-  /** What it takes to record one event and to send it to two webhooks. */
+  /** Work to record one event and send it to two webhooks. */
   event: Counts,
   stage: z.object({
-    /** What watches a stage, by what it observes; `none` has nothing of it. */
+    /** Monitoring of a stage by its choice of `observe`; `none` has nothing. */
     observe: z.object({ slo: Watched, all: Watched }),
-    /** The alarms of gradual deploys. */
     gradual: Alarms,
     secrets: Whole,
     queuesAsked: Whole,
     memoryMiB: z.object({ endpoints: Whole, others: Whole }),
   }),
-  /** What an edge has besides, which a stage need not have. */
+  /** Additional resources of an optional edge. */
   edge: z.object({ alarms: Whole, alarmMetrics: Whole, firewalls: Whole, firewallRules: Whole }),
 })
 export type Counted = z.output<typeof Counted>
 
-/** The file of the counts. */
+/** File of the counts. */
 export const COUNTS_FILE = 'docs/cost.json'

@@ -1,34 +1,34 @@
 import type { endpoints } from '../../functions/contracts.ts'
 
-/** What is taken for granted where nothing can be counted on one machine. */
+/** Assumptions that one machine cannot measure. */
 export const ASSUMED = {
-  /** Milliseconds of one request that goes out, those side by side together. */
+  /** Milliseconds of one outgoing request; concurrent requests count once. */
   waitMs: { aws: 5, rpc: 60, sources: 250 },
-  /** CPU of one request: for itself, for each KB of its answer and for each call of a chain. */
+  /** CPU milliseconds of a request: fixed, per KB of its response, and per chain call. */
   cpuMs: { request: 3, answerKb: 0.05, rpcCall: 0.5 },
-  /** More that a container takes for its first request. */
+  /** Extra milliseconds of a container's first request. */
   startMs: 300,
-  /** The share of requests that are a container's first, which read its client and its secrets. */
+  /** Share of requests that are a container's first, which read their client and secrets. */
   coldShare: 0.01,
-  /** The share of GET requests that ask what was asked a moment before. */
+  /** Share of GET requests that repeat a recent one. */
   againShare: 0.5,
-  /** Requests of a key that a container lets through for each that it takes out of the table, at least. */
+  /** Minimum requests of a key that a container allows for each that it leases from the table. */
   requestsPerLease: 6,
-  /** New tokens of a wallet in all, each time that an index is asked about its chains. */
+  /** New tokens of a wallet on all chains, each time that an index is called. */
   newTokens: 5,
-  /** The share of questions to the first index that fail, so that the second is asked. */
+  /** Share of calls to the first index that fail, so that the second is called. */
   indexFailures: 0.01,
-  /** Our line about a request and what Lambda writes of it, in bytes. */
+  /** Bytes of our log line and Lambda's lines per request. */
   logBytes: 1_100,
 } as const
 
-/** How often a registered user opens the wallet in a month: one in ten does on a day, three times. */
+/** Times a registered user opens the wallet in a month: one in ten does on a day, three times. */
 export const OPENS_PER_MONTH = 9
 
-/** How often in the busiest second: the opens of a day in eight hours, and then twice as many. */
+/** Times a user opens the wallet in the busiest second: a day's opens within eight hours, doubled. */
 export const OPENS_IN_BUSIEST_SECOND = (OPENS_PER_MONTH / 30 / (8 * 3600)) * 2
 
-/** What a wallet asks each time that it is opened; an endpoint that is not here is asked for too seldom to count. */
+/** Requests per opening of the wallet; an endpoint that is missing here is called too rarely to count. */
 export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {
   'accounts/login-init': 0.1,
   'accounts/login': 0.1,
@@ -66,5 +66,5 @@ export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>>
   'activity/rewards': 0.3,
 }
 
-/** Events that a client's webhooks are sent, for each time that a wallet is opened. */
+/** Webhook events of a client per opening of the wallet. */
 export const EVENTS_PER_OPEN = 0.05

@@ -26,7 +26,7 @@ import { AWS_PRICES, COMPILED_ON, INDEX_UNITS, LIMITS, type Limit, RPC_PRICES, S
 const MILLION = 1e6
 /** Numbers of registered users that the page shows. */
 const SIZES = [100_000, MILLION]
-/** The numbers of users for which the busiest second is shown. */
+/** Numbers of users whose busiest second is shown. */
 const GROWTH = [10_000, ...SIZES, 10 * MILLION]
 
 const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
@@ -54,7 +54,7 @@ const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
   logs: 'only a sample of the lines of successful requests; the log class for infrequent access costs half',
 }
 
-/** The page of costs, as Markdown. */
+/** Builds the page of costs, as Markdown. */
 export function buildPage(counted: Counted): string {
   return `${[
     '# What it costs',
@@ -99,7 +99,7 @@ function idle(counted: Counted): string {
   )
 }
 
-/** What a stage without users costs besides: nodes, and gradual deploys. */
+/** Describes the additional costs of a stage without users: nodes and gradual deploys. */
 function besides(counted: Counted): string {
   const { alarms } = counted.stage.gradual
   return [
@@ -120,11 +120,10 @@ function idleEdge(counted: Counted): string {
   )
 }
 
-/** The edge's share of the price of requests. */
 function edgeRequests(counted: Counted): string {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   const users = SIZES.map((size) => {
-    // Events to webhooks pass no gateway.
+    // Webhook events do not pass the gateway.
     const bills = billUsers(counted, size).filter(({ bill }) => bill.gateway > 0)
     const calls = bills.reduce((sum, one) => sum + one.calls, 0)
     const { egress } = sumOf(bills.map(({ bill }) => bill))
@@ -153,7 +152,6 @@ function users(counted: Counted): string {
   )
 }
 
-/** The bill with each choice of an index. */
 function indexes(counted: Counted): string {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const rows = INDEXES.map((index) => {
@@ -167,7 +165,6 @@ function indexes(counted: Counted): string {
   return `An index reports tokens beyond the list and NFTs ([secrets](operate/secrets.md#indexes-of-tokens-and-nfts)). The choice decides most of the bill for sources:\n\n${table(['index, a month', ...heads], rows)}`
 }
 
-/** What a million events cost, and of what. */
 function events(counted: Counted): string {
   const { bill, calls = 0 } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? {}
   const { requests, readUnits, writeUnits } = counted.event.table
@@ -228,7 +225,7 @@ function drivers(counted: Counted): string {
 
 function perEndpoint(counted: Counted): string {
   const rows = Object.entries(counted.endpoints).map(([name, counts]) => {
-    // The file has only names of endpoints: each was found by its route.
+    // The cast: the file has only names of endpoints, each found by its route.
     const { first, next, average } = billCall(name as keyof typeof endpoints, counts, counted.stage.memoryMiB.endpoints)
     const of = (bill: Bill, ...items: readonly (typeof ITEMS)[number][]) =>
       items.reduce((sum, item) => sum + bill[item], 0) * MILLION
@@ -294,7 +291,7 @@ function dollars(usd: number, digits: number): string {
   return `$${usd.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 }
 
-/** A number with two digits, or as a whole one. */
+/** Formats a number with two digits, or as a whole number from 100. */
 function number(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(2)))
 }

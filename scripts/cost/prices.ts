@@ -1,11 +1,10 @@
-// List prices in US dollars, of us-east-1 where a price has a region, of the first tier, without the free tier and without
-// taxes. They were compiled on one day, in part from copies and excerpts of the pages that are named: compare a price with its
-// page before much depends on it.
+// List prices in US dollars: us-east-1 if a price depends on the region, first tier, without free tier and taxes. They were compiled on one
+// day, in part from copies and excerpts of the named pages. Verify a price on its page before you rely on it.
 
-/** The day on which all prices were compiled. */
+/** Day on which all prices were compiled. */
 export const COMPILED_ON = '2026-11-23'
 
-/** Those of AWS, and where they stand. */
+/** Prices of AWS, and their pages. */
 export const AWS_PRICES = {
   pages: [
     'https://aws.amazon.com/api-gateway/pricing/',
@@ -19,11 +18,11 @@ export const AWS_PRICES = {
     'https://aws.amazon.com/cloudfront/pricing/',
     'https://aws.amazon.com/waf/pricing/',
   ],
-  /** A request of an HTTP API, for each 512 KB of it begun. */
+  /** Request of an HTTP API, for each started 512 KB. */
   gatewayRequest: 1 / 1e6,
   gatewayBytes: 512 * 1024,
   lambdaRequest: 0.2 / 1e6,
-  /** On arm64, for each GB that a function has and each second that it takes; the start of a container too. */
+  /** Price on arm64 per GB of memory and second, including the start of a container. */
   lambdaGbSecond: 0.0000133334,
   readUnit: 0.125 / 1e6,
   writeUnit: 0.625 / 1e6,
@@ -32,16 +31,16 @@ export const AWS_PRICES = {
   // Messages with a group cost $0.10 more than others (fair queues).
   queueRequest: 0.5 / 1e6,
   scheduledRun: 1 / 1e6,
-  /** What leaves AWS for the internet, of the first 10 TB of a month. */
+  /** Traffic from AWS to the internet, for the first 10 TB of a month. */
   egressGb: 0.09,
   logGb: 0.5,
   alarmMetricMonth: 0.1,
   compositeAlarmMonth: 0.5,
   ownMetricMonth: 0.3,
   dashboardMonth: 3,
-  /** A rule of Contributor Insights. A million lines that it counts are $0.02 more. */
+  /** Rule of Contributor Insights. A million matching lines cost $0.02 more. */
   insightRuleMonth: 0.5,
-  /** Of CloudFront, to callers in North America and Europe, over HTTPS. */
+  /** CloudFront over HTTPS, to callers in North America and Europe. */
   edgeRequest: 1 / 1e6,
   edgeEgressGb: 0.085,
   firewallMonth: 5,
@@ -49,12 +48,12 @@ export const AWS_PRICES = {
   firewallRequest: 0.6 / 1e6,
 } as const
 
-/** Alchemy's, as one of the hosts of nodes. */
+/** Prices of Alchemy, as one of the node hosts. */
 export const RPC_PRICES = {
   pages: ['https://www.alchemy.com/pricing', 'https://www.alchemy.com/docs/reference/compute-unit-costs'],
-  /** Pay as you go, of the first 300 million units of a month. */
+  /** Price of a unit: pay as you go, first 300 million units of a month. */
   computeUnit: 0.45 / 1e6,
-  /** Of each method that is asked for; of Solana's, what such a host asks for a small one. */
+  /** Compute units of each method; for Solana, the price of such a host for a small request. */
   units: {
     eth_chainId: 0,
     eth_blockNumber: 10,
@@ -77,7 +76,7 @@ export const RPC_PRICES = {
   },
 } as const
 
-/** What services outside cost for each request, once their plans' own requests are used up, and what those plans cost. */
+/** Prices of external services per request beyond their plans' quotas, and the plans' prices. */
 export const SOURCE_PRICES = {
   /** Professional, with 300,000 credits; balances and NFTs of a wallet on a chain are one each. */
   goldrush: {
@@ -96,7 +95,7 @@ export const SOURCE_PRICES = {
   defillama: { page: 'https://defillama.com/pricing', request: 0, plan: 0, included: 0 },
   lifi: { page: 'https://docs.li.fi/', request: 0, plan: 0, included: 0 },
   merkl: { page: 'https://developers.merkl.xyz/integrate-merkl/auth', request: 0, plan: 0, included: 0 },
-  /** The bridge's. */
+  /** API of the bridge. */
   api: { page: 'https://docs.across.to/', request: 0, plan: 0, included: 0 },
 } as const
 
@@ -104,16 +103,16 @@ export const SOURCE_PRICES = {
 export const INDEX_UNITS = {
   /** `alchemy_getTokenBalances`, a page of 100 tokens. */
   tokens: 20,
-  /** `alchemy_getTokenMetadata` of a token that the wallet did not have before. */
+  /** `alchemy_getTokenMetadata` of a token that is new in the wallet. */
   newToken: 10,
   /** `getNFTsForOwner`, a page of 100 NFTs. */
   nfts: 480,
 } as const
 
-/** The most in a second, and whose limit it is. */
+/** Maximum per second, and the service that sets it. */
 export type Limit = { readonly most: number; readonly whose: string }
 
-/** The limits of new accounts and plans. All of AWS' are raised on request. */
+/** Limits of new accounts and plans. AWS raises all of its limits on request. */
 export const LIMITS = {
   gateway: { most: 10_000, whose: 'API Gateway' },
   functions: { most: 1_000, whose: 'Lambda; a new account has 10' },

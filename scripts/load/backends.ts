@@ -9,19 +9,18 @@ import { startBackends } from '../../sandbox/backends.ts'
 import { fillMarket } from './market.ts'
 import { startProcess, tellParent } from './process.ts'
 
-/** What is told of the backends once they run. */
+/** Description of the running backends. */
 export type Told = {
   readonly environment: Readonly<Record<string, string>>
-  /** Of a key that nothing limits. */
+  /** API key without an effective limit. */
   readonly apiKey: string
   readonly vaults: number
   readonly tokens: number
 }
 
-// Everything that functions talk to: two chains behind nodes that answer from what they have recorded, the tables with a
-// client that has all vaults, and a market of many tokens.
+// Backends of the functions: two chains behind nodes with recorded responses, the tables with a client of all vaults, and a large market.
 
-/** More than any machine asks. */
+/** Rate above the requests of any machine. */
 const RATE = { requests: 1_000_000, seconds: 10 }
 const TOKENS = 2_400
 

@@ -2,24 +2,21 @@ import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:
 import { gunzipSync } from 'node:zlib'
 import { exchange } from '../../sandbox/exchange.ts'
 
-/** Where to ask, and as whom. */
+/** URL to call, and the headers of the caller. */
 export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** What came of asking for some time. */
+/** Result of a drive. */
 export type Driven = {
   readonly seconds: number
-  /** How many milliseconds each answer took that was right. */
+  /** Milliseconds of each correct response. */
   readonly milliseconds: readonly number[]
-  /** Bytes of bodies as they came. */
+  /** Bytes of bodies as received. */
   readonly bytes: number
-  /** What was not a whole answer of 200. */
+  /** Errors, and statuses other than 200. */
   readonly errors: readonly string[]
 }
 
-/**
- * Asks each of these targets over a connection of its own, one request after the other, for so long; what has begun by then
- * is waited for.
- */
+/** Calls each target over its own connection, one request after the other, for this many seconds. Waits for requests that have started. */
 export async function drive(targets: readonly Target[], seconds: number): Promise<Driven> {
   const agent = new Agent({ keepAlive: true })
   const milliseconds: number[] = []
@@ -46,14 +43,14 @@ export async function drive(targets: readonly Target[], seconds: number): Promis
   return { seconds: took, milliseconds, bytes, errors }
 }
 
-/** What is answered there, as JSON. Throws where the answer is not 200. */
+/** Reads the JSON of a response. Throws if its status is not 200. */
 export async function readAnswer({ url, headers: asked }: Target): Promise<unknown> {
   const { status, headers, bytes, text } = await exchange(url, { method: 'GET', headers: asked })
   if (status !== 200) throw new Error(`${url} answers ${status} ${text}`)
   return JSON.parse(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : text)
 }
 
-/** An answer over a connection that stays, whose body is counted and dropped. */
+/** Receives a response over a persistent connection; counts its body and discards it. */
 async function receive(url: string, options: RequestOptions) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, options).once('response', resolve).once('error', reject).end()

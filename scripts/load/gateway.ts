@@ -1,7 +1,7 @@
 import { startGateway } from '../../sandbox/gateway.ts'
 import { tellParent } from './process.ts'
 
-// The functions behind the local HTTP API, or, for comparison, a function of nothing in the place of each.
+// Functions behind the local HTTP API or, for comparison, an empty function in place of each.
 
 const [, , kind] = process.argv
 const bare = async () => ({

@@ -7,10 +7,7 @@ import { CURRENCIES } from '../../lib/markets/currency.ts'
 
 const COINS = 1_000
 
-/**
- * Adds made-up tokens to those that are cached until there are so many, as many on each chain, and made-up coins to the
- * market until it has 1,000, with a price of each.
- */
+/** Adds made-up tokens to the cache up to this total, evenly over the chains, each with a price. Adds made-up coins up to 1,000. */
 export async function fillMarket(cache: Pick<SharedCache, 'get' | 'put'>, tokens: number): Promise<void> {
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const coins = cached.market?.value ?? []

@@ -3,8 +3,7 @@ import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { tellParent } from './process.ts'
 
-// A chain's node that answers from what it has recorded: each different question goes to the chain once, and what the
-// chain said then is the answer from then on. So the chain's own work takes no time of what is measured.
+// Node that replays recorded responses: each different request goes to the chain once. So the measured time excludes the chain's own work.
 
 const [, , chainUrl = ''] = process.argv
 const recorded = new Map<string, Promise<string>>()

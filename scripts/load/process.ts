@@ -1,20 +1,20 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A process of this script's, which answers each message with one of its own, and ends with this process. */
+/** Child process of this script, which responds to each message and ends with this process. */
 export type Helper<Told> = {
-  /** What it said once it was ready. */
+  /** First message of the process, when it is ready. */
   readonly told: Told
-  /** Milliseconds of CPU time that it has used since this was last asked. */
+  /** Returns the milliseconds of CPU time since the last call. */
   readonly cpu: () => Promise<number>
-  /** Its answer to a message, which is of the type that its file says. */
+  /** Sends a message and returns the response; its file defines the type. */
   readonly ask: <Answer>(message: object) => Promise<Answer>
   stop(): Promise<void>
 }
 
 const MAX_COMPLAINT = 2_000
 
-/** Starts a file as a process with this in its environment. What it logs is thrown away; throws with it where the process ends instead. */
+/** Starts a file as a process with this environment. Discards its log; throws with its stderr if it ends early. */
 export async function startProcess<Told>(
   file: URL,
   args: readonly string[] = [],
@@ -58,10 +58,7 @@ export async function startProcess<Told>(
   }
 }
 
-/**
- * Says in a process that was started so that it is ready, and answers what it is asked from then on: the CPU time, or with
- * `answer` any other message.
- */
+/** Reports to the parent that this process is ready, and responds to its messages: CPU time, or `answer` for others. */
 export function tellParent(
   told: unknown,
   stop: () => Promise<unknown>,

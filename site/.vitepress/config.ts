@@ -5,7 +5,7 @@ import { defineConfig } from 'vitepress'
 import { readAsGitHub, slugify } from './markdown.ts'
 import { buildSidebar, linkOf, OPERATIONS, pageOf, ROOT } from './pages.ts'
 
-/** The site of the repository's Markdown: its pages lie in docs/, and some beside it. */
+/** Site of the repository's Markdown: pages in docs/, and some others. */
 export default defineConfig({
   title: 'Vaultline',
   description: 'The back end of a self-custody wallet: documentation and API reference',
@@ -15,16 +15,16 @@ export default defineConfig({
   outDir: join(ROOT, 'dist/docs'),
   srcExclude: ['!(docs|client|site)/**/*', 'client/!(README.md)', 'site/!(index.md)'],
   rewrites: (file) => pageOf(file) ?? file,
-  // Pages name the local service, which does not run while they are built.
+  // Pages link to the local service, which does not run during the build.
   ignoreDeadLinks: 'localhostLinks',
   metaChunk: true,
-  // A page loads what it shows: 0.4 MB instead of 1.3.
+  // A page loads only what it shows: 0.4 MB instead of 1.3.
   router: { prefetchLinks: false },
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: { config: readAsGitHub, anchor: { slugify }, toc: { slugify } },
   vite: {
     server: { watch: { ignored: ['**/.local/**', '**/cdk.out/**', '**/dist/**'] } },
-    // The pages lie outside the folder that has these packages.
+    // The pages are outside the folder with these packages.
     ssr: { external: ['vue', 'vue/server-renderer'] },
   },
   themeConfig: {
@@ -32,7 +32,7 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: { searchOptions: { boost: { title: 4, text: 1, titles: 2 } } },
-        // A search finds guides and operations: no decisions, and the events as one page.
+        // The search finds guides and operations, but no decisions, and the events as one page.
         _render: (source, env, markdown) =>
           env.relativePath.includes('decisions/')
             ? ''
@@ -52,7 +52,7 @@ export default defineConfig({
     const operation = OPERATIONS.find(({ name }) => relativePath === `api/${name}.md`)
     if (operation?.request) frontmatter['operation'] = operation
   },
-  /** Moves inline scripts into files, so that the policy of the pages allows none. */
+  /** Moves inline scripts into files, so that the pages' policy allows none. */
   transformHtml(code, _, { siteConfig: { outDir, assetsDir, site } }) {
     return code.replaceAll(/<script([^>]*)>([^<]+)<\/script>/g, (_, attributes, script) => {
       const name = `${createHash('sha256').update(script).digest('hex').slice(0, 8)}.js`
@@ -72,7 +72,7 @@ export default defineConfig({
   },
 })
 
-/** The text of a file, whose links lead to the Markdown of the site's pages. */
+/** Returns the text of a file with links to the Markdown of the site's pages. */
 function withSiteLinks(file: string): string {
   const text = readFileSync(join(ROOT, file), 'utf8')
   return text.replaceAll(/(!?)\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, image, label, link) => {

@@ -2,10 +2,10 @@ import { relative } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 import { linkOf, OPERATIONS, ROOT } from './pages.ts'
 
-/** The HTML of our Markdown; all else in angle brackets is text, such as `<id>`. */
+/** HTML tags in our Markdown; other angle brackets are text, such as `<id>`. */
 const TAGS = /^<\/?(a|br|details|div|img|kbd|p|picture|source|sub|summary|sup|TryIt)[\s/>]/i
 
-/** The anchor of a heading, as GitHub names it. */
+/** Returns the anchor of a heading, as GitHub names it. */
 export function slugify(heading: string): string {
   return heading
     .toLowerCase()
@@ -13,7 +13,7 @@ export function slugify(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** The file that is rendered; empty for a text by itself. */
+/** Returns the file that is rendered; empty for a separate text. */
 function fileOf({ realPath, path }: { readonly realPath?: string; readonly path?: string }): string {
   const file = realPath ?? path
   return file ? relative(ROOT, file) : ''
@@ -33,7 +33,7 @@ export function readAsGitHub(md: MarkdownRenderer): void {
           if (href !== undefined) token.attrSet('href', href)
         }
         if (!isText || !/^link_(open|close)$/.test(token.type)) continue
-        // A file of the repository that is no page.
+        // The link leads to a file of the repository that is not a page.
         if (token.type === 'link_close') isText = false
         Object.assign(token, { type: token.type.replace('link', 'span'), tag: 'span', attrs: null })
       }
@@ -46,7 +46,7 @@ export function readAsGitHub(md: MarkdownRenderer): void {
     const headings = state.tokens.flatMap(({ type, tag }, at) => (type === 'heading_open' && tag === 'h2' ? [at] : []))
     const block = new state.Token('html_block', '', 0)
     block.content = '<TryIt />\n'
-    // Behind the example, which is the first section.
+    // The block follows the example, which is the first section.
     state.tokens.splice(headings[1] ?? state.tokens.length, 0, block)
   })
 

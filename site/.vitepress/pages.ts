@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { DefaultTheme } from 'vitepress'
 
-/** The folder of the repository. */
+/** Folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** An operation of the API, as `npm run docs` writes it. */
+/** Operation of the API, as `npm run docs` writes it. */
 export type Operation = {
   readonly name: string
   readonly title: string
@@ -20,10 +20,10 @@ export type Operation = {
   }
 }
 
-/** The operations in the order of the API reference. */
+/** Operations in the order of the API reference. */
 export const OPERATIONS: readonly Operation[] = JSON.parse(readFileSync(join(ROOT, 'docs/api/operations.json'), 'utf8'))
 
-/** The pages of the site that are not in docs/, by their files. */
+/** Pages of the site outside docs/, by their files. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
   'site/index.md': 'index.md',
   'README.md': 'overview.md',
@@ -33,7 +33,7 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
   'client/README.md': 'client.md',
 }
 
-/** The path in the site of a Markdown file, both from their roots; undefined for a file that is no page. */
+/** Returns the site's path of a Markdown file, both from their roots; undefined for a file that is not a page. */
 export function pageOf(file: string): string | undefined {
   const own = OTHER_PAGES[file]
   if (own || !file.startsWith('docs/') || !file.endsWith('.md')) return own
@@ -42,7 +42,7 @@ export function pageOf(file: string): string | undefined {
 }
 
 /**
- * A link's target in the site; undefined if the file is no page. External links and anchors stay. Throws if the file does not
+ * Returns a link's target in the site; undefined if the file is not a page. External links and anchors stay. Throws if the file does not
  * exist.
  */
 export function linkOf(from: string, link: string): string | undefined {
@@ -57,7 +57,7 @@ export function linkOf(from: string, link: string): string | undefined {
   return posix.relative(posix.dirname(pageOf(from) ?? from), page) + (heading === undefined ? '' : `#${heading}`)
 }
 
-/** The menu of the site. */
+/** Builds the menu of the site. */
 export function buildSidebar(): DefaultTheme.SidebarItem[] {
   const tags = [...new Set(OPERATIONS.map(({ tag }) => tag))]
   return [
@@ -126,13 +126,12 @@ export function buildSidebar(): DefaultTheme.SidebarItem[] {
   ]
 }
 
-/** A page in the menu, by this text or by its own title. */
 function item(file: string, text?: string): DefaultTheme.SidebarItem {
   const title = /^# (.*)$/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1] ?? file
   return { text: text ?? title.replaceAll('`', ''), link: `/${pageOf(file)?.replace(/\.md$/, '.html')}` }
 }
 
-/** The pages of a folder; its index comes first. */
+/** Lists the pages of a folder; its index comes first. */
 function itemsIn(folder: string): DefaultTheme.SidebarItem[] {
   const names = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md'))
   const isIndex = (name: string) => /^(index|README)\.md$/.test(name)

@@ -478,7 +478,7 @@ describe('Vaults', () => {
     })
     const vault = { clientId, chainId: 8453, address: SECOND } as const
     await expect(addVault(having(1000), vault)).rejects.toThrow(
-      `Client ${clientId} has 1000 vaults, the most that there can be. Remove one, or add a client for more.`,
+      `Client ${clientId} has 1000 vaults, which is the maximum. Remove one, or create another client.`,
     )
     expect((await addVault(having(999), vault)).vault.address).toBe(SECOND)
   })
@@ -736,7 +736,7 @@ describe('Webhooks', () => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const { key } = await issueKey(admin, { clientId, name: 'x', limits: { chains: [8453] } })
     const change = (...args: string[]) => run('limit-key', '--client', clientId, '--key', key.keyId, ...args)
-    const refusal = 'cannot be for certain chains or vaults'
+    const refusal = 'cannot be limited to chains or vaults'
     expect(await change('--scopes', 'vaults,webhooks')).toContain(refusal)
     expect(await change('--scopes', 'vaults,webhooks', '--chains', 'any')).toContain('scopes: vaults,webhooks')
     expect(await change('--vaults', `8453:${VAULT}`)).toContain(refusal)
@@ -865,7 +865,7 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
   await transfers.recordSent(key, { deposits: [deposit], isFinal: true })
   const transfer = { sourceChainId: 8453, depositor: account, relayHash: hash }
   await transfers.record(transfer, someTransfer(account))
-  expect(await run(...args)).toContain('are forgotten')
+  expect(await run(...args)).toContain('are deleted')
   expect(await transfers.getSent(key)).toBeUndefined()
   expect(await transfers.getMany([transfer])).toEqual([])
 })
@@ -887,7 +887,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(vault.address).toBe(VAULT)
   const place = ['--chain', '8453', '--address', VAULT]
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
-  expect(await run('forget-transfer', '--chain', '8453', '--tx', `0x${'ab'.repeat(32)}`)).toContain('are forgotten')
+  expect(await run('forget-transfer', '--chain', '8453', '--tx', `0x${'ab'.repeat(32)}`)).toContain('are deleted')
   // Each write was made twice.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 8 + 1)

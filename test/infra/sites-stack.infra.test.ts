@@ -344,7 +344,7 @@ test('Sites that cannot work are refused with each reason, and nothing else of t
     'The certificate of docs.vaultline.test is not in us-east-1, where CloudFront looks for it.',
     'The wallet at wallet.vaultline.test could use no passkey: they are for let.vaultline.test (relyingParty.id).',
     "The wallet's apiKey is no API key.",
-    'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.',
+    'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys prints them.',
     'The documentation is not built in no/docs: build it with npm run docs:build.',
     'The wallet is not built in no/wallet: build it with npm run build --workspace wallet.',
   ])
