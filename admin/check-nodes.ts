@@ -23,17 +23,17 @@ export type Nodes = {
 }
 
 const DEADLINE_MS = 10_000
-const LONGEST_PAUSE_SECONDS = 10
+const MAX_PAUSE_SECONDS = 10
 /** Calls in a batch, and blocks of events in a call. The report shows the largest that a node accepts. */
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
 /** Maximum requests to a URL that limits none. They read its chain and blocks, try batches, compare, and repeat refused calls. */
-const MOST_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
+const MAX_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
 /** Blocks over which the chain's pace is measured. */
 const PACE_BLOCKS = 10_000
 /** Repeats each limited request (429) once. */
-const MOST_LIMITED_REQUESTS = 2 * MOST_REQUESTS
+const MAX_LIMITED_REQUESTS = 2 * MAX_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 

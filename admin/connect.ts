@@ -240,7 +240,7 @@ function surroundings(
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
     simulateRoundTrip: async (vault) => {
       const { chainId } = vault
-      const reader = chainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
+      const reader = createChainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
       // A random account has nothing on any chain, and no one can send it anything in advance.
       return await simulateRoundTrip(reader, vault, checksumAddress(bytesToHex(randomBytes(20))))
     },

@@ -34,7 +34,7 @@ type Listed = {
 
 /** Maximum messages that SQS returns in a request, and maximum listed messages of one queue. */
 const BATCH = 10
-export const MOST_LISTED = 100
+export const MAX_LISTED = 100
 /** Seconds that listed messages are hidden: SQS shows no message without receiving it. Hidden messages are neither listed nor moved. */
 export const HIDDEN_SECONDS = 30
 
@@ -43,7 +43,7 @@ const PURGE_MS = 60_000
 
 const POLL_MS = 500
 /** SQS continues after the last poll. */
-const MOST_POLLS = 120
+const MAX_POLLS = 120
 
 /** Returns the dead letters of a stage's queues. */
 export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: Surroundings) {

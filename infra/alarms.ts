@@ -55,7 +55,7 @@ const MANY_CLIENTS = 3
 /** Delivery failures that can be our fault. For other reasons the server was reached, or its name is not public. */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
 /** Milliseconds. A host is given up after three seconds; with its replacement a request takes four. */
-const LONGEST_LATENCY_MS = 5_000
+const MAX_LATENCY_MS = 5_000
 /** Lag metric of each job. All chains share one: the worst chain counts. */
 const LAGS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-chain': 'lag of chains',

@@ -42,7 +42,7 @@ export class QueuesStack extends Stack {
           reportBatchItemFailures: true,
           // The webhooks' consumers together use half of a new account's ten concurrent functions; the API needs the rest. With reserved
           // concurrency, throttled messages would count as received and become dead letters.
-          maxConcurrency: mostAtATime,
+          maxConcurrency: maxConcurrency,
         }),
       )
       deploys?.add(name, consumer)

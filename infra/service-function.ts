@@ -31,7 +31,7 @@ export type FunctionSettings = {
   /** Retries of failed runs, for functions without a waiting caller. */
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
   /** True if the function may receive messages from itself without a limit on the chain. */
-  readonly wakesItself?: boolean
+  readonly enqueuesItself?: boolean
   /** Queue for the input of a run that failed for good. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }

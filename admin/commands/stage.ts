@@ -72,7 +72,7 @@ export const STAGE_COMMANDS: Commands = {
   ),
 
   'list-dead-letters': command(
-    `Lists the dead letters, ${MOST_LISTED} of each queue. Hides them for ${HIDDEN_SECONDS} seconds.`,
+    `Lists the dead letters, ${MAX_LISTED} of each queue. Hides them for ${HIDDEN_SECONDS} seconds.`,
     z.object({}),
     async ({ deadLetters }) => {
       const listed = await deadLetters.list()

@@ -13,7 +13,7 @@ export type AlarmsOf = 'stage' | 'edge'
 export type Subscribers = { readonly confirmed: number; readonly pending: number }
 
 /** Maximum pages, with a hundred subscriptions each. */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 /** Counts the subscribers of a stage's alarms; at most twelve requests. */
 export async function countSubscribers(

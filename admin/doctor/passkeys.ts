@@ -10,7 +10,7 @@ type Environment = {
 }
 
 /** Maximum size that Apple reads of such a file (https://developer.apple.com/documentation/xcode/supporting-associated-domains). */
-const MOST_BYTES = 128 * 1024
+const MAX_BYTES = 128 * 1024
 
 // Both files may contain more than the passkeys of applications.
 const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })

@@ -26,7 +26,7 @@ type NewVault = {
 export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
 
 /** Maximum number of a client's vaults: with texts of maximum length, all of them fit into Lambda's 6 MB response (docs/scale.md). */
-const MOST_VAULTS = 1_000
+const MAX_VAULTS = 1_000
 
 /**
  * Reads a vault from its chain, simulates a deposit and a withdrawal, pins it unless it has a pin, and adds it to a client. `version` is

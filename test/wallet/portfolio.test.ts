@@ -8,7 +8,7 @@ import type {
   Vault,
 } from '../../client/src/index.ts'
 import {
-  addUp,
+  sumValues,
   groupByCoin,
   isBetweenChains,
   keyOfToken,
@@ -178,11 +178,11 @@ test('A total adds what has a price, and its change what has a price of both day
     { value: 50, valueBefore: null },
     { value: null, valueBefore: null },
   ]
-  const { value, change } = addUp(worth)
+  const { value, change } = sumValues(worth)
   expect(value).toBe(160)
   expect(change?.value).toBeCloseTo(10)
   expect(change?.percent).toBeCloseTo(10)
-  expect(addUp([{ value: 50, valueBefore: null }]).change).toBeNull()
+  expect(sumValues([{ value: 50, valueBefore: null }]).change).toBeNull()
 })
 
 test('A position whose asset has no price is shown without a value', () => {
@@ -198,7 +198,7 @@ test('A position is worth its amount at the price of the asset, now and a day ag
 test('What has lost all its worth has no worth before, and the change of the rest stays', () => {
   const lost = valuePositions([position], [vault], [coin({ current_price: 0, price_change_percentage_24h: -100 })])
   expect(lost).toMatchObject([{ value: 0, valueBefore: null }])
-  const { value, change } = addUp([...lost, { value: 110, valueBefore: 100 }])
+  const { value, change } = sumValues([...lost, { value: 110, valueBefore: 100 }])
   expect([value, change?.value]).toEqual([110, 10])
 })
 
