@@ -12,9 +12,9 @@ import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { ConfigSecret } from './config-secret.ts'
 import type { DeadLetters } from './dead-letters.ts'
-import type { Examined } from './doctor.ts'
+import type { Examined as ExaminedEnvironment } from './doctor.ts'
 import type { EdgeKeysSecret } from './edge-keys.ts'
-import type { itemsRestorer } from './restore.ts'
+import type { createItemsRestorer } from './restore.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { WebhooksAdmin } from './webhooks.ts'
 
@@ -31,7 +31,7 @@ export type Admin = {
   readonly signingKeys: SigningKeysSecret
   /** Only stages have edge keys. */
   readonly edgeKeys: EdgeKeysSecret | undefined
-  readonly restoreItems: ReturnType<typeof itemsRestorer>
+  readonly restoreItems: ReturnType<typeof createItemsRestorer>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -45,7 +45,7 @@ export type Admin = {
   /** Simulates a deposit into a vault and a withdrawal. */
   readonly simulateRoundTrip: (vault: VaultOnChain) => Promise<SimulatedTrip>
   readonly nodes: Nodes
-  readonly examined: Examined
+  readonly examined: ExaminedEnvironment
 }
 
 /** Error of a command that cannot do what the operator requested; the message gives the full reason. */

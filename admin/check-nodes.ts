@@ -37,7 +37,7 @@ const MAX_LIMITED_REQUESTS = 2 * MAX_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 
-const SOMEBODY = '0x00000000000000000000000000000000000000A1'
+const UNKNOWN_ACCOUNT = '0x00000000000000000000000000000000000000A1'
 const RETURNS_NOTHING = '0x5f5ff3'
 /** Fewer calls per batch are few: a claim with its simulation needs ten, and so do positions. */
 const FEW_CALLS = 10
@@ -50,7 +50,7 @@ const Answer = z.object({
   error: z.object({ code: z.number().optional() }).optional(),
 })
 
-type Findings = {
+type NodeCapabilities = {
   readonly chainId: number
   readonly milliseconds: number
   readonly headAge: number
@@ -86,7 +86,7 @@ export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promi
 async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
   const urls = await nodes.urlsOf(chain.id)
   const lines = [`${chain.name} (${chain.id})`]
-  const found = new Map<string, Findings>()
+  const found = new Map<string, NodeCapabilities>()
   for (const [index, url] of urls.entries()) {
     const { host } = new URL(url)
     nodes.say(`${chain.name}: ${host} …`)
@@ -99,12 +99,12 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
 }
 
 /** Returns PASS or FAIL with the reason: two hosts must agree, and both must return recent events. */
-async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<string, Findings>): Promise<string> {
+async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<string, NodeCapabilities>): Promise<string> {
   const hosts = groupByHost([...found.keys()])
   const lack = [
     { does: 'can be used', of: () => true },
-    { does: 'returns events', of: ({ blocks }: Findings) => blocks !== undefined },
-    { does: `returns events of the last ${timeText(HOUR)}`, of: ({ depth }: Findings) => depth >= HOUR },
+    { does: 'returns events', of: ({ blocks }: NodeCapabilities) => blocks !== undefined },
+    { does: `returns events of the last ${timeText(HOUR)}`, of: ({ depth }: NodeCapabilities) => depth >= HOUR },
   ].flatMap(({ does, of }) => {
     const able = hosts.filter((urls) => urls.some((url) => [found.get(url)].some((one) => one && of(one)))).length
     return able < 2 ? [able === 0 ? `no host ${does}` : `only 1 host ${does}`] : []
@@ -120,7 +120,7 @@ async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<stri
 async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[]) {
   const heads = await Promise.all(
     urls.map(async (url) => {
-      const { ask } = askerOf(nodes, url)
+      const { ask } = openNode(nodes, url)
       const { data } = BlockHeader.safeParse(await ask('eth_getBlockByNumber', 'latest', false))
       const askWith = (method: string, params: readonly unknown[]) => ask(method, ...params)
       return { name: new URL(url).host, head: data?.number, time: data?.timestamp ?? 0n, ask: askWith }
@@ -140,8 +140,8 @@ async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[
 }
 
 /** Returns the capabilities of the node at this URL, or the reason why they are unknown. */
-async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findings | string> {
-  const node = askerOf(nodes, url)
+async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCapabilities | string> {
+  const node = openNode(nodes, url)
   const started = nodes.now()
   const chainId = Hex.safeParse(await node.ask('eth_chainId')).data
   const milliseconds = nodes.now() - started
@@ -154,7 +154,7 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
   const headNumber = Number(head.number)
   const takesEvents = (from: number, blocks: number) =>
     node.takes('eth_getLogs', {
-      address: SOMEBODY,
+      address: UNKNOWN_ACCOUNT,
       fromBlock: numberToHex(from),
       toBlock: numberToHex(Math.min(headNumber, from + blocks - 1)),
     })
@@ -171,7 +171,7 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
       : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
   // Not the first block: before upgrades of their own, Arbitrum and OP Mainnet have states that no node here serves.
-  const stateDepth = await firstReached(AGES, (from) => node.takes('eth_getBalance', SOMEBODY, numberToHex(from)))
+  const stateDepth = await firstReached(AGES, (from) => node.takes('eth_getBalance', UNKNOWN_ACCOUNT, numberToHex(from)))
 
   /** Returns the first of these block ages for which this holds, or 0. */
   async function firstReached(ages: readonly number[], holds: (from: number) => Promise<boolean>): Promise<number> {
@@ -197,7 +197,7 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
     overrides: await node.takes('eth_call', call, 'latest', { [MULTICALL3]: { code: RETURNS_NOTHING } }),
     simulation: await node.takes(
       'eth_simulateV1',
-      { blockStateCalls: [{ calls: [{ from: SOMEBODY, ...call }] }] },
+      { blockStateCalls: [{ calls: [{ from: UNKNOWN_ACCOUNT, ...call }] }] },
       'latest',
     ),
     isLimited: node.isLimited(),
@@ -214,7 +214,7 @@ async function firstOf(
 }
 
 /** Calls the node at this URL directly, without the service's treatment of refusals. */
-function askerOf(nodes: Nodes, url: string) {
+function openNode(nodes: Nodes, url: string) {
   let isLimited = false
   let failure = 'no answer'
 
@@ -263,7 +263,7 @@ function askerOf(nodes: Nodes, url: string) {
 }
 
 /** Describes the findings, then what will not work with them. */
-function describe(chain: EvmChain, found: Findings): string[] {
+function describe(chain: EvmChain, found: NodeCapabilities): string[] {
   const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = found
   if (chainId !== chain.id) {
     return [`WRONG CHAIN: it is chain ${chainId}, not ${chain.id}. Nothing is read from it: take it out.`]
@@ -281,11 +281,11 @@ function describe(chain: EvmChain, found: Findings): string[] {
       overrides ? 'state overrides' : 'no state overrides',
       simulation ? 'simulation' : 'no simulation',
     ].join(', '),
-    ...lacks(chain, found).map((lack) => `- ${lack}`),
+    ...listLimitations(chain, found).map((lack) => `- ${lack}`),
   ]
 }
 
-function lacks(chain: EvmChain, found: Findings): string[] {
+function listLimitations(chain: EvmChain, found: NodeCapabilities): string[] {
   const { blocks, depth, stateDepth, secondsPerBlock, tagAge } = found
   const callsAYear = blocks === undefined ? 0 : Math.ceil((365 * 24 * HOUR) / secondsPerBlock / blocks)
   const lines: readonly (readonly [boolean, string])[] = [

@@ -61,7 +61,7 @@ function overview(): string[] {
     '',
     'Manages a stage, its clients, API keys, vaults, webhooks and users.',
     '',
-    ...aligned(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
+    ...alignRows(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
     '',
     ...commonOptions(),
     '',
@@ -81,13 +81,13 @@ function usage(name: string, { summary, options }: Command): string[] {
     '',
     summary,
     '',
-    ...aligned(described.map(({ flag, meaning }) => [flag, meaning])),
+    ...alignRows(described.map(({ flag, meaning }) => [flag, meaning])),
     ...commonOptions(),
   ]
 }
 
 function commonOptions(): string[] {
-  return aligned([
+  return alignRows([
     [
       '--stage <dev|staging|prod>',
       'Work on a deployed stage, with the AWS credentials and region of your environment;',
@@ -97,7 +97,7 @@ function commonOptions(): string[] {
   ])
 }
 
-function aligned(rows: readonly (readonly [string, string])[]): string[] {
+function alignRows(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(28, ...rows.map(([left]) => left.length + 2))
   return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`)
 }

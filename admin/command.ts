@@ -17,7 +17,7 @@ export type Command = {
 export type Commands = Readonly<Record<string, Command>>
 
 /** Builds a command with these options; `run` receives their parsed values. */
-export function command<Options extends z.ZodObject>(
+export function buildCommand<Options extends z.ZodObject>(
   summary: string,
   options: Options,
   run: (admin: Admin, values: z.output<Options>) => Promise<string[]>,
@@ -42,7 +42,7 @@ export const text = (longest: number) => z.string().trim().min(1, 'must not be e
 export const flag = (meaning: string) => z.boolean().default(false).register(optionHelp, { meaning })
 
 /** Splits a list at its commas. */
-export const parts = (text: string) => text.split(',').map((part) => part.trim())
+export const splitList = (text: string) => text.split(',').map((part) => part.trim())
 
 /** Option for a client. */
 export const clientId = Client.shape.clientId.register(optionHelp, {
@@ -66,7 +66,7 @@ export const chain = z
 export const address = Address.register(optionHelp, { value: '0x…', meaning: 'The vault contract' })
 
 /** Formats rows under their headings; returns `None.` without rows. */
-export function columns(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function formatColumns(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return ['None.']
   const table = [headings, ...rows]
   const widths = headings.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))

@@ -33,18 +33,18 @@ const Events = z.array(Log)
 /** Compares nodes of one chain at the lowest of their heads: the block's hash, a call of Multicall3, and events. */
 export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comparison> {
   const block = nodes.reduce((lowest, { head }) => min(lowest, head), nodes[0]?.head ?? 0n)
-  const questions = questionsAt(block)
+  const questions = requestsAt(block)
   const compared = await Promise.all(
     questions.map(async ({ what, method, params, textOf }) => {
       const texts = await Promise.all(nodes.map(async (node) => textOf(await node.ask(method, params))))
       const named = nodes.map(({ name }, index) => ({ name, text: texts[index] }))
-      const told = named.filter(({ text }) => text !== undefined)
-      const names = [...new Set(told.map(({ name }) => name))].join(' and ')
-      const isSame = new Set(told.map(({ text }) => text)).size <= 1
+      const responding = named.filter(({ text }) => text !== undefined)
+      const names = [...new Set(responding.map(({ name }) => name))].join(' and ')
+      const isSame = new Set(responding.map(({ text }) => text)).size <= 1
       return {
         differences: isSame ? [] : [`${names} differ in ${what}`],
         silent:
-          told.length === 0
+          responding.length === 0
             ? []
             : named.flatMap(({ name, text }) => (text === undefined ? [`${name} does not return ${what}`] : [])),
       }
@@ -58,7 +58,7 @@ export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comp
 }
 
 /** Lists requests with the same correct result at every node. `textOf` extracts the part to compare; undefined for a refusal. */
-function questionsAt(block: bigint) {
+function requestsAt(block: bigint) {
   const number = numberToHex(block)
   const from = block < EVENT_BLOCKS ? 0n : block - EVENT_BLOCKS + 1n
   const events = { fromBlock: numberToHex(from), toBlock: number, topics: [TRANSFER] }

@@ -53,7 +53,7 @@ import { countSubscribers } from './doctor/alarms.ts'
 import { checkAccess, tableProbe } from './doctor/aws.ts'
 import type { Examined } from './doctor.ts'
 import { edgeKeysSecret } from './edge-keys.ts'
-import { itemsRestorer } from './restore.ts'
+import { createItemsRestorer } from './restore.ts'
 import { signingKeysSecret } from './signing-keys.ts'
 import { webhooksAdmin } from './webhooks.ts'
 
@@ -97,7 +97,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
-    ...surroundings(chainIds, recordingStore(open('deposits')), (chainId) => {
+    ...buildServices(chainIds, recordingStore(open('deposits')), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
@@ -117,7 +117,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
     config: configSecret(configSecretName('local'), secrets),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     edgeKeys: undefined,
-    restoreItems: itemsRestorer({ dynamo, nameOf: (table) => tables[table], now: Date.now, say }),
+    restoreItems: createItemsRestorer({ dynamo, nameOf: (table) => tables[table], now: Date.now, say }),
     keyEnvironment: 'local',
     examined: {
       ...examinedOf('local', open, secrets),
@@ -138,7 +138,7 @@ export function connectStage(stage: Stage): Admin {
   const examined = examinedOf(stage, open)
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordingStore(open('deposits')), async (chainId) => {
+    ...buildServices(chainIds, recordingStore(open('deposits')), async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -165,7 +165,7 @@ export function connectStage(stage: Stage): Admin {
       edgeSecretName(stage),
       new SecretsManagerClient({ ...CLIENT_DEFAULTS, region: EDGE_REGION }),
     ),
-    restoreItems: itemsRestorer({ dynamo, nameOf: (table) => tableName(stage, table), now: Date.now, say }),
+    restoreItems: createItemsRestorer({ dynamo, nameOf: (table) => tableName(stage, table), now: Date.now, say }),
     examined: {
       ...examined,
       checkAccess: () => checkAccess(client, examined.probeTable),
@@ -219,7 +219,7 @@ function webhookStores(table: Table, now: () => number) {
   }
 }
 
-function surroundings(
+function buildServices(
   chainIds: readonly number[],
   records: RecordingStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,

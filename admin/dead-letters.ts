@@ -15,7 +15,7 @@ type Surroundings = {
 }
 
 /** Result of a redrive of one queue. SQS counts approximately, and some seconds late. */
-type Redriven = {
+type RedriveResult = {
   readonly queue: string
   /** Messages that are processed again. */
   readonly moved: number
@@ -26,7 +26,7 @@ type Redriven = {
 }
 
 /** Dead letters of one queue with their send times, and their approximate number. */
-type Listed = {
+type DeadLetterList = {
   readonly queue: string
   readonly count: number
   readonly letters: readonly { readonly sentAt: Date; readonly body: string }[]
@@ -67,7 +67,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return last
   }
 
-  async function redriveQueue(queue: string, deadName: string): Promise<Redriven> {
+  async function redriveQueue(queue: string, deadName: string): Promise<RedriveResult> {
     const [source, dead] = await Promise.all([describe(queue), describe(deadName)])
     const before = await getLastMove(dead.arn)
     const isUnderWay = before?.Status === 'RUNNING'
@@ -93,9 +93,9 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
   }
 
   /** Receives until nothing new comes: SQS may return fewer messages than there are. */
-  async function listQueue(queue: string, deadName: string): Promise<Listed> {
+  async function listQueue(queue: string, deadName: string): Promise<DeadLetterList> {
     const { QueueUrl, count } = await describe(deadName)
-    const letters = new Map<string | undefined, Listed['letters'][number]>()
+    const letters = new Map<string | undefined, DeadLetterList['letters'][number]>()
     for (let isMore = true; isMore && letters.size < MAX_LISTED; ) {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
@@ -145,7 +145,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     },
 
     /** Moves all dead letters back to their queues, and waits at most a minute for SQS. Waits for a move that is already under way. */
-    redrive: (): Promise<Redriven[]> => ofEach(redriveQueue),
+    redrive: (): Promise<RedriveResult[]> => ofEach(redriveQueue),
   }
 }
 export type DeadLetters = ReturnType<typeof deadLettersOf>

@@ -9,14 +9,14 @@ import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import { checkGrants, checkQuota, type ExaminedAccount } from './doctor/account.ts'
-import { type AlarmsOf, judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
+import { type AlarmsOf, checkSubscribers, type Subscribers } from './doctor/alarms.ts'
 import { checkTables, type ProbeTable } from './doctor/aws.ts'
-import { judgeClients, judgeVaults } from './doctor/clients.ts'
-import { checkEdge, judgeRates } from './doctor/edge.ts'
+import { checkClients, checkVaults } from './doctor/clients.ts'
+import { checkEdge, checkRates } from './doctor/edge.ts'
 import { describeFindings, examine } from './doctor/examine.ts'
 import { type Check, type Finding, operatorGuide } from './doctor/finding.ts'
-import { checkMarket, judgeRecords } from './doctor/jobs.ts'
-import { askNodes, judgeNodes } from './doctor/nodes.ts'
+import { checkMarket, checkRecords } from './doctor/jobs.ts'
+import { readNodes, checkChainNodes } from './doctor/nodes.ts'
 import { checkPasskeyDomain } from './doctor/passkeys.ts'
 import { checkSecrets, type ReadSecret } from './doctor/secrets.ts'
 import { checkSources } from './doctor/sources.ts'
@@ -102,7 +102,7 @@ function listChecks(
   const listUsedChains = async () => (await listVaults()).filter(({ vaults }) => vaults.length > 0)
   const askAllNodes = once(async () => {
     const { rpcUrls } = await getConfig()
-    return await Promise.all(EVM_CHAINS.map((chain) => askNodes({ ...examined, now }, chain, rpcUrls[chain.id])))
+    return await Promise.all(EVM_CHAINS.map((chain) => readNodes({ ...examined, now }, chain, rpcUrls[chain.id])))
   })
 
   const readStage = once(async () => (stage ? (await readStages(stagesFile)).get(stage) : undefined))
@@ -125,7 +125,7 @@ function listChecks(
         const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
         return asked.map((nodes) => {
           const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true
-          return judgeNodes(nodes, { hasVaults, isProduction: stage === 'prod', isLocal: !stage, command })
+          return checkChainNodes(nodes, { hasVaults, isProduction: stage === 'prod', isLocal: !stage, command })
         })
       },
     },
@@ -137,7 +137,7 @@ function listChecks(
         const edge = (await readStage())?.edge
         if (!edge) return [{ mark: 'skip', name: 'edge', found: stage ? 'the stage has none' : NOT_LOCAL }]
         const [found, withKeys] = await Promise.all([checkEdge(examined, edge), listClients()])
-        return [...found, ...judgeRates(withKeys, edge)]
+        return [...found, ...checkRates(withKeys, edge)]
       },
     },
     {
@@ -149,16 +149,16 @@ function listChecks(
         if (observe === 'none') return [{ mark: 'skip', name: 'alarms', found: 'the stage observes nothing' }]
         const topics: readonly AlarmsOf[] = edge ? ['stage', 'edge'] : ['stage']
         return await Promise.all(
-          topics.map(async (alarmsOf) => judgeSubscribers(await countSubscribers(stage, alarmsOf), stage, alarmsOf)),
+          topics.map(async (alarmsOf) => checkSubscribers(await countSubscribers(stage, alarmsOf), stage, alarmsOf)),
         )
       },
     },
-    { name: 'clients', look: async () => judgeClients(await listClients(), now(), command) },
+    { name: 'clients', look: async () => checkClients(await listClients(), now(), command) },
     {
       name: 'vaults',
       look: async () => {
         const vaults = (await listVaults()).flatMap((ofChain) => ofChain.vaults)
-        return judgeVaults(vaults, await pinStore.get(vaults), command)
+        return checkVaults(vaults, await pinStore.get(vaults), command)
       },
     },
     {
@@ -169,7 +169,7 @@ function listChecks(
         return await Promise.all(
           used.map(async ({ chain, vaults }) => {
             const head = asked.find((nodes) => nodes.chain === chain)?.head
-            return judgeRecords(chain, { progress: await records.getProgress(vaults), head, now: now() }, command)
+            return checkRecords(chain, { progress: await records.getProgress(vaults), head, now: now() }, command)
           }),
         )
       },

@@ -4,7 +4,7 @@ import { TABLES, type TableDefinition, type TableKey } from '../infra/tables.ts'
 import { createOperatorTable } from '../lib/aws/operator-table.ts'
 import type { OperatorDynamo } from '../lib/aws/requests.ts'
 
-type Dependencies = {
+type RestoreServices = {
   readonly dynamo: OperatorDynamo
   readonly nameOf: (table: TableKey) => string
   /** Epoch milliseconds. */
@@ -13,7 +13,7 @@ type Dependencies = {
 }
 
 /** Items to restore, from the table that AWS restored under this name. */
-type Wanted = {
+type RestoreRequest = {
   readonly table: TableKey
   readonly from: string
   /** Prefix of the partition keys to restore; all by default. */
@@ -33,8 +33,8 @@ const Item = z.looseObject({ pk: z.string(), sk: z.string() })
  * those that differ. It reads pages of 1 MB and skips expired items. Throws if a table cannot be read: earlier writes stay, and it can run
  * again.
  */
-export function itemsRestorer({ dynamo, nameOf, now, say }: Dependencies) {
-  return async ({ table, from, partition = '', isReplaced, isConfirmed }: Wanted): Promise<Comparison> => {
+export function createItemsRestorer({ dynamo, nameOf, now, say }: RestoreServices) {
+  return async ({ table, from, partition = '', isReplaced, isConfirmed }: RestoreRequest): Promise<Comparison> => {
     const own = createOperatorTable(dynamo, nameOf(table))
     const { timeToLive = '' }: TableDefinition = TABLES[table]
     const hasExpired = (item: z.output<typeof Item>) => {

@@ -12,7 +12,7 @@ import { resume } from '../lib/webhooks/resume.ts'
 import type { WebhooksStore } from '../lib/webhooks/store.ts'
 import type { WebhookKey } from '../lib/webhooks/webhook.ts'
 
-type Dependencies = {
+type WebhookServices = {
   readonly webhooks: WebhooksStore
   readonly eventLog: EventLogStore
   readonly attempts: AttemptsStore
@@ -33,10 +33,10 @@ export type GivenUpEvent = WebhookKey & {
 }
 
 /** Numbers of webhooks with undelivered events: those that are resumed, and those that are disabled. */
-export type Resumed = { readonly resumed: number; readonly disabled: number }
+export type ResumeCounts = { readonly resumed: number; readonly disabled: number }
 
 /** Returns the webhooks of clients, for operators. The first three methods do what the endpoints do. */
-export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
+export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServices) {
   const { webhooks, eventLog, attempts, now } = dependencies
 
   async function listAttempts(clientId: string) {
@@ -72,7 +72,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
     },
 
     /** Resumes a client's webhooks with undelivered events. Returns their number, and the number of disabled ones, which it skips. */
-    async resume(clientId: string): Promise<Resumed> {
+    async resume(clientId: string): Promise<ResumeCounts> {
       const behind = (await listAttempts(clientId)).filter(
         ({ webhook, of }) => webhook.behind || listUndelivered(of, now()).length > 0,
       )

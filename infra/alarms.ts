@@ -26,15 +26,15 @@ import {
   apiMetric,
   BACKLOG,
   backlogMetrics,
-  countLogged,
-  judgedBy,
+  addLogMetric,
+  firewallMetric,
   type LoggedMetric,
   lambdaMetric,
   loggedMetric,
-  ofEdge,
-  ofMany,
+  edgeMetric,
+  ifEnoughRequests,
   PERIOD,
-  waitingIn,
+  visibleMessagesMetric,
 } from './metrics.ts'
 import type { QueueKey } from './queues.ts'
 import type { ServiceFunction } from './service-function.ts'
@@ -57,7 +57,7 @@ const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisf
 /** Milliseconds. A host is given up after three seconds; with its replacement a request takes four. */
 const MAX_LATENCY_MS = 5_000
 /** Lag metric of each job. All chains share one: the worst chain counts. */
-const LAGS: Readonly<Record<string, LoggedMetric>> = {
+const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-chain': 'lag of chains',
   'jobs/refresh-market': 'lag of the market',
   'jobs/refresh-tokens': 'lag of tokens',
@@ -86,12 +86,12 @@ type Runbook =
   | 'uncounted-requests'
   | 'untold-vaults'
 
-type Described = {
+type AlarmText = {
   /** Effect on users, in sentences. */
   readonly impact: string
   readonly runbook: Runbook
 }
-type Condition = Described & {
+type Condition = AlarmText & {
   readonly metric: IMetric
   readonly threshold: number
   readonly periods?: number | undefined
@@ -166,7 +166,7 @@ export class Alarms {
     this.#ticket(stack, 'Slow requests', {
       impact: `One request in a hundred takes longer than ${MAX_LATENCY_MS / 1000} seconds: users wait, and some give up.`,
       runbook: 'slow-requests',
-      metric: ofMany(100, 'slowest', {
+      metric: ifEnoughRequests(100, 'slowest', {
         requests: apiMetric(apiId, 'Count'),
         slowest: apiMetric(apiId, 'Latency', { statistic: 'p99' }),
       }),
@@ -190,7 +190,7 @@ export class Alarms {
   /** Two windows: the hour shows that it matters, the five minutes that it goes on. */
   #onBurnRate(stack: Stack, apiId: string): void {
     if (this.#observe === 'none') return
-    const told = {
+    const text = {
       impact: `More than ${(BURN_RATE * ERROR_BUDGET).toFixed(2)} % of requests fail, in the last hour and in the last five minutes: a chain is unreachable, or a function is broken or throttled. The access log names the routes.`,
       runbook: 'failing-requests',
     } as const
@@ -200,25 +200,25 @@ export class Alarms {
     ] as const
     const alarms = windows.map(([name, period, least]) => {
       const [requests, failed] = [apiMetric(apiId, 'Count', { period }), apiMetric(apiId, '5xx', { period })]
-      const metric = ofMany(least, '100 * failed / requests', { requests, failed }, period)
-      return this.#alarm(stack, `Failing within ${name}`, { ...told, metric, threshold: BURN_RATE * ERROR_BUDGET })
+      const metric = ifEnoughRequests(least, '100 * failed / requests', { requests, failed }, period)
+      return this.#alarm(stack, `Failing within ${name}`, { ...text, metric, threshold: BURN_RATE * ERROR_BUDGET })
     })
     const both = new CompositeAlarm(stack, 'Failing requests', {
-      alarmDescription: describe(told),
+      alarmDescription: describe(text),
       alarmRule: AlarmRule.allOf(...alarms.map((alarm) => AlarmRule.fromAlarm(alarm, AlarmState.ALARM))),
     })
     this.#wakeBy(both)
   }
 
-  #onFailing(stack: Stack, accessLogs: ILogGroup, what: 'transactions' | 'logins', told: Described): void {
+  #onFailing(stack: Stack, accessLogs: ILogGroup, what: 'transactions' | 'logins', told: AlarmText): void {
     if (this.#observe === 'none') return
     const period = Duration.minutes(15)
     const count = (metricName: LoggedMetric) => {
-      countLogged(this.#namespace, metricName, [accessLogs])
+      addLogMetric(this.#namespace, metricName, [accessLogs])
       return loggedMetric(this.#namespace, metricName, { period })
     }
     const metrics = { requests: count(what), failed: count(`${what} failed`) }
-    const metric = ofMany(MIN_REQUESTS, '100 * FILL(failed, 0) / requests', metrics, period)
+    const metric = ifEnoughRequests(MIN_REQUESTS, '100 * FILL(failed, 0) / requests', metrics, period)
     this.#wake(stack, `Failing ${what}`, { ...told, metric, threshold: MAX_FAILED })
   }
 
@@ -227,11 +227,11 @@ export class Alarms {
     stack: Stack,
     { distributionId, firewall }: { readonly distributionId: string; readonly firewall: string },
   ): void {
-    const requests = ofEdge(distributionId, 'Requests')
+    const requests = edgeMetric(distributionId, 'Requests')
     this.#ticket(stack, 'Failing edge', {
       impact: 'More than 5 % of requests to CloudFront fail: if the API itself is well, CloudFront does not reach it.',
       runbook: 'failing-edge',
-      metric: ofMany(20, 'failed', { requests, failed: ofEdge(distributionId, '5xxErrorRate') }),
+      metric: ifEnoughRequests(20, 'failed', { requests, failed: edgeMetric(distributionId, '5xxErrorRate') }),
       threshold: 5,
       periods: 3,
     })
@@ -239,7 +239,7 @@ export class Alarms {
       impact:
         'More than half of the requests to CloudFront are refused: the API does not know its key, or few callers are clients.',
       runbook: 'failing-edge',
-      metric: ofMany(100, 'refused', { requests, refused: ofEdge(distributionId, '4xxErrorRate') }),
+      metric: ifEnoughRequests(100, 'refused', { requests, refused: edgeMetric(distributionId, '4xxErrorRate') }),
       threshold: 50,
       periods: 3,
     })
@@ -247,7 +247,7 @@ export class Alarms {
       impact:
         'The firewall refuses 1,000 requests in five minutes, again and again: an attack, or limits too low for users who share an address.',
       runbook: 'blocked-requests',
-      metric: judgedBy(firewall, 'BlockedRequests'),
+      metric: firewallMetric(firewall, 'BlockedRequests'),
       threshold: 1_000,
       periods: 3,
     })
@@ -302,7 +302,7 @@ export class Alarms {
       metric: new MathExpression({
         // MAX leaves out metrics without data, such as an unused dead-letter queue.
         expression: `MAX([${BACKLOG}, dead])`,
-        usingMetrics: { ...backlogMetrics(queue), dead: waitingIn(deadLetters) },
+        usingMetrics: { ...backlogMetrics(queue), dead: visibleMessagesMetric(deadLetters) },
         period: PERIOD,
       }),
       threshold: 1,
@@ -323,7 +323,7 @@ export class Alarms {
     this.#ticket(stack, 'Undone shards', {
       impact: 'Runs over shards of vaults could not begin five times, because tables or secrets were unreachable.',
       runbook: 'failing-jobs',
-      metric: waitingIn(deadLetters),
+      metric: visibleMessagesMetric(deadLetters),
       threshold: 1,
     })
   }
@@ -379,7 +379,7 @@ export class Alarms {
    * the lag of the worst chain with vaults.
    */
   onJob(name: FunctionName, deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): void {
-    const lag = LAGS[name]
+    const lag = LAG_METRICS[name]
     const isOfChains = lag === 'lag of chains'
     if (!lag || this.#observe === 'none' || (this.#observe === 'slo' && !isOfChains)) return
     if (isOfChains) this.countChains(deployed)
@@ -413,7 +413,7 @@ export class Alarms {
 
   /** Adds the log of a function that records chains to the metrics of chains. */
   countChains({ logGroup }: ServiceFunction): void {
-    if (this.#observe !== 'none') countLogged(this.#namespace, 'lag of chains', [logGroup])
+    if (this.#observe !== 'none') addLogMetric(this.#namespace, 'lag of chains', [logGroup])
     for (const name of CHAIN_METRICS) this.count(name, [logGroup])
   }
 
@@ -444,7 +444,7 @@ export class Alarms {
 
   /** Adds these logs to a metric that only tickets and the dashboard read. */
   count(metricName: LoggedMetric, logs: readonly ILogGroup[]): void {
-    if (this.#observe === 'all') countLogged(this.#namespace, metricName, logs)
+    if (this.#observe === 'all') addLogMetric(this.#namespace, metricName, logs)
   }
 
   /** Adds tickets for events that functions of several areas count. */
@@ -466,7 +466,7 @@ export class Alarms {
     this.#ticket(stack, 'Undone runs', {
       impact: 'Runs of a job failed for good; the queue holds their inputs.',
       runbook: 'failing-jobs',
-      metric: waitingIn(queueName),
+      metric: visibleMessagesMetric(queueName),
       threshold: 1,
     })
   }
@@ -475,7 +475,7 @@ export class Alarms {
     stack: Stack,
     metricName: LoggedMetric,
     threshold: number,
-    condition: Described & { readonly periods?: number },
+    condition: AlarmText & { readonly periods?: number },
   ): void {
     const metric = loggedMetric(this.#namespace, metricName)
     this.#ticket(stack, metricName, { ...condition, threshold, metric })
@@ -538,7 +538,7 @@ export function newVersionAlarm(deployed: ServiceFunction, namespace: string, na
   ]
   return new Alarm(deployed, 'NewVersion', {
     alarmDescription: `The new version of ${name} fails in ${MAX_ERRORS} % of at least ${MIN_CALLS} calls: its deploy is rolled back.`,
-    metric: ofMany(MIN_CALLS, '100 * (crashed + FILL(logged, 0)) / requests', { requests, crashed, logged }, period),
+    metric: ifEnoughRequests(MIN_CALLS, '100 * (crashed + FILL(logged, 0)) / requests', { requests, crashed, logged }, period),
     threshold: MAX_ERRORS,
     evaluationPeriods: 1,
     comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -546,6 +546,6 @@ export function newVersionAlarm(deployed: ServiceFunction, namespace: string, na
   })
 }
 
-function describe({ impact, runbook }: Described): string {
+function describe({ impact, runbook }: AlarmText): string {
   return `${impact} Runbook: docs/runbooks/${runbook}.md`
 }

@@ -13,13 +13,13 @@ import { Aws, type Stack } from 'aws-cdk-lib/core'
 import { EDGE_REGION } from './environments.ts'
 import {
   apiMetric,
-  consumedOf,
-  judgedBy,
+  consumedUnitsMetric,
+  firewallMetric,
   type LoggedMetric,
   lambdaMetric,
   loggedMetric,
   PERIOD,
-  waitingIn,
+  visibleMessagesMetric,
 } from './metrics.ts'
 
 type Settings = {
@@ -116,11 +116,11 @@ export function addDashboard(stack: Stack, settings: Settings): void {
         ]),
         graph(
           'Messages that wait',
-          queues.map(({ queue }) => waitingIn(queue)),
+          queues.map(({ queue }) => visibleMessagesMetric(queue)),
         ),
         graph(
           'Dead letters',
-          queues.map(({ deadLetters }) => waitingIn(deadLetters)),
+          queues.map(({ deadLetters }) => visibleMessagesMetric(deadLetters)),
         ),
       ],
       [
@@ -140,11 +140,11 @@ export function addDashboard(stack: Stack, settings: Settings): void {
       [
         graph(
           'Read units of tables',
-          tables.map((table) => consumedOf(table, 'Read')),
+          tables.map((table) => consumedUnitsMetric(table, 'Read')),
         ),
         graph(
           'Write units of tables',
-          tables.map((table) => consumedOf(table, 'Write')),
+          tables.map((table) => consumedUnitsMetric(table, 'Write')),
         ),
         graph('Bytes of logs', [
           search(`SUM(SEARCH('{AWS/Logs,LogGroupName} MetricName="IncomingBytes" ${words}', 'Sum'))`, 'logs'),
@@ -174,7 +174,7 @@ function countErrors(stack: Stack, name: string, what: string, Keys: readonly st
 /** Metrics of CloudFront and of the firewall with this name, in their own region. CloudFront's metrics do not name the stage. */
 function edgeRow(firewall: string): GraphWidget[] {
   const judged = (metric: 'AllowedRequests' | 'BlockedRequests') =>
-    judgedBy(firewall, metric).with({ region: EDGE_REGION })
+    firewallMetric(firewall, metric).with({ region: EDGE_REGION })
   const rules = `{AWS/WAFV2,Rule,WebACL} MetricName="BlockedRequests" WebACL="${firewall}"`
   const failures = '{AWS/CloudFront,DistributionId,Region} MetricName="5xxErrorRate"'
   return [

@@ -32,7 +32,7 @@ type Settings = StackProps &
   }
 
 /** API errors that CloudFront caches for ten seconds by default, for all callers of the same path. */
-const KEPT_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
+const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
 /**
  * CloudFront before the API of a stage, with its firewall and alarms. All of it is in the one region where CloudFront reads certificates
@@ -46,7 +46,7 @@ export class EdgeStack extends Stack {
     const origin = new HttpOrigin(new URL(edge.origin).hostname, {
       protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
       originSslProtocols: [OriginSslPolicy.TLS_V1_2],
-      customHeaders: { [EDGE_HEADER]: findKey(stage, edge) },
+      customHeaders: { [EDGE_HEADER]: keyReference(stage, edge) },
     })
     const behavior = {
       origin,
@@ -67,7 +67,7 @@ export class EdgeStack extends Stack {
       // The firewall counts each IPv6 address separately, and every user has more of them than it can count.
       enableIpv6: false,
       webAclId: firewall.acl.attrArn,
-      errorResponses: KEPT_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
+      errorResponses: CACHED_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
       defaultBehavior: { ...behavior, cachePolicy: CachePolicy.CACHING_DISABLED },
       additionalBehaviors: Object.fromEntries(listDocuments(endpoints).map((path) => [path, documents])),
     })
@@ -120,6 +120,6 @@ function listDocuments(endpoints: readonly EndpointContract[]): readonly string[
 }
 
 /** Returns a reference that CloudFormation resolves at the deploy. The template contains no key; its reference changes with the key. */
-function findKey(stage: Stage, { keys: [sent] }: EdgeEnvironment): string {
+function keyReference(stage: Stage, { keys: [sent] }: EdgeEnvironment): string {
   return SecretValue.secretsManager(edgeSecretName(stage), { jsonField: sent }).unsafeUnwrap()
 }

@@ -8,7 +8,7 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack; readonly endpoints: typeof ENDPOINTS }
 
-const WORK = {
+const FUNCTION_SETTINGS = {
   // One whole vCPU. A request runs on one thread: less lengthens cold starts, more gains nothing.
   memoryMiB: 1769,
   // Time limit of a request, all upstreams included. The frame itself returns 504 half a second earlier.
@@ -22,7 +22,7 @@ export class EndpointsStack extends Stack {
     const { alarms } = shared
     const deploys = shared.isGradual ? new GradualDeploys(this, shared.name) : undefined
     for (const [name, contract] of endpoints) {
-      const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(name, contract) })
+      const deployed = new ServiceFunction(this, name, { ...FUNCTION_SETTINGS, ...shared.settingsFor(name, contract) })
       deploys?.add(name, deployed)
       alarms.onEndpoint(name, deployed, contract.impact)
       if (contract.caller !== 'anyone') alarms.count('requests not counted', [deployed.logGroup])

@@ -43,30 +43,30 @@ export class Firewall extends Construct {
         },
         overrideAction: { count: {} },
       },
-      { name: 'large-bodies', statement: largeBodies(), action: refuse('payload_too_large') },
+      { name: 'large-bodies', statement: largeBodies(), action: blockWith('payload_too_large') },
       {
         name: 'accounts-by-address',
-        statement: perAddress(requestsPerMinute.accounts, both(notPreflights(), accountPaths(endpoints))),
-        action: refuse('too_many_requests'),
+        statement: perAddress(requestsPerMinute.accounts, allOf(notPreflights(), accountPaths(endpoints))),
+        action: blockWith('too_many_requests'),
       },
       {
         name: 'by-address',
-        statement: perAddress(requestsPerMinute.address, both(notPreflights(), this.#notServers(servers))),
-        action: refuse('too_many_requests'),
+        statement: perAddress(requestsPerMinute.address, allOf(notPreflights(), this.#notServers(servers))),
+        action: blockWith('too_many_requests'),
       },
       {
         // A separate count: a page whose preflight is refused can read neither the error nor retry-after.
         name: 'preflights-by-address',
         statement: perAddress(requestsPerMinute.address, preflights()),
-        action: refuse('too_many_requests'),
+        action: blockWith('too_many_requests'),
       },
-      { name: 'by-key', statement: perKey(requestsPerMinute.key), action: refuse('rate_limit_exceeded') },
+      { name: 'by-key', statement: perKey(requestsPerMinute.key), action: blockWith('rate_limit_exceeded') },
     ]
     this.acl = new CfnWebACL(this, 'Acl', {
       name,
       scope: 'CLOUDFRONT',
       defaultAction: { allow: {} },
-      visibilityConfig: visibleAs(name),
+      visibilityConfig: visibilityOf(name),
       customResponseBodies: Object.fromEntries(
         REFUSALS.map((code) => [code, { contentType: 'APPLICATION_JSON', content: bodyOf(code) }]),
       ),
@@ -76,7 +76,7 @@ export class Firewall extends Construct {
           field: { fieldType: 'SINGLE_HEADER', fieldKeys: [header] },
         })),
       },
-      rules: rules.map((rule, priority) => ({ ...rule, priority, visibilityConfig: visibleAs(rule.name) })),
+      rules: rules.map((rule, priority) => ({ ...rule, priority, visibilityConfig: visibilityOf(rule.name) })),
     })
   }
 
@@ -134,7 +134,7 @@ function notPreflights(): Statement {
   return { notStatement: { statement: preflights() } }
 }
 
-function both(one: Statement, other: Statement | undefined): Statement {
+function allOf(one: Statement, other: Statement | undefined): Statement {
   return other ? { andStatement: { statements: [one, other] } } : one
 }
 
@@ -154,7 +154,7 @@ function perKey(limit: number): Statement {
   }
 }
 
-function refuse(code: Refusal): CfnWebACL.RuleActionProperty {
+function blockWith(code: Refusal): CfnWebACL.RuleActionProperty {
   const { statusCode = 0 } = errorReply(new AppError(code), '')
   const isTooOften = statusCode === 429
   return {
@@ -183,6 +183,6 @@ function bodyOf(code: Refusal): string {
   return errorReply(new AppError(code), 'edge').body ?? ''
 }
 
-function visibleAs(metricName: string): CfnWebACL.VisibilityConfigProperty {
+function visibilityOf(metricName: string): CfnWebACL.VisibilityConfigProperty {
   return { metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true }
 }

@@ -12,11 +12,11 @@ type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]
 
 /** Access that a table allows: its queries name only its own indexes. */
 type AccessTo<Table extends TableKey> = Exclude<Access, `Query ${string}`> | `Query ${IndexOf<Table>}`
-type Possible = { readonly uses: { readonly [Table in TableKey]?: readonly AccessTo<Table>[] } }
+type AllowedAccess = { readonly uses: { readonly [Table in TableKey]?: readonly AccessTo<Table>[] } }
 
-const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract & Possible>> = endpoints
-const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & Possible>> = jobs
-const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & Possible>> = consumers
+const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract & AllowedAccess>> = endpoints
+const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & AllowedAccess>> = jobs
+const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & AllowedAccess>> = consumers
 
 /** Contract of every endpoint, with its folder. */
 export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [

@@ -22,11 +22,11 @@ export class JobsStack extends Stack {
     })
     for (const [name, contract] of JOBS) {
       const deployed = new ServiceFunction(this, name, {
-        ...work(contract),
+        ...runSettings(contract),
         ...shared.settingsFor(name, contract),
         deadLetters,
       })
-      schedule(deployed, contract, deadLetters)
+      addSchedules(deployed, contract, deadLetters)
       if (contract.needsAgreement) shared.alarms.countDisagreements(deployed)
       shared.alarms.onJob(name, deployed, contract)
     }
@@ -36,7 +36,7 @@ export class JobsStack extends Stack {
 }
 
 /** Settings with which a run ends before the next one of the same input begins, within Lambda's limit of 15 minutes. */
-function work({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'> {
+function runSettings({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'> {
   return {
     // A run mostly waits for a chain, and no caller waits for the run: a third of a vCPU is enough.
     memoryMiB: 512,
@@ -48,7 +48,7 @@ function work({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB'
 
 // No reserved concurrency: runs of different inputs never wait for each other, and a new account with ten concurrent functions has none to
 // reserve. Runs of one input do not overlap, because of their timeout.
-function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQueue: Queue): void {
+function addSchedules(deployed: ServiceFunction, contract: JobContract, deadLetterQueue: Queue): void {
   const { summary, runs, everyMinutes } = contract
   const role = schedulerRole(deployed, deadLetterQueue)
   for (const run of runs) {

@@ -16,16 +16,16 @@ const LOGGED = {
   logins: { pattern: LOGINS },
   'logins failed': { pattern: FilterPattern.all(LOGINS, FAILED) },
   // Runs of chains without vaults report none. The zero keeps the metric alive in a stage without vaults.
-  'lag of chains': { ...fieldOf('lagSeconds'), defaultValue: 0 },
-  'lag by chain': { ...fieldOf('lagSeconds'), dimensions: { chainId: '$.report.chainId' } },
-  'lag of the market': fieldOf('lagSeconds'),
-  'lag of tokens': fieldOf('lagSeconds'),
-  'lag of rewards': fieldOf('lagSeconds'),
-  'changed vaults': fieldOf('changedVaults'),
-  'untold vaults': fieldOf('untoldVaults'),
-  'nodes disagree on what is signed': { pattern: messages('nodes disagree', 'second node silent') },
-  'nodes disagree on what is recorded': { pattern: messages('nodes disagree', 'second node silent') },
-  'requests not counted': { pattern: messages('requests are not counted') },
+  'lag of chains': { ...reportField('lagSeconds'), defaultValue: 0 },
+  'lag by chain': { ...reportField('lagSeconds'), dimensions: { chainId: '$.report.chainId' } },
+  'lag of the market': reportField('lagSeconds'),
+  'lag of tokens': reportField('lagSeconds'),
+  'lag of rewards': reportField('lagSeconds'),
+  'changed vaults': reportField('changedVaults'),
+  'untold vaults': reportField('untoldVaults'),
+  'nodes disagree on what is signed': { pattern: messagePattern('nodes disagree', 'second node silent') },
+  'nodes disagree on what is recorded': { pattern: messagePattern('nodes disagree', 'second node silent') },
+  'requests not counted': { pattern: messagePattern('requests are not counted') },
   // Only the gateway's own refusals: refusals by key or source come from a function and have its duration.
   'requests refused by the gateway': {
     pattern: FilterPattern.all(
@@ -37,9 +37,9 @@ const LOGGED = {
     pattern: FilterPattern.numberValue('$.report.delivered', '>', 0),
     value: '$.report.delivered',
   },
-  'deliveries failed': { pattern: messages('deliveries failed'), value: '$.failed' },
-  'events given up': { pattern: messages('events given up'), value: '$.events' },
-  'webhooks switched off': { pattern: messages('webhook switched off') },
+  'deliveries failed': { pattern: messagePattern('deliveries failed'), value: '$.failed' },
+  'events given up': { pattern: messagePattern('events given up'), value: '$.events' },
+  'webhooks switched off': { pattern: messagePattern('webhook switched off') },
 } as const satisfies Record<string, Logged>
 
 type Logged = {
@@ -54,7 +54,7 @@ type Logged = {
 export type LoggedMetric = keyof typeof LOGGED
 
 /** Adds these logs to a metric. */
-export function countLogged(namespace: string, metricName: LoggedMetric, logGroups: readonly ILogGroup[]): void {
+export function addLogMetric(namespace: string, metricName: LoggedMetric, logGroups: readonly ILogGroup[]): void {
   const { pattern, value, defaultValue, dimensions }: Logged = LOGGED[metricName]
   for (const logGroup of logGroups) {
     logGroup.addMetricFilter(metricName, {
@@ -88,7 +88,7 @@ export function apiMetric(
 }
 
 /** Returns a metric of a distribution. CDK's own lacks a dimension, without which there is no data. */
-export function ofEdge(distributionId: string, metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate'): Metric {
+export function edgeMetric(distributionId: string, metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate'): Metric {
   return new Metric({
     namespace: 'AWS/CloudFront',
     metricName,
@@ -99,7 +99,7 @@ export function ofEdge(distributionId: string, metricName: 'Requests' | '4xxErro
 }
 
 /** Returns the number of requests that a firewall blocked or allowed in a period. */
-export function judgedBy(firewall: string, metricName: 'BlockedRequests' | 'AllowedRequests'): Metric {
+export function firewallMetric(firewall: string, metricName: 'BlockedRequests' | 'AllowedRequests'): Metric {
   return new Metric({
     namespace: 'AWS/WAFV2',
     metricName,
@@ -120,14 +120,14 @@ export function lambdaMetric(
 }
 
 /** Returns the capacity units of a table that were consumed in a period. */
-export function consumedOf(tableName: string, of: 'Read' | 'Write'): Metric {
+export function consumedUnitsMetric(tableName: string, of: 'Read' | 'Write'): Metric {
   const metricName = `Consumed${of}CapacityUnits`
   const dimensionsMap = { TableName: tableName }
   return new Metric({ namespace: 'AWS/DynamoDB', metricName, dimensionsMap, statistic: 'Sum', period: PERIOD })
 }
 
 /** Returns the number of waiting messages in the queue with this name. */
-export function waitingIn(queueName: string, statistic: 'Maximum' | 'Minimum' = 'Maximum'): Metric {
+export function visibleMessagesMetric(queueName: string, statistic: 'Maximum' | 'Minimum' = 'Maximum'): Metric {
   return queueMetric(queueName, 'ApproximateNumberOfMessagesVisible', statistic)
 }
 
@@ -138,7 +138,7 @@ export function waitingIn(queueName: string, statistic: 'Maximum' | 'Minimum' = 
  */
 export function backlogMetrics(queueName: string): Record<'waiting' | 'received', Metric> {
   return {
-    waiting: waitingIn(queueName, 'Minimum'),
+    waiting: visibleMessagesMetric(queueName, 'Minimum'),
     received: queueMetric(queueName, 'NumberOfMessagesReceived', 'Sum'),
   }
 }
@@ -147,7 +147,7 @@ export function backlogMetrics(queueName: string): Record<'waiting' | 'received'
 export const BACKLOG = 'IF(waiting > FILL(received, 0), waiting, 0)'
 
 /** Returns the value of an expression if the period has at least `least` `requests`, else 0. */
-export function ofMany(
+export function ifEnoughRequests(
   least: number,
   expression: string,
   usingMetrics: { readonly requests: IMetric } & Readonly<Record<string, IMetric>>,
@@ -165,10 +165,10 @@ function route(wanted: string): JsonPattern {
   return FilterPattern.stringValue('$.route', '=', wanted)
 }
 
-function fieldOf(field: string) {
+function reportField(field: string) {
   return { pattern: FilterPattern.numberValue(`$.report.${field}`, '>=', 0), value: `$.report.${field}` }
 }
 
-function messages(...texts: readonly string[]): IFilterPattern {
+function messagePattern(...texts: readonly string[]): IFilterPattern {
   return FilterPattern.any(...texts.map((text) => FilterPattern.stringValue('$.message', '=', text)))
 }

@@ -16,7 +16,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { AssetHashType, DockerImage, type Duration, type RemovalPolicy } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { bundleOf, writeBundle } from './bundling.ts'
+import { readBundle, writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'
 
 /** Settings of one function. */
@@ -83,7 +83,7 @@ function bundledCode(name: FunctionName): Code {
       image: DockerImage.fromRegistry('never-used'),
       local: {
         tryBundle: (directory) => {
-          writeBundle(bundleOf(name), directory)
+          writeBundle(readBundle(name), directory)
           return true
         },
       },

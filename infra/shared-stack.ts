@@ -25,7 +25,7 @@ import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
 /** Settings with which CloudFormation generates a key that no human needs to know. A change would replace the keys of every stage. */
-const A_KEY = {
+const GENERATED_KEY = {
   secretStringTemplate: '{}',
   generateStringKey: 'key',
   passwordLength: 64,
@@ -147,8 +147,8 @@ export class SharedStack extends Stack {
     const table = new Table(this, `${key}-table`, {
       // A fixed name: the operators' command addresses the tables by stage.
       tableName: tableName(this.#stage, key),
-      partitionKey: attribute(partitionKey),
-      sortKey: attribute(sortKey),
+      partitionKey: keyAttribute(partitionKey),
+      sortKey: keyAttribute(sortKey),
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       // The account's own DynamoDB key: CloudTrail shows its use, and functions need no permission for it. A key of ours costs $1 a month
@@ -161,8 +161,8 @@ export class SharedStack extends Stack {
     for (const { name, ...keys } of indexes) {
       table.addGlobalSecondaryIndex({
         indexName: name,
-        partitionKey: attribute(keys.partitionKey),
-        sortKey: attribute(keys.sortKey),
+        partitionKey: keyAttribute(keys.partitionKey),
+        sortKey: keyAttribute(keys.sortKey),
       })
     }
   }
@@ -225,7 +225,7 @@ export class SharedStack extends Stack {
     return new Secret(this, 'Identity', {
       secretName: identitySecretName(stage),
       description: "The service's own key; see docs/operate/secrets.md",
-      generateSecretString: A_KEY,
+      generateSecretString: GENERATED_KEY,
       removalPolicy: this.removalPolicy,
     })
   }
@@ -251,7 +251,7 @@ export class SharedStack extends Stack {
     return new Secret(this, 'WebhookKey', {
       secretName: webhookKeySecretName(stage),
       description: 'The key of the secrets of webhooks; see docs/operate/secrets.md',
-      generateSecretString: A_KEY,
+      generateSecretString: GENERATED_KEY,
       removalPolicy: this.removalPolicy,
     })
   }
@@ -287,6 +287,6 @@ export class SharedStack extends Stack {
   }
 }
 
-function attribute({ name, type }: TableDefinition['partitionKey']) {
+function keyAttribute({ name, type }: TableDefinition['partitionKey']) {
   return { name, type: { S: AttributeType.STRING, N: AttributeType.NUMBER }[type] }
 }

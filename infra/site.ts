@@ -21,7 +21,7 @@ import { Construct } from 'constructs'
 import type { SiteDomain } from './stages.ts'
 
 /** Role that copies a site's files at a deploy, and its log group. */
-export type Copying = { readonly role: IRole; readonly logGroup: ILogGroup }
+export type CopySettings = { readonly role: IRole; readonly logGroup: ILogGroup }
 
 type Settings = {
   /** Files whose names change with their content: browsers keep them. */
@@ -32,7 +32,7 @@ type Settings = {
   /** `one`: a path that names no file shows the site's one document. `folder`: the files are pages below /docs/. */
   readonly pages: keyof typeof FIND_PAGE
   readonly domain: SiteDomain | undefined
-  readonly copying: Copying
+  readonly copying: CopySettings
 }
 
 /** Code that replaces a page's path with its document; paths of files stay as they are. */

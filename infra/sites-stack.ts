@@ -9,7 +9,7 @@ import type { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
 import { docsPolicy } from './docs-policy.ts'
-import { type Copying, Site } from './site.ts'
+import { type CopySettings, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { type WalletConfig, walletPolicy } from './wallet-config.ts'
 
@@ -45,7 +45,7 @@ export class SitesStack extends Stack {
     this.#acknowledgeCopying(role)
   }
 
-  #addReference(domain: SiteDomain | undefined, copying: Copying): void {
+  #addReference(domain: SiteDomain | undefined, copying: CopySettings): void {
     const { publicUrl, built } = this.#settings
     this.#show(
       'Reference',
@@ -63,7 +63,7 @@ export class SitesStack extends Stack {
     )
   }
 
-  #addWallet({ domain, apiKey, signingKeys }: NonNullable<Sites['wallet']>, copying: Copying): void {
+  #addWallet({ domain, apiKey, signingKeys }: NonNullable<Sites['wallet']>, copying: CopySettings): void {
     const { publicUrl, built } = this.#settings
     const config: WalletConfig = {
       apiUrl: publicUrl,

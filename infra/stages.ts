@@ -36,7 +36,7 @@ const Sites = z
 export type Sites = z.output<typeof Sites>
 
 /** Range that WAF accepts as the limit of a rule. */
-const PerMinute = z.int().min(10).max(2_000_000_000)
+const RequestsPerMinute = z.int().min(10).max(2_000_000_000)
 
 const EdgeEnvironment = z
   .strictObject({
@@ -57,11 +57,11 @@ const EdgeEnvironment = z
       .describe('Whether what comes around CloudFront is answered as if nothing were there'),
     requestsPerMinute: z
       .strictObject({
-        key: PerMinute.default(12_000).describe(
+        key: RequestsPerMinute.default(12_000).describe(
           'Of one key: twice the rate of the largest, as two of its windows meet',
         ),
-        address: PerMinute.default(1_200).describe('Of one address, which can be a whole mobile network'),
-        accounts: PerMinute.default(120).describe('Of one address, to register, log in and recover'),
+        address: RequestsPerMinute.default(1_200).describe('Of one address, which can be a whole mobile network'),
+        accounts: RequestsPerMinute.default(120).describe('Of one address, to register, log in and recover'),
       })
       .prefault({})
       .describe('From how many requests on the firewall answers 429'),

@@ -18,7 +18,7 @@ import { type Backends, startBackends } from '../sandbox/backends.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { copyVault } from '../sandbox/copies.ts'
 import { callRpc } from '../sandbox/rpc.ts'
-import type { Given, Reader, Took } from './bench/readers.ts'
+import type { BenchVaults, Reader, ReadDuration } from './bench/readers.ts'
 import { startProcess } from './load/process.ts'
 
 // Script of `npm run bench`. Measures the cost of lists of vaults. Compares two readers of the same values: viem's multicall and the
@@ -41,7 +41,7 @@ const BLOCK_MS = 200
 /** Traffic through a proxy since the last query. */
 type Traffic = { requests: number; calls: number; bytes: number }
 
-type Round = Took & {
+type Round = ReadDuration & {
   readonly traffic: readonly Traffic[]
 }
 
@@ -157,14 +157,14 @@ async function main(args: readonly string[]): Promise<void> {
   })
   const read = async (reader: Reader): Promise<Round> => {
     await Promise.all(proxies.map((proxy) => proxy.traffic()))
-    const took = await readers.ask<Took>({ reader })
+    const took = await readers.ask<ReadDuration>({ reader })
     return { ...took, traffic: await Promise.all(proxies.map((proxy) => proxy.traffic())) }
   }
 
   const rows: ReturnType<typeof row>[] = []
   for (const size of sizes) {
     say(`Deploying ${size} vaults …`)
-    const given: Given = { ...(await clientOf(backends, seeded.vaults, size)), urls }
+    const given: BenchVaults = { ...(await clientOf(backends, seeded.vaults, size)), urls }
     await readers.ask({ given })
     for (const [blocks, milliseconds] of [
       ['still', 0],

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { type Bundle, bundle, bundleBudget } from '../infra/bundling.ts'
+import { type Bundle, buildBundles, bundleBudget } from '../infra/bundling.ts'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
 
 /** Returns the row of a function: its name, minified size, gzip size and budget in KiB, and its largest packages. */
@@ -30,7 +30,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n')
 }
 
-const bundles = bundle([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name))
+const bundles = buildBundles([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name))
 const headings = ['function', 'KiB', 'gzip', 'budget', 'largest (KiB)']
 process.stdout.write(`${table([headings, ...[...bundles].map(([name, made]) => describe(name, made))])}\n`)
 

@@ -1,7 +1,7 @@
 import { Console } from 'node:console'
 import * as z from 'zod'
-import type { Told } from './load/backends.ts'
-import { type Driven, drive, readAnswer, type Target } from './load/drive.ts'
+import type { BackendsDescription } from './load/backends.ts'
+import { type DriveResult, drive, readAnswer, type Target } from './load/drive.ts'
 import { type Helper, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
@@ -26,7 +26,7 @@ type Measured = {
   readonly targets: readonly Target[]
   /** Describes what is wrong with a response; undefined if nothing is. */
   readonly problem: (answer: unknown) => string | undefined
-  readonly turns: (Driven & { readonly cpu: number })[]
+  readonly turns: (DriveResult & { readonly cpu: number })[]
 }
 
 const Whole = z
@@ -40,7 +40,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`)
 async function main({ seconds, connections }: z.output<typeof Settings>): Promise<void> {
   say('Starting two chains, the tables and the functions …')
   const gateway = new URL('load/gateway.ts', import.meta.url)
-  const backends = await startProcess<Told>(new URL('load/backends.ts', import.meta.url))
+  const backends = await startProcess<BackendsDescription>(new URL('load/backends.ts', import.meta.url))
   const { environment, apiKey, vaults, tokens } = backends.told
   const startServers = (...of: [args: string[], environment?: Readonly<Record<string, string>>]) =>
     Promise.all(Array.from({ length: connections }, () => startProcess<string>(gateway, ...of)))

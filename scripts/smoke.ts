@@ -28,10 +28,10 @@ const ACCOUNT = '0x049499f1733309f22f08bc995dacec6f21cdec11'
 const OLDEST_MARKET_MS = 30 * 60_000
 
 /** Description of a correct response, or the reason why it was skipped. */
-type Answered = string | { readonly skipped: string }
+type CheckResult = string | { readonly skipped: string }
 
 /** Check that describes the response, and throws if it is wrong. */
-type Check = readonly [name: string, ask: () => Promise<Answered>]
+type Check = readonly [name: string, ask: () => Promise<CheckResult>]
 
 const options = readOptions()
 if (options) {
@@ -90,7 +90,7 @@ function describeFailure(error: unknown): string {
 
 /** Returns the same check, but skips it for a key without the scope. */
 function withScope(scope: string, [name, ask]: Check): Check {
-  const orSkip = (error: unknown): Answered => {
+  const orSkip = (error: unknown): CheckResult => {
     if (!(error instanceof CallFailure && error.error.code === 'insufficient_scope')) throw error
     return { skipped: `the key does not have the scope ${scope}` }
   }

@@ -10,7 +10,7 @@ import { connectStage } from '../admin/connect.ts'
 import { FailedExamination, runDoctor } from '../admin/doctor.ts'
 import { type Ask, readAnswers } from '../admin/stage/answers.ts'
 import { awsAccount } from '../admin/stage/aws-account.ts'
-import { bringUp, type Ended } from '../admin/stage/bring-up.ts'
+import { bringUp, type EndedProcess } from '../admin/stage/bring-up.ts'
 import { billIdleStage } from './cost/bill.ts'
 import { COUNTS_FILE, Counted } from './cost/counts.ts'
 import { readOptions } from './options.ts'
@@ -84,7 +84,7 @@ async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNul
 async function run(
   words: readonly string[],
   { isEchoed = false, apiKey }: { readonly isEchoed?: boolean; readonly apiKey?: string | undefined },
-): Promise<Ended> {
+): Promise<EndedProcess> {
   const env = { ...process.env, ...(apiKey && { API_KEY: apiKey }) }
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'], env })
   let tail = ''

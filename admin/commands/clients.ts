@@ -4,7 +4,7 @@ import { ApiKey, keyStatus } from '../../lib/clients/client.ts'
 import { type KeyLimits, Rate, Scope } from '../../lib/clients/key-limits.ts'
 import { Address, Amount, Timestamp } from '../../lib/codecs.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { type Commands, chain, clientId, columns, command, optionHelp, parts, text } from '../command.ts'
+import { type Commands, chain, clientId, formatColumns, buildCommand, optionHelp, splitList, text } from '../command.ts'
 import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations/clients.ts'
 
 const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
@@ -18,7 +18,7 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
 const bound = <Part>(part: z.ZodType<Part, string>) =>
   z
     .string()
-    .transform((text) => (text === 'any' ? null : parts(text)))
+    .transform((text) => (text === 'any' ? null : splitList(text)))
     .pipe(z.array(part).max(100).nullable())
     .optional()
 
@@ -39,7 +39,7 @@ const listedDeposit = z
 const limitOptions = z.object({
   scopes: z
     .string()
-    .transform(parts)
+    .transform(splitList)
     .pipe(z.array(Scope))
     .optional()
     .register(optionHelp, { value: 'words', meaning: `Scopes of the key, out of ${Scope.options}` }),
@@ -62,7 +62,7 @@ const limitOptions = z.object({
 
 /** Commands for clients, their keys and the keys' limits. */
 export const CLIENT_COMMANDS: Commands = {
-  'create-client': command(
+  'create-client': buildCommand(
     'Registers a client: an application that will call the service.',
     z.object({
       name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the client' }),
@@ -73,14 +73,14 @@ export const CLIENT_COMMANDS: Commands = {
     },
   ),
 
-  'list-clients': command('Lists all clients.', z.object({}), async ({ clients }) =>
-    columns(
+  'list-clients': buildCommand('Lists all clients.', z.object({}), async ({ clients }) =>
+    formatColumns(
       ['CLIENT', 'NAME', 'CREATED'],
       (await clients.list()).map((client) => [client.clientId, client.name, client.createdAt.toISOString()]),
     ),
   ),
 
-  'issue-key': command(
+  'issue-key': buildCommand(
     'Issues an API key. The key is printed this once and stored nowhere.',
     z.object({
       client: clientId,
@@ -104,7 +104,7 @@ export const CLIENT_COMMANDS: Commands = {
     },
   ),
 
-  'list-keys': command('Lists the API keys of a client.', z.object({ client: clientId }), async (admin, { client }) => {
+  'list-keys': buildCommand('Lists the API keys of a client.', z.object({ client: clientId }), async (admin, { client }) => {
     const {
       keys,
       client: { vaults },
@@ -118,12 +118,12 @@ export const CLIENT_COMMANDS: Commands = {
       keyStatus(key, admin.now()),
     ])
     return [
-      ...columns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
+      ...formatColumns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
       ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits, vaults)]),
     ]
   }),
 
-  'limit-key': command(
+  'limit-key': buildCommand(
     'Changes the limits of an API key within a minute. Limits that you do not name stay.',
     z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
     async (admin, { client, key, ...changes }) => {
@@ -137,7 +137,7 @@ export const CLIENT_COMMANDS: Commands = {
     },
   ),
 
-  'revoke-key': command(
+  'revoke-key': buildCommand(
     'Revokes an API key for ever; it stops working within a minute.',
     z.object({ client: clientId, key: apiKey }),
     async (admin, { client, key }) => {

@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { Timestamp } from '../../lib/codecs.ts'
 import { EdgeKeyHash } from '../../lib/frame/edge.ts'
 import { keyIdOf } from '../../lib/signing/keys.ts'
-import { type Commands, columns, command, optionHelp } from '../command.ts'
+import { type Commands, formatColumns, buildCommand, optionHelp } from '../command.ts'
 import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningKey } from '../operations/keys.ts'
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
 /** Commands for the keys that sign responses, and the keys by which functions recognize the edge. */
 export const KEY_COMMANDS: Commands = {
-  'add-signing-key': command(
+  'add-signing-key': buildCommand(
     'Adds a key that signs responses. The first key signs immediately, a second after use-signing-key.',
     z.object({}),
     async (admin) => {
@@ -24,8 +24,8 @@ export const KEY_COMMANDS: Commands = {
     },
   ),
 
-  'list-signing-keys': command('Lists the keys that sign responses.', z.object({}), async ({ signingKeys }) =>
-    columns(
+  'list-signing-keys': buildCommand('Lists the keys that sign responses.', z.object({}), async ({ signingKeys }) =>
+    formatColumns(
       ['KEY', 'CREATED', 'STATUS'],
       (await signingKeys.read()).map((key, index) => [
         keyIdOf(key),
@@ -35,7 +35,7 @@ export const KEY_COMMANDS: Commands = {
     ),
   ),
 
-  'use-signing-key': command(
+  'use-signing-key': buildCommand(
     'Signs responses with this key from now on. The previous key stays published.',
     z.object({ key: signingKey }),
     async (admin, { key }) => {
@@ -47,7 +47,7 @@ export const KEY_COMMANDS: Commands = {
     },
   ),
 
-  'remove-signing-key': command(
+  'remove-signing-key': buildCommand(
     'Removes a key that does not sign. Clients that look up keys then refuse its signatures.',
     z.object({ key: signingKey }),
     async (admin, { key }) => {
@@ -56,7 +56,7 @@ export const KEY_COMMANDS: Commands = {
     },
   ),
 
-  'add-edge-key': command(
+  'add-edge-key': buildCommand(
     'Adds a key by which functions recognize requests through CloudFront. Prints its hash for stages.json.',
     z.object({}),
     async (admin) => {
@@ -65,7 +65,7 @@ export const KEY_COMMANDS: Commands = {
     },
   ),
 
-  'remove-edge-key': command(
+  'remove-edge-key': buildCommand(
     'Deletes a key of the edge that stages.json no longer names.',
     z.object({
       key: EdgeKeyHash.register(optionHelp, { value: 'hash', meaning: 'The key, as add-edge-key printed it' }),

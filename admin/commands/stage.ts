@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { TABLE_KEYS } from '../../infra/tables.ts'
 import { Timestamp, TransactionHash } from '../../lib/codecs.ts'
 import { checkNodes } from '../check-nodes.ts'
-import { type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
+import { type Commands, chain, formatColumns, buildCommand, flag, optionHelp, text } from '../command.ts'
 import { HIDDEN_SECONDS, MAX_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
 
 /** Commands that inspect and repair a stage. */
 export const STAGE_COMMANDS: Commands = {
-  doctor: command(
+  doctor: buildCommand(
     'Checks everything that the service depends on, and prints remedies. Ends with 1 if a check FAILs. Changes nothing.',
     z.object({
       stages: text(1000)
@@ -19,7 +19,7 @@ export const STAGE_COMMANDS: Commands = {
     (admin, { stages }) => runDoctor(admin, stages),
   ),
 
-  'check-nodes': command(
+  'check-nodes': buildCommand(
     'Tests the capabilities of the nodes of EVM chains, and prints what will not work with them. Does not test Solana.',
     z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'Only this chain' }) }),
     async ({ nodes }, { chain }) => {
@@ -29,7 +29,7 @@ export const STAGE_COMMANDS: Commands = {
     },
   ),
 
-  'restore-items': command(
+  'restore-items': buildCommand(
     'Restores lost items of a table from a copy that AWS restored to an earlier time.',
     z.object({
       table: z
@@ -59,7 +59,7 @@ export const STAGE_COMMANDS: Commands = {
     },
   ),
 
-  'forget-transfer': command(
+  'forget-transfer': buildCommand(
     'Deletes the records of the transfers of a transaction, also final ones. The next request reads them again.',
     z.object({
       chain,
@@ -71,7 +71,7 @@ export const STAGE_COMMANDS: Commands = {
     },
   ),
 
-  'list-dead-letters': command(
+  'list-dead-letters': buildCommand(
     `Lists the dead letters, ${MAX_LISTED} of each queue. Hides them for ${HIDDEN_SECONDS} seconds.`,
     z.object({}),
     async ({ deadLetters }) => {
@@ -80,14 +80,14 @@ export const STAGE_COMMANDS: Commands = {
         letters.map(({ sentAt, body }) => [queue, Timestamp.encode(sentAt), body]),
       )
       return [
-        ...columns(['QUEUE', 'SENT', 'MESSAGE'], rows),
+        ...formatColumns(['QUEUE', 'SENT', 'MESSAGE'], rows),
         '',
         ...listed.map(({ queue, count, letters }) => `Listed of ${queue}: ${letters.length}, of about ${count}.`),
       ]
     },
   ),
 
-  'drop-dead-letters': command(
+  'drop-dead-letters': buildCommand(
     'Deletes the dead letters of a queue, which takes a minute. You cannot undo this.',
     z.object({
       queue: text(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
@@ -96,7 +96,7 @@ export const STAGE_COMMANDS: Commands = {
     async (admin, { queue, yes }) => [await dropDeadLetters(admin, { queue, isConfirmed: yes })],
   ),
 
-  'redrive-dead-letters': command('Redrives the dead-letter queues.', z.object({}), async ({ deadLetters }) =>
+  'redrive-dead-letters': buildCommand('Redrives the dead-letter queues.', z.object({}), async ({ deadLetters }) =>
     (await deadLetters.redrive()).map(
       ({ queue, moved, left, problem = 'done' }) =>
         `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,

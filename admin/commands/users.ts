@@ -2,7 +2,7 @@ import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
 import { Email, KycStatus } from '../../lib/accounts/user.ts'
 import { Timestamp } from '../../lib/codecs.ts'
-import { type Commands, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
+import { type Commands, clientId, formatColumns, buildCommand, flag, optionHelp, text } from '../command.ts'
 import { decideUser, endUserSessions, getUser, removeUser } from '../operations/users.ts'
 
 const MICRO = 6
@@ -24,7 +24,7 @@ const userOptions = z.object({
 
 /** Commands for the users of clients. */
 export const USER_COMMANDS: Commands = {
-  'set-user': command(
+  'set-user': buildCommand(
     'Sets the KYC status of a user, and the balance for network fees that the service pays for the user.',
     userOptions.extend({
       kyc: KycStatus.optional().register(optionHelp, { value: 'status', meaning: KycStatus.options.join(', ') }),
@@ -39,14 +39,14 @@ export const USER_COMMANDS: Commands = {
     },
   ),
 
-  'list-sessions': command(
+  'list-sessions': buildCommand(
     'Lists the open sessions of a user, and the credentials that open new ones.',
     userOptions,
     async (admin, { client, email }) => {
       const { sessions, credentials } = await getUser(admin, { clientId: client, email })
       const live = Object.entries(sessions).filter(([, { expiresAt }]) => expiresAt.getTime() > admin.now())
       return [
-        ...columns(
+        ...formatColumns(
           ['SESSION', 'PLATFORM', 'SINCE', 'UNTIL'],
           live.map(([id, { platform = '', createdAt, expiresAt }]) => [
             id,
@@ -56,7 +56,7 @@ export const USER_COMMANDS: Commands = {
           ]),
         ),
         '',
-        ...columns(
+        ...formatColumns(
           ['CREDENTIAL', 'FACTOR', 'NAME', 'SINCE', 'LAST USED'],
           Object.values(credentials).map(({ kind, factor, name = '', createdAt, lastUsedAt }) => {
             const used = lastUsedAt ? Timestamp.encode(lastUsedAt) : 'never'
@@ -67,7 +67,7 @@ export const USER_COMMANDS: Commands = {
     },
   ),
 
-  'end-sessions': command(
+  'end-sessions': buildCommand(
     'Ends all sessions of a user, or one of them.',
     userOptions.extend({
       session: text(100)
@@ -81,7 +81,7 @@ export const USER_COMMANDS: Commands = {
     },
   ),
 
-  'delete-user': command(
+  'delete-user': buildCommand(
     'Deletes a user with all credentials, sessions and wallet links. You cannot undo this.',
     userOptions.extend({
       yes: flag('Delete; without it, only shows the user'),

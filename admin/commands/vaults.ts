@@ -4,13 +4,13 @@ import { Timestamp } from '../../lib/codecs.ts'
 import type { SimulatedTrip } from '../../lib/protocols/round-trip.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { address, type Commands, chain, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
+import { address, type Commands, chain, clientId, formatColumns, buildCommand, flag, optionHelp, text } from '../command.ts'
 import { getClient } from '../operations/clients.ts'
 import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
 /** Commands for the vaults of clients and their pins. */
 export const VAULT_COMMANDS: Commands = {
-  'add-vault': command(
+  'add-vault': buildCommand(
     'Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price, and shows it to a client.',
     z.object({
       client: clientId,
@@ -79,12 +79,12 @@ export const VAULT_COMMANDS: Commands = {
     },
   ),
 
-  'list-vaults': command('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) => {
+  'list-vaults': buildCommand('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) => {
     const { vaults } = (await getClient(admin, client)).client
     return vaultColumns(vaults, await admin.pinStore.get(vaults))
   }),
 
-  'confirm-vault': command(
+  'confirm-vault': buildCommand(
     'Shows changes of a vault since it was pinned, and pins it again for all clients, so that it takes deposits.',
     z.object({
       chain,
@@ -110,7 +110,7 @@ export const VAULT_COMMANDS: Commands = {
     },
   ),
 
-  'remove-vault': command(
+  'remove-vault': buildCommand(
     'Removes a vault from a client. Users keep their deposits in it.',
     z.object({ client: clientId, chain, address }),
     async (admin, { client, chain, address }) => {
@@ -124,7 +124,7 @@ export const VAULT_COMMANDS: Commands = {
 }
 
 function vaultColumns(vaults: readonly Vault[], pins: readonly (Pin | undefined)[]): string[] {
-  return columns(
+  return formatColumns(
     ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID', 'PINNED'],
     vaults.map(({ chainId, address, protocol, assetSymbol, name, poolId }, index) => [
       String(chainId),
@@ -156,7 +156,7 @@ function describeTrip(
   const fee = (percent: string | null) => (percent === null ? 'not measured' : `${percent} %`)
   return [
     `Round trip, simulated ${where}:`,
-    ...columns(
+    ...formatColumns(
       ['STEP', 'HOW', 'FUNCTION', 'FEE'],
       [
         ['deposit', roundTrip.entry, deposit ?? '', fee(roundTrip.entryFee)],
@@ -180,7 +180,7 @@ function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin):
   const isPinned = (one: Pin['code'][number]) =>
     before?.code.some(({ role, of, address }) => role === one.role && of === one.of && address === one.address)
   const comparison = (isSame: boolean | undefined) => (before && !isSame ? 'changed' : '')
-  return columns(
+  return formatColumns(
     ['PART', 'WHAT', ''],
     [
       ...code.map((one) => [one.of ? `${one.role} (by ${one.of})` : one.role, one.address, comparison(isPinned(one))]),

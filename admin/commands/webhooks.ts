@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../../lib/codecs.ts'
 import { EventTypes, NewWebhook, type WebhookResponse } from '../../lib/webhooks/responses.ts'
-import { type Commands, clientId, columns, command, flag, ofClient, optionHelp, parts } from '../command.ts'
+import { type Commands, clientId, formatColumns, buildCommand, flag, ofClient, optionHelp, splitList } from '../command.ts'
 import {
   addWebhook,
   dropGivenUp,
@@ -15,14 +15,14 @@ const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The web
 
 /** Commands for the webhooks of clients and their undelivered events. */
 export const WEBHOOK_COMMANDS: Commands = {
-  'add-webhook': command(
+  'add-webhook': buildCommand(
     'Registers an endpoint of a client for events of its vaults. Prints its secret once.',
     z.object({
       client: clientId,
       url: NewWebhook.shape.url.register(optionHelp, { value: 'url', meaning: 'An https URL on port 443' }),
       types: z
         .string()
-        .transform(parts)
+        .transform(splitList)
         .pipe(EventTypes)
         .optional()
         .register(optionHelp, { value: 'words', meaning: 'Event types, separated by commas; all unless given' }),
@@ -42,11 +42,11 @@ export const WEBHOOK_COMMANDS: Commands = {
     },
   ),
 
-  'list-webhooks': command(
+  'list-webhooks': buildCommand(
     'Lists the webhooks of clients and how deliveries go.',
     z.object({ client: ofClient }),
     async (admin, { client }) =>
-      columns(
+      formatColumns(
         [
           'CLIENT',
           'WEBHOOK',
@@ -80,11 +80,11 @@ export const WEBHOOK_COMMANDS: Commands = {
       ),
   ),
 
-  'list-given-up': command(
+  'list-given-up': buildCommand(
     'Lists the events that the service gave up, the newest hundred of each webhook.',
     z.object({ client: ofClient }),
     async (admin, { client }) =>
-      columns(
+      formatColumns(
         ['CLIENT', 'WEBHOOK', 'SEQUENCE', 'TYPE', 'SINCE'],
         (await listGivenUp(admin, client)).map(({ clientId, webhookId, sequence, type, at }) => [
           clientId,
@@ -96,7 +96,7 @@ export const WEBHOOK_COMMANDS: Commands = {
       ),
   ),
 
-  'drop-given-up': command(
+  'drop-given-up': buildCommand(
     'Never sends given-up events again. The log of their client keeps them.',
     z.object({
       client: ofClient,
@@ -111,7 +111,7 @@ export const WEBHOOK_COMMANDS: Commands = {
     },
   ),
 
-  'resume-webhooks': command(
+  'resume-webhooks': buildCommand(
     'Sends all events now that webhooks did not take.',
     z.object({ client: ofClient }),
     async (admin, { client }) => {
@@ -123,7 +123,7 @@ export const WEBHOOK_COMMANDS: Commands = {
     },
   ),
 
-  'remove-webhook': command(
+  'remove-webhook': buildCommand(
     'Removes a webhook of a client, with all that waits for it.',
     z.object({ client: clientId, webhook }),
     async (admin, { client, webhook }) => {

@@ -45,7 +45,7 @@ export async function countSubscribers(
 }
 
 /** Checks that a stage's alarms reach a confirmed subscriber. */
-export function judgeSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmsOf): Finding {
+export function checkSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmsOf): Finding {
   const [name, topic] =
     alarmsOf === 'edge'
       ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]

@@ -13,7 +13,7 @@ type Command = (text: string) => string
 const NOTICE_MS = 14 * DAY * 1000
 
 /** Checks that a client has an active key, and for how long. `now` is in epoch milliseconds. */
-export function judgeClients(clients: readonly ClientKeys[], now: number, command: Command): Finding[] {
+export function checkClients(clients: readonly ClientKeys[], now: number, command: Command): Finding[] {
   const active = clients.flatMap(({ clientId, keys }) =>
     keys.filter((key) => keyStatus(key, now) === 'active').map((key) => ({ clientId, key })),
   )
@@ -48,7 +48,7 @@ function issueKey(command: Command, clientId: string): string {
 }
 
 /** Checks that there are vaults, and that each is as an operator confirmed it. `pins` has the pin of each vault, in order. */
-export function judgeVaults(
+export function checkVaults(
   vaults: readonly VaultKey[],
   pins: readonly (Pin | undefined)[],
   command: Command,

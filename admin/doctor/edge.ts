@@ -38,7 +38,7 @@ async function checkWayAround(environment: Environment, { origin, isOnlyWay }: E
 }
 
 /** Warns of keys whose rate the firewall limits, also when two windows of a key fall into one of the firewall. */
-export function judgeRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
+export function checkRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
   const slowed = clients.flatMap(({ clientId, keys }) =>
     keys
       .filter(({ limits: { rate } }) => rate.requests * (Math.max(1, 60 / rate.seconds) + 1) > requestsPerMinute.key)

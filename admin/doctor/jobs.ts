@@ -13,7 +13,7 @@ import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 
 const WATCHING = operatorGuide('watch', 'Alarms that wake somebody')
 
-type Recorded = {
+type RecordProgress = {
   /** Progress of each vault of the chain; undefined for one that has no record yet. */
   readonly progress: readonly (VaultProgress | undefined)[]
   /** Last block of the chain; undefined if no node returns it. */
@@ -23,9 +23,9 @@ type Recorded = {
 }
 
 /** Checks the lag of the records of a chain's vaults, as its job measures it. */
-export function judgeRecords(
+export function checkRecords(
   chain: EvmChain,
-  { progress, head, now }: Recorded,
+  { progress, head, now }: RecordProgress,
   command: (text: string) => string,
 ): Finding {
   const name = `records of ${chain.name}`
@@ -46,9 +46,9 @@ export function judgeRecords(
 export async function checkMarket(cache: Pick<SharedCache, 'get'>, now: number): Promise<Finding[]> {
   const kept = await cache.get({ MARKET, RATES, ...ALL_PRICES, ...ALL_TOKENS })
   return [
-    judgeAge('market', refreshMarket, { kept: { market: kept.MARKET, rates: kept.RATES }, now }),
-    judgeAge('prices', refreshMarket, { kept: ofChains((key) => kept[`prices ${key}`]), now }),
-    judgeAge('token lists', refreshTokens, { kept: ofChains((key) => kept[`tokens ${key}`]), now }),
+    checkAge('market', refreshMarket, { kept: { market: kept.MARKET, rates: kept.RATES }, now }),
+    checkAge('prices', refreshMarket, { kept: ofChains((key) => kept[`prices ${key}`]), now }),
+    checkAge('token lists', refreshTokens, { kept: ofChains((key) => kept[`tokens ${key}`]), now }),
   ]
 }
 
@@ -59,7 +59,7 @@ function ofChains(answerOf: (key: (typeof CHAINS)[number]['key']) => Answer): Re
 }
 
 /** Warns of data that is stale although a job's runs succeed. Fails for data that also exceeds the alarm's lag. */
-function judgeAge(
+function checkAge(
   name: string,
   contract: Pick<JobContract, 'everyMinutes'>,
   { kept, now }: { readonly kept: Readonly<Record<string, Answer>>; readonly now: number },

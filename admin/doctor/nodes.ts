@@ -40,7 +40,7 @@ const Answer = z.object({
  * Reads the chain id and the head from all nodes of a chain, two requests to each URL. Compares the usable hosts if there are two, with
  * three more.
  */
-export async function askNodes(
+export async function readNodes(
   environment: NodeEnvironment,
   chain: EvmChain,
   configured: Urls | undefined,
@@ -112,7 +112,7 @@ type Settings = {
  * Checks that a chain can be read and that its hosts agree. A disagreement fails. Other problems fail if the chain has vaults, and else
  * warn.
  */
-export function judgeNodes(
+export function checkChainNodes(
   { chain, isConfigured, hosts, goodHosts, problems, differences }: ChainNodes,
   { hasVaults, isProduction, isLocal, command }: Settings,
 ): Finding {

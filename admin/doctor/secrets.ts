@@ -25,7 +25,7 @@ export async function checkSecrets(readSecret: ReadSecret, command: Command): Pr
   return await Promise.all([
     look('config', judgeConfig),
     look('identity', (content) => judgeKeys(content, operatorGuide('secrets', 'The identity key'))),
-    look('signing', (content) => judgeSigning(content, command)),
+    look('signing', (content) => checkSigning(content, command)),
     look('webhook-key', (content) => judgeKeys(content, operatorGuide('secrets', 'The webhook key'))),
   ])
 }
@@ -87,7 +87,7 @@ function judgeKeys(content: unknown, remedy: string): Omit<Finding, 'name'> {
   return { mark: 'FAIL', found: 'has no key of 32 characters or more', remedy }
 }
 
-function judgeSigning(content: unknown, command: Command): Omit<Finding, 'name'> {
+function checkSigning(content: unknown, command: Command): Omit<Finding, 'name'> {
   const remedy = operatorGuide('secrets', 'Signing keys')
   const keys = SigningKeys.safeParse(content).data?.keys
   if (!keys) return { mark: 'FAIL', found: 'not of the form that is expected', remedy }

@@ -13,7 +13,7 @@ type Environment = {
 type Source = {
   readonly name: string
   /** Small request with the configured key; undefined if the source is not configured. */
-  readonly question: HttpRequest | undefined
+  readonly request: HttpRequest | undefined
   readonly hasKey: boolean
   /** Configured plan of the key; undefined if it makes no difference. */
   readonly plan?: string
@@ -36,7 +36,7 @@ function listSources(config: Config): readonly Source[] {
   return [
     {
       name: 'CoinGecko',
-      question: {
+      request: {
         url: `${coinGecko.url}/simple/price?ids=bitcoin&vs_currencies=usd`,
         headers: coinGecko.headers,
       },
@@ -45,20 +45,20 @@ function listSources(config: Config): readonly Source[] {
       missed:
         coinGecko.plan === 'pro' ? undefined : 'charts longer than a year, and a market younger than half an hour',
     },
-    { name: 'DefiLlama', question: { url: `${defiLlama.url}/prices/current/coingecko:bitcoin` }, hasKey: false },
+    { name: 'DefiLlama', request: { url: `${defiLlama.url}/prices/current/coingecko:bitcoin` }, hasKey: false },
     {
       name: 'LI.FI',
-      question: { url: `${liFi.url}/tokens?chains=100`, headers: liFi.headers },
+      request: { url: `${liFi.url}/tokens?chains=100`, headers: liFi.headers },
       hasKey: hasHeaders(liFi.headers),
     },
     {
       name: 'Merkl',
-      question: { url: `${merkl.url}/v4/users/${SOMEBODY}/rewards?chainId=8453`, headers: merkl.headers },
+      request: { url: `${merkl.url}/v4/users/${SOMEBODY}/rewards?chainId=8453`, headers: merkl.headers },
       hasKey: hasHeaders(merkl.headers),
     },
     {
       name: 'Across',
-      question: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
+      request: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
       hasKey: hasHeaders(bridge.headers),
       // An error about the route shows that the caller is accepted.
       isAnswer: (status, body) => status === 400 && JSON.stringify(body ?? '').includes('AcrossApiError'),
@@ -66,7 +66,7 @@ function listSources(config: Config): readonly Source[] {
     ...listIndexes(config),
     {
       name: 'Solana NFTs',
-      question: solanaNfts && {
+      request: solanaNfts && {
         url: solanaNfts.url,
         body: JSON.stringify({
           ...{ jsonrpc: '2.0', id: 1, method: 'getAssetsByOwner' },
@@ -85,7 +85,7 @@ function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Sour
   const sources = {
     alchemy: alchemy.apiKey && {
       name: 'Alchemy',
-      question: {
+      request: {
         url: `${alchemy.url.replace('{network}', 'gnosis-mainnet')}/v2/${alchemy.apiKey}`,
         body: JSON.stringify(balances),
       },
@@ -93,7 +93,7 @@ function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Sour
     },
     goldRush: goldRush.apiKey && {
       name: 'GoldRush',
-      question: {
+      request: {
         url: `${goldRush.url}/gnosis-mainnet/address/${SOMEBODY}/balances_v2/`,
         headers: { authorization: `Bearer ${goldRush.apiKey}` },
       },
@@ -103,7 +103,7 @@ function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Sour
   const configured = tokenIndexes.flatMap((name) => sources[name] || [])
   if (configured.length > 0) return configured
   const missed = 'tokens beyond the list, and NFTs on EVM chains'
-  return [{ name: 'Token index', question: undefined, hasKey: false, missed }]
+  return [{ name: 'Token index', request: undefined, hasKey: false, missed }]
 }
 
 function quoteOf(originChainId: number, destinationChainId: number): string {
@@ -124,10 +124,10 @@ export async function checkSources(environment: Environment, config: Config): Pr
 }
 
 async function checkSource(environment: Environment, source: Source): Promise<Finding> {
-  const { name, question, missed, hasKey, plan } = source
+  const { name, request: request, missed, hasKey, plan } = source
   const remedy = operatorGuide('secrets', 'Nodes and data sources')
-  if (!question) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
-  const problem = await askSource(environment, source, question)
+  if (!request) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
+  const problem = await askSource(environment, source, request)
   if (problem) return { name, ...problem }
   const answered = hasKey ? `takes the key${plan ? ` of the plan ${plan}` : ''}` : 'answers'
   if (missed) return { mark: 'WARN', name, found: `${answered}; users miss ${missed}`, remedy }
@@ -138,10 +138,10 @@ async function checkSource(environment: Environment, source: Source): Promise<Fi
 async function askSource(
   { fetch, questionMs }: Environment,
   { hasKey, plan, isAnswer = () => false }: Source,
-  question: HttpRequest,
+  request: HttpRequest,
 ): Promise<Omit<Finding, 'name'> | undefined> {
   try {
-    const { status, body } = await sendOnce({ fetch }, question, AbortSignal.timeout(questionMs))
+    const { status, body } = await sendOnce({ fetch }, request, AbortSignal.timeout(questionMs))
     if (status < 300 || isAnswer(status, body)) return undefined
     const remedy = operatorGuide('secrets', 'Nodes and data sources')
     const what = hasKey ? 'the key' : 'who has no key'
@@ -156,7 +156,7 @@ async function askSource(
         return { mark: 'WARN', found: 'limits how often it is asked, now (HTTP status 429)', remedy }
       default: {
         const perhaps = hasKey && plan ? `, perhaps as the key is not of the plan ${plan}` : ''
-        return { mark: 'FAIL', found: `refuses the question${perhaps} (HTTP status ${status})`, remedy }
+        return { mark: 'FAIL', found: `refuses the request${perhaps} (HTTP status ${status})`, remedy }
       }
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { NewWebhook, WebhookResponse } from '../../lib/webhooks/responses.ts'
 import { type Admin, AdminError } from '../admin.ts'
-import type { GivenUpEvent, Resumed } from '../webhooks.ts'
+import type { GivenUpEvent, ResumeCounts } from '../webhooks.ts'
 import { getClient } from './clients.ts'
 
 /** Registers a webhook of a client. Returns it with its secret, which is stored nowhere. */
@@ -35,7 +35,7 @@ export async function listGivenUp(admin: Admin, clientId: string | undefined): P
 }
 
 /** Sends undelivered events now, to the webhooks of one client or of all. Only counts disabled webhooks. */
-export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<Resumed> {
+export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<ResumeCounts> {
   const sum = { resumed: 0, disabled: 0 }
   for (const id of await listClientIds(admin, clientId)) {
     const { resumed, disabled } = await admin.webhooks.resume(id)

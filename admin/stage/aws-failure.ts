@@ -79,7 +79,7 @@ export function describeAwsFailure(text: string): string | undefined {
 }
 
 /** Returns an AdminError with a remedy, or the same error if none is known. */
-export function explained(error: unknown): unknown {
+export function explainError(error: unknown): unknown {
   if (error instanceof AdminError || !(error instanceof Error)) return error
   const sentence = describeAwsFailure(`${error.name}: ${error.message}`)
   return sentence ? new AdminError(`${sentence}\n(${error.name}: ${error.message})`) : error

@@ -7,24 +7,24 @@ import { addSigningKey } from '../operations/keys.ts'
 import { addVault } from '../operations/vaults.ts'
 import type { Answers } from './answers.ts'
 import { type AwsAccount, type Identity, removeStack, settledStacks } from './aws-account.ts'
-import { describeAwsFailure, explained } from './aws-failure.ts'
+import { describeAwsFailure, explainError } from './aws-failure.ts'
 import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from './quota.ts'
 import { deployRights } from './rights.ts'
 import { type StackState, treatmentOf } from './stacks.ts'
 import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 
 /** Ended child process: its exit code, and the end of its output. */
-export type Ended = { readonly code: number; readonly tail: string }
+export type EndedProcess = { readonly code: number; readonly tail: string }
 
 /** Services that `up` uses. */
 export type UpEnvironment = {
   /** Opens the account, by default in the environment's region. */
   readonly accountIn: (region?: string) => AwsAccount
   readonly connect: (stage: Answers['stage']) => Admin
-  readonly cdk: (words: readonly string[]) => Promise<Ended>
+  readonly cdk: (words: readonly string[]) => Promise<EndedProcess>
   /** Sends a stage's API a client's requests. */
-  readonly smoke: (url: string, apiKey: string | undefined) => Promise<Ended>
-  readonly doctor: (stage: Answers['stage']) => Promise<Ended>
+  readonly smoke: (url: string, apiKey: string | undefined) => Promise<EndedProcess>
+  readonly doctor: (stage: Answers['stage']) => Promise<EndedProcess>
   readonly agree: (question: string) => Promise<boolean>
   /** Reports progress to the operator. */
   readonly say: (line: string) => void
@@ -47,10 +47,10 @@ type Plan = {
 }
 
 /** Results that later steps need; `apiKey` only if this run issued it. */
-type Made = { clientId: string; apiKey: string | undefined; url: string }
+type Results = { clientId: string; apiKey: string | undefined; url: string }
 
 /** Step that does one part, unless an earlier run did it; returns a phrase about the result. */
-type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Made) => Promise<string>]
+type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Results) => Promise<string>]
 
 const BOOTSTRAP_STACK = 'CDKToolkit'
 const CLIENT_NAME = 'Our wallet'
@@ -67,14 +67,14 @@ export async function bringUp(answers: Answers, environment: UpEnvironment): Pro
     const plan = await inspect(answers, environment)
     const question = [...describePlan(plan, environment), 'Go on?'].join('\n')
     if (!(await environment.agree(question))) throw new AdminError('Nothing was made.')
-    const made: Made = { clientId: '', apiKey: undefined, url: '' }
+    const made: Results = { clientId: '', apiKey: undefined, url: '' }
     for (const [name, run] of STEPS) {
       environment.say(`${name} …`)
       environment.say(`ok    ${name}: ${await run(environment, plan, made)}`)
     }
     environment.print(`URL: ${made.url}`)
   } catch (error) {
-    throw explained(error)
+    throw explainError(error)
   }
 }
 
@@ -264,7 +264,7 @@ async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise
 }
 
 /** Repeats a check until it succeeds, because the jobs' first runs take minutes. Returns its last lines. */
-async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<Ended>): Promise<string> {
+async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<EndedProcess>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const { code, tail } = await check()
     if (code === 0) return `\n${tail}`

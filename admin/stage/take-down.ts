@@ -3,7 +3,7 @@ import { stackNames } from '../../infra/functions.ts'
 import { TABLE_KEYS, tableName } from '../../infra/tables.ts'
 import { AdminError } from '../admin.ts'
 import { removeStack, settledStacks } from './aws-account.ts'
-import { explained } from './aws-failure.ts'
+import { explainError } from './aws-failure.ts'
 import type { UpEnvironment } from './bring-up.ts'
 import { inOrderOfRemoval } from './stacks.ts'
 
@@ -23,7 +23,7 @@ export async function takeDown(
   environment: DownEnvironment,
 ): Promise<void> {
   await removeStage(stage, isForced, environment).catch((error: unknown) => {
-    throw explained(error)
+    throw explainError(error)
   })
 }
 

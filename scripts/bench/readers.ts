@@ -3,7 +3,7 @@ import { type Address, createPublicClient, http, numberToHex, parseAbi } from 'v
 import { MULTICALL3 } from '../../lib/chain/multicall.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { readByOfficialSdk } from '../../sandbox/official-sdk.ts'
-import { tellParent } from '../load/process.ts'
+import { reportToParent } from '../load/process.ts'
 
 // Readers that `npm run bench` compares. They have their own process, so its CPU time excludes chains and tables.
 
@@ -11,14 +11,14 @@ import { tellParent } from '../load/process.ts'
 export type Reader = 'list' | 'viem multicall' | 'official SDK'
 
 /** Vaults of a client for the next reads, and the URLs of their chains by id. */
-export type Given = {
+export type BenchVaults = {
   readonly apiKey: string
   readonly vaults: readonly Vault[]
   readonly urls: Record<number, string>
 }
 
 /** Duration of a read, in milliseconds. */
-export type Took = { readonly wall: number; readonly cpu: number }
+export type ReadDuration = { readonly wall: number; readonly cpu: number }
 
 /** Milliseconds that the clock advances before each list: longer than a read is shared. */
 const PASSING_MS = 2_000
@@ -113,7 +113,7 @@ async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void
 const { handler } = await import('../../functions/vaults/list/handler.ts')
 
 /** Calls the list. Throws if it is incomplete or stale. */
-async function readList({ apiKey, vaults }: Given): Promise<void> {
+async function readList({ apiKey, vaults }: BenchVaults): Promise<void> {
   passed += PASSING_MS
   const reply = (await handler(
     // The cast: the function reads only these parts of an event.
@@ -145,7 +145,7 @@ function listEvent(apiKey: string) {
   }
 }
 
-function readersOf(given: Given): Record<Reader, () => Promise<unknown>> {
+function readersOf(given: BenchVaults): Record<Reader, () => Promise<unknown>> {
   const chains = Object.entries(given.urls).map(([chainId, url]) => ({
     client: clientOf(Number(chainId), url),
     vaults: given.vaults.filter((vault) => vault.chainId === Number(chainId)),
@@ -159,7 +159,7 @@ function readersOf(given: Given): Record<Reader, () => Promise<unknown>> {
 
 let readers: ReturnType<typeof readersOf> | undefined
 
-async function measure(reader: Reader): Promise<Took> {
+async function measure(reader: Reader): Promise<ReadDuration> {
   const start = performance.now()
   const before = process.cpuUsage()
   await readers?.[reader]()
@@ -167,12 +167,12 @@ async function measure(reader: Reader): Promise<Took> {
   return { wall: performance.now() - start, cpu: (user + system) / 1000 }
 }
 
-tellParent(
+reportToParent(
   'ready',
   async () => {},
   async (message) => {
     // The cast: the bench sends nothing else.
-    const asked = message as { readonly given: Given } | { readonly reader: Reader }
+    const asked = message as { readonly given: BenchVaults } | { readonly reader: Reader }
     if ('reader' in asked) return measure(asked.reader)
     readers = readersOf(asked.given)
     return 'ready'

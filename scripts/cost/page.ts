@@ -63,7 +63,7 @@ export function buildPage(counted: Counted): string {
     '## A stage without users',
     'A month, without the free tier and without nodes, by what the stage observes ([watch](operate/watch.md#what-a-stage-observes)). In parentheses, how many each has.',
     idle(counted),
-    besides(counted),
+    describeExtras(counted),
     'Pages cost $0.001 for their files. A thousand first visits cost $0.03 to the wallet and $0.02 to the documentation (0.10 MB in 11 requests each). Plans of sources are not included: a stage without their keys does not call them.',
     '## Users',
     `On each day one user in ten opens the wallet three times: ${OPENS_PER_MONTH} times a month per user. Each time the wallet sends the model's ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
@@ -100,7 +100,7 @@ function idle(counted: Counted): string {
 }
 
 /** Describes the additional costs of a stage without users: nodes and gradual deploys. */
-function besides(counted: Counted): string {
+function describeExtras(counted: Counted): string {
   const { alarms } = counted.stage.gradual
   return [
     `The nodes that the job of the chains reads cost ${dollars(billIdleNodes(counted), 2)} more, and nothing if they are public ones.`,

@@ -7,10 +7,10 @@ import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
 import { campaignsKey } from '../../lib/rewards/campaigns.ts'
 import { startBackends } from '../../sandbox/backends.ts'
 import { fillMarket } from './market.ts'
-import { startProcess, tellParent } from './process.ts'
+import { startProcess, reportToParent } from './process.ts'
 
 /** Description of the running backends. */
-export type Told = {
+export type BackendsDescription = {
   readonly environment: Readonly<Record<string, string>>
   /** API key without an effective limit. */
   readonly apiKey: string
@@ -39,8 +39,8 @@ const cache = sharedCache({ table: answers, now: Date.now })
 await fillMarket(cache, TOKENS)
 for (const { chainId } of chains) await cache.put(campaignsKey(chainId), {})
 
-const told: Told = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }
-tellParent(told, async () => {
+const told: BackendsDescription = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }
+reportToParent(told, async () => {
   await Promise.all(nodes.map((node) => node.stop()))
   await backends.stop()
 })

@@ -6,7 +6,7 @@ import { exchange } from '../../sandbox/exchange.ts'
 export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
 /** Result of a drive. */
-export type Driven = {
+export type DriveResult = {
   readonly seconds: number
   /** Milliseconds of each correct response. */
   readonly milliseconds: readonly number[]
@@ -17,7 +17,7 @@ export type Driven = {
 }
 
 /** Calls each target over its own connection, one request after the other, for this many seconds. Waits for requests that have started. */
-export async function drive(targets: readonly Target[], seconds: number): Promise<Driven> {
+export async function drive(targets: readonly Target[], seconds: number): Promise<DriveResult> {
   const agent = new Agent({ keepAlive: true })
   const milliseconds: number[] = []
   const errors: string[] = []

@@ -1,5 +1,5 @@
 import { startGateway } from '../../sandbox/gateway.ts'
-import { tellParent } from './process.ts'
+import { reportToParent } from './process.ts'
 
 // Functions behind the local HTTP API or, for comparison, an empty function in place of each.
 
@@ -15,4 +15,4 @@ const { url, stop } = await startGateway({
   schedule: false,
   ...(kind === 'bare' && { handlerOf: () => bare }),
 })
-tellParent(url, stop)
+reportToParent(url, stop)

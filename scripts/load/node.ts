@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
-import { tellParent } from './process.ts'
+import { reportToParent } from './process.ts'
 
 // Node that replays recorded responses: each different request goes to the chain once. So the measured time excludes the chain's own work.
 
@@ -19,4 +19,4 @@ const { url, stop } = await listen((request, response) => {
     .then((body) => recorded.get(body) ?? record(body))
     .then((answer) => response.setHeader('content-type', 'application/json').end(answer))
 })
-tellParent(url, stop)
+reportToParent(url, stop)

@@ -40,14 +40,14 @@ export async function startProcess<Told>(
       answered.abort()
     }
   }
-  const told: Told = await nextMessage()
+  const ready: Told = await nextMessage()
   const ask = <Answer>(message: object | 'cpu') => {
     const answer = nextMessage<Answer>()
     child.send(message)
     return answer
   }
   return {
-    told,
+    told: ready,
     cpu: () => ask<number>('cpu'),
     ask,
     async stop() {
@@ -59,7 +59,7 @@ export async function startProcess<Told>(
 }
 
 /** Reports to the parent that this process is ready, and responds to its messages: CPU time, or `answer` for others. */
-export function tellParent(
+export function reportToParent(
   told: unknown,
   stop: () => Promise<unknown>,
   answer?: (message: unknown) => Promise<unknown>,

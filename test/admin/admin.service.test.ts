@@ -15,7 +15,7 @@ import { connectLocal, connectStage } from '../../admin/connect.ts'
 import { createClient, issueKey } from '../../admin/operations/clients.ts'
 import { seedClient } from '../../admin/operations/seed-client.ts'
 import { addVault, removeVault } from '../../admin/operations/vaults.ts'
-import { itemsRestorer } from '../../admin/restore.ts'
+import { createItemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
@@ -99,7 +99,7 @@ const test = base
       config: { merge: async () => {} },
       signingKeys: secretInMemory([]),
       edgeKeys: secretInMemory({}),
-      restoreItems: itemsRestorer({
+      restoreItems: createItemsRestorer({
         dynamo: connectOperator(dynamo),
         nameOf: (table) => tableNames[table],
         now,

@@ -14,7 +14,7 @@ import { edgeKeysSecret } from '../../admin/edge-keys.ts'
 import { addEdgeKey } from '../../admin/operations/keys.ts'
 import { awsAccount } from '../../admin/stage/aws-account.ts'
 import { bringUp } from '../../admin/stage/bring-up.ts'
-import { bundleBudget, bundleOf, verifyInputs, writeBundle } from '../../infra/bundling.ts'
+import { bundleBudget, readBundle, verifyInputs, writeBundle } from '../../infra/bundling.ts'
 import { edgeSecretName } from '../../infra/environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 import { queueName } from '../../infra/queues.ts'
@@ -523,11 +523,11 @@ describe('The bundle of a function', () => {
   afterAll(() => rmSync(directory, { recursive: true }))
 
   test.for(NAMES)('%s is within its budget', (name) => {
-    expect(bundleOf(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
+    expect(readBundle(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
   })
 
   test('loads in a Node 24 that has nothing else, and nothing in its environment, and no undici', async () => {
-    for (const name of NAMES) writeBundle(bundleOf(name), join(directory, name))
+    for (const name of NAMES) writeBundle(readBundle(name), join(directory, name))
     const script = `console.log(process.version)
       const tell = (name, is) =>
         console.log(name, is, process.moduleLoadList.some((each) => each.endsWith('/undici')) ? 'with undici' : 'alone')
@@ -543,13 +543,13 @@ describe('The bundle of a function', () => {
   })
 
   test('has only what runs: no other way to find credentials', () => {
-    const files = NAMES.flatMap((name) => [...bundleOf(name).bytesByFile.keys()])
+    const files = NAMES.flatMap((name) => [...readBundle(name).bytesByFile.keys()])
     expect(files).toContain('infra/lambda-credentials.ts')
     expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
   })
 
   test.for(ENDPOINTS)('%s has every error that it can raise', ([name, contract]) => {
-    const code = Buffer.from(bundleOf(name).code).toString()
+    const code = Buffer.from(readBundle(name).code).toString()
     // Before these functions only the edge counts requests.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
