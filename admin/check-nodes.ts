@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import * as z from 'zod'
-import { max } from '../lib/bigint.ts'
 import { maxLag } from '../lib/chain/agree.ts'
 import { BlockHeader } from '../lib/chain/logs.ts'
 import { MULTICALL3 } from '../lib/chain/multicall.ts'
 import { groupByHost } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, type EvmChain } from '../lib/chain/registry.ts'
-import { FailedTry, sendOnce } from '../lib/http.ts'
-import { HOUR } from '../lib/time.ts'
+import { max } from '../lib/core/bigint.ts'
+import { FailedTry, sendOnce } from '../lib/core/http.ts'
+import { HOUR } from '../lib/core/time.ts'
 import { COMPARISON_REQUESTS, compareNodes } from './compare-nodes.ts'
 
 /** Nodes of a stage, and the means to call them. */
@@ -99,7 +99,11 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
 }
 
 /** Returns PASS or FAIL with the reason: two hosts must agree, and both must return recent events. */
-async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<string, NodeCapabilities>): Promise<string> {
+async function judgeChain(
+  nodes: Nodes,
+  chain: EvmChain,
+  found: ReadonlyMap<string, NodeCapabilities>,
+): Promise<string> {
   const hosts = groupByHost([...found.keys()])
   const lack = [
     { does: 'can be used', of: () => true },
@@ -171,7 +175,9 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
       : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
   // Not the first block: before upgrades of their own, Arbitrum and OP Mainnet have states that no node here serves.
-  const stateDepth = await firstReached(AGES, (from) => node.takes('eth_getBalance', UNKNOWN_ACCOUNT, numberToHex(from)))
+  const stateDepth = await firstReached(AGES, (from) =>
+    node.takes('eth_getBalance', UNKNOWN_ACCOUNT, numberToHex(from)),
+  )
 
   /** Returns the first of these block ages for which this holds, or 0. */
   async function firstReached(ages: readonly number[], holds: (from: number) => Promise<boolean>): Promise<number> {

@@ -12,7 +12,7 @@ import {
   vaultLister,
 } from '../lib/clients/listed-vaults-store.ts'
 import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/clients/store.ts'
-import { Timestamp } from '../lib/codecs.ts'
+import { Timestamp } from '../lib/core/codecs.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
 

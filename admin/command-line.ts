@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import * as z from 'zod'
-import { AppError, ERRORS } from '../lib/errors.ts'
+import { AppError, ERRORS } from '../lib/core/errors.ts'
 import { type Admin, AdminError } from './admin.ts'
 import { type Command, optionHelp } from './command.ts'
 import { COMMANDS } from './commands.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainIdText } from '../lib/chain/registry.ts'
 import { Client } from '../lib/clients/client.ts'
-import { Address } from '../lib/codecs.ts'
+import { Address } from '../lib/core/codecs.ts'
 import type { Admin } from './admin.ts'
 
 /** Command of an operator. */

@@ -1,9 +1,9 @@
 import { encodeFunctionData, numberToHex, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { min } from '../lib/bigint.ts'
 import { HashText, Quantity } from '../lib/chain/hex.ts'
 import { Log } from '../lib/chain/logs.ts'
 import { encodeAggregate, MULTICALL3, multicall3Abi } from '../lib/chain/multicall.ts'
+import { min } from '../lib/core/bigint.ts'
 
 /** Node to compare. `head` is its last block; `ask` returns undefined if it refuses. */
 export type ComparedNode = {

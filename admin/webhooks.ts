@@ -1,5 +1,5 @@
 import type { RandomBytes } from '../lib/clients/api-key.ts'
-import type { KeysByAge } from '../lib/keys-by-age.ts'
+import type { KeysByAge } from '../lib/core/keys-by-age.ts'
 import { listGivenUp, listUndelivered, selectAttempts } from '../lib/webhooks/attempts.ts'
 import type { AttemptsStore } from '../lib/webhooks/attempts-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'

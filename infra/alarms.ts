@@ -23,16 +23,16 @@ import type { SendFailure } from '../lib/webhooks/sent.ts'
 import type { FunctionName } from './functions.ts'
 import { longestLagSeconds } from './lag.ts'
 import {
+  addLogMetric,
   apiMetric,
   BACKLOG,
   backlogMetrics,
-  addLogMetric,
+  edgeMetric,
   firewallMetric,
+  ifEnoughRequests,
   type LoggedMetric,
   lambdaMetric,
   loggedMetric,
-  edgeMetric,
-  ifEnoughRequests,
   PERIOD,
   visibleMessagesMetric,
 } from './metrics.ts'
@@ -538,7 +538,12 @@ export function newVersionAlarm(deployed: ServiceFunction, namespace: string, na
   ]
   return new Alarm(deployed, 'NewVersion', {
     alarmDescription: `The new version of ${name} fails in ${MAX_ERRORS} % of at least ${MIN_CALLS} calls: its deploy is rolled back.`,
-    metric: ifEnoughRequests(MIN_CALLS, '100 * (crashed + FILL(logged, 0)) / requests', { requests, crashed, logged }, period),
+    metric: ifEnoughRequests(
+      MIN_CALLS,
+      '100 * (crashed + FILL(logged, 0)) / requests',
+      { requests, crashed, logged },
+      period,
+    ),
     threshold: MAX_ERRORS,
     evaluationPeriods: 1,
     comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -1,6 +1,6 @@
 import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import type { ErrorCode } from '../lib/errors.ts'
+import type { ErrorCode } from '../lib/core/errors.ts'
 import type { ENDPOINTS } from './functions.ts'
 import { GradualDeploys } from './gradual-deploys.ts'
 import { ServiceFunction } from './service-function.ts'

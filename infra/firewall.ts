@@ -1,6 +1,6 @@
 import { CfnIPSet, CfnWebACL } from 'aws-cdk-lib/aws-wafv2'
 import { Construct } from 'constructs'
-import { AppError, type ErrorCode } from '../lib/errors.ts'
+import { AppError, type ErrorCode } from '../lib/core/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 import { MAX_BODY_BYTES } from '../lib/frame/request.ts'

@@ -1,6 +1,6 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ERRORS } from '../lib/errors.ts'
+import { ERRORS } from '../lib/core/errors.ts'
 
 const ERROR_TABLE = /^var ERRORS = \{\n.*?^\};$/ms
 const DESCRIPTION = /\.describe\(\s*(?:"(?:[^"\\]|\\.)*"|`[^`$]*`)\s*\)/g

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ERRORS } from '../lib/errors.ts'
+import { ERRORS } from '../lib/core/errors.ts'
 import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
 import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Abi, Hex } from 'viem'
-import { once } from '../lib/once.ts'
+import { once } from '../lib/core/once.ts'
 
 /** A compiled contract; `bytecode` deploys it, `deployedBytecode` is then its code. */
 export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly deployedBytecode: Hex }

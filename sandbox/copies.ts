@@ -1,5 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, toHex } from 'viem'
-import { inBatches } from '../lib/batches.ts'
+import { inBatches } from '../lib/core/batches.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 

@@ -18,7 +18,7 @@ import { type Backends, startBackends } from '../sandbox/backends.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { copyVault } from '../sandbox/copies.ts'
 import { callRpc } from '../sandbox/rpc.ts'
-import type { BenchVaults, Reader, ReadDuration } from './bench/readers.ts'
+import type { BenchVaults, ReadDuration, Reader } from './bench/readers.ts'
 import { startProcess } from './load/process.ts'
 
 // Script of `npm run bench`. Measures the cost of lists of vaults. Compares two readers of the same values: viem's multicall and the

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
-import { ERRORS } from '../lib/errors.ts'
+import { ERRORS } from '../lib/core/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { buildOpenApi, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 

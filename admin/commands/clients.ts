@@ -2,9 +2,9 @@ import { formatUnits } from 'viem'
 import * as z from 'zod'
 import { ApiKey, keyStatus } from '../../lib/clients/client.ts'
 import { type KeyLimits, Rate, Scope } from '../../lib/clients/key-limits.ts'
-import { Address, Amount, Timestamp } from '../../lib/codecs.ts'
+import { Address, Amount, Timestamp } from '../../lib/core/codecs.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { type Commands, chain, clientId, formatColumns, buildCommand, optionHelp, splitList, text } from '../command.ts'
+import { buildCommand, type Commands, chain, clientId, formatColumns, optionHelp, splitList, text } from '../command.ts'
 import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations/clients.ts'
 
 const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
@@ -104,24 +104,28 @@ export const CLIENT_COMMANDS: Commands = {
     },
   ),
 
-  'list-keys': buildCommand('Lists the API keys of a client.', z.object({ client: clientId }), async (admin, { client }) => {
-    const {
-      keys,
-      client: { vaults },
-    } = await getClient(admin, client)
-    const rows = keys.map((key) => [
-      key.keyId,
-      key.name,
-      `…${key.lastFour}`,
-      key.createdAt.toISOString(),
-      key.expiresAt?.toISOString() ?? 'never',
-      keyStatus(key, admin.now()),
-    ])
-    return [
-      ...formatColumns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
-      ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits, vaults)]),
-    ]
-  }),
+  'list-keys': buildCommand(
+    'Lists the API keys of a client.',
+    z.object({ client: clientId }),
+    async (admin, { client }) => {
+      const {
+        keys,
+        client: { vaults },
+      } = await getClient(admin, client)
+      const rows = keys.map((key) => [
+        key.keyId,
+        key.name,
+        `…${key.lastFour}`,
+        key.createdAt.toISOString(),
+        key.expiresAt?.toISOString() ?? 'never',
+        keyStatus(key, admin.now()),
+      ])
+      return [
+        ...formatColumns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
+        ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits, vaults)]),
+      ]
+    },
+  ),
 
   'limit-key': buildCommand(
     'Changes the limits of an API key within a minute. Limits that you do not name stay.',

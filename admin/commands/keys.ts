@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { Timestamp } from '../../lib/codecs.ts'
+import { Timestamp } from '../../lib/core/codecs.ts'
 import { EdgeKeyHash } from '../../lib/frame/edge.ts'
 import { keyIdOf } from '../../lib/signing/keys.ts'
-import { type Commands, formatColumns, buildCommand, optionHelp } from '../command.ts'
+import { buildCommand, type Commands, formatColumns, optionHelp } from '../command.ts'
 import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningKey } from '../operations/keys.ts'
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })

@@ -1,8 +1,8 @@
 import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
 import { Email, KycStatus } from '../../lib/accounts/user.ts'
-import { Timestamp } from '../../lib/codecs.ts'
-import { type Commands, clientId, formatColumns, buildCommand, flag, optionHelp, text } from '../command.ts'
+import { Timestamp } from '../../lib/core/codecs.ts'
+import { buildCommand, type Commands, clientId, flag, formatColumns, optionHelp, text } from '../command.ts'
 import { decideUser, endUserSessions, getUser, removeUser } from '../operations/users.ts'
 
 const MICRO = 6

@@ -1,10 +1,20 @@
 import { formatUnits } from 'viem'
 import * as z from 'zod'
-import { Timestamp } from '../../lib/codecs.ts'
+import { Timestamp } from '../../lib/core/codecs.ts'
 import type { SimulatedTrip } from '../../lib/protocols/round-trip.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { address, type Commands, chain, clientId, formatColumns, buildCommand, flag, optionHelp, text } from '../command.ts'
+import {
+  address,
+  buildCommand,
+  type Commands,
+  chain,
+  clientId,
+  flag,
+  formatColumns,
+  optionHelp,
+  text,
+} from '../command.ts'
 import { getClient } from '../operations/clients.ts'
 import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
@@ -79,10 +89,14 @@ export const VAULT_COMMANDS: Commands = {
     },
   ),
 
-  'list-vaults': buildCommand('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) => {
-    const { vaults } = (await getClient(admin, client)).client
-    return vaultColumns(vaults, await admin.pinStore.get(vaults))
-  }),
+  'list-vaults': buildCommand(
+    'Lists the vaults of a client.',
+    z.object({ client: clientId }),
+    async (admin, { client }) => {
+      const { vaults } = (await getClient(admin, client)).client
+      return vaultColumns(vaults, await admin.pinStore.get(vaults))
+    },
+  ),
 
   'confirm-vault': buildCommand(
     'Shows changes of a vault since it was pinned, and pins it again for all clients, so that it takes deposits.',

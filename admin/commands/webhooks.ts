@@ -1,7 +1,16 @@
 import * as z from 'zod'
-import { Timestamp } from '../../lib/codecs.ts'
+import { Timestamp } from '../../lib/core/codecs.ts'
 import { EventTypes, NewWebhook, type WebhookResponse } from '../../lib/webhooks/responses.ts'
-import { type Commands, clientId, formatColumns, buildCommand, flag, ofClient, optionHelp, splitList } from '../command.ts'
+import {
+  buildCommand,
+  type Commands,
+  clientId,
+  flag,
+  formatColumns,
+  ofClient,
+  optionHelp,
+  splitList,
+} from '../command.ts'
 import {
   addWebhook,
   dropGivenUp,

@@ -1,5 +1,5 @@
 import { type ApiKey, keyStatus } from '../../lib/clients/client.ts'
-import { DAY } from '../../lib/time.ts'
+import { DAY } from '../../lib/core/time.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { countOf, type Finding, firstOf } from './finding.ts'

@@ -1,5 +1,5 @@
 import type { EdgeEnvironment } from '../../infra/stages.ts'
-import { FailedTry, sendOnce } from '../../lib/http.ts'
+import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import type { ClientKeys } from './clients.ts'
 import { type Finding, firstOf, operatorGuide } from './finding.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../lib/errors.ts'
+import { AppError } from '../../lib/core/errors.ts'
 
 /** Result of a check: `ok` needs nothing, `skip` was not checked, `WARN` may be intended, `FAIL` cannot be. */
 export type Finding = {

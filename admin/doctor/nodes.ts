@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BlockHeader } from '../../lib/chain/logs.ts'
 import { groupByHost } from '../../lib/chain/readers.ts'
 import type { EvmChain } from '../../lib/chain/registry.ts'
-import { FailedTry, sendOnce } from '../../lib/http.ts'
+import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import { compareNodes } from '../compare-nodes.ts'
 import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 

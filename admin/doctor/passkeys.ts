@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { buildAppleAssociation, buildAssetLinks, type RelyingParty } from '../../lib/accounts/relying-party.ts'
-import { FailedTry, sendOnce } from '../../lib/http.ts'
+import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import { type Finding, firstOf, operatorGuide } from './finding.ts'
 
 type Environment = {

@@ -2,7 +2,7 @@ import { createPublicKey, sign, verify } from 'node:crypto'
 import * as z from 'zod'
 import { evmChain, SOLANA } from '../../lib/chain/registry.ts'
 import { Config } from '../../lib/config.ts'
-import { KeysByAge } from '../../lib/keys-by-age.ts'
+import { KeysByAge } from '../../lib/core/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
 import { describeReason, type Finding, firstOf, operatorGuide } from './finding.ts'
 

@@ -1,6 +1,6 @@
 import { findBridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import type { Config } from '../../lib/config.ts'
-import { FailedTry, type HttpRequest, sendOnce } from '../../lib/http.ts'
+import { FailedTry, type HttpRequest, sendOnce } from '../../lib/core/http.ts'
 import { type Finding, operatorGuide } from './finding.ts'
 
 type Environment = {
@@ -124,7 +124,7 @@ export async function checkSources(environment: Environment, config: Config): Pr
 }
 
 async function checkSource(environment: Environment, source: Source): Promise<Finding> {
-  const { name, request: request, missed, hasKey, plan } = source
+  const { name, request, missed, hasKey, plan } = source
   const remedy = operatorGuide('secrets', 'Nodes and data sources')
   if (!request) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
   const problem = await askSource(environment, source, request)

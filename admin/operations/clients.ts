@@ -1,7 +1,7 @@
 import { createApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../../lib/clients/client.ts'
 import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
-import { sha256 } from '../../lib/sha256.ts'
+import { sha256 } from '../../lib/core/sha256.ts'
 import { type Admin, AdminError } from '../admin.ts'
 
 /** Registers a client without keys and vaults. Throws an AdminError if its random id is taken. */

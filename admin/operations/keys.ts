@@ -1,4 +1,4 @@
-import { sha256 } from '../../lib/sha256.ts'
+import { sha256 } from '../../lib/core/sha256.ts'
 import { createSigningKey, keyIdOf, type SigningKey } from '../../lib/signing/keys.ts'
 import { type Admin, AdminError } from '../admin.ts'
 import type { EdgeKeysSecret } from '../edge-keys.ts'

@@ -1,7 +1,7 @@
 import { initialProgress } from '../../lib/activity/store.ts'
+import { sha256 } from '../../lib/core/sha256.ts'
 import type { SimulatedTrip } from '../../lib/protocols/round-trip.ts'
 import type { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
-import { sha256 } from '../../lib/sha256.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
 import { type Admin, AdminError } from '../admin.ts'

@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { parseStages, STAGES_FILE, type StageEnvironment } from '../../infra/stages.ts'
-import { parseJson } from '../../lib/json.ts'
+import { parseJson } from '../../lib/core/json.ts'
 import { AdminError } from '../admin.ts'
 import type { Answers } from './answers.ts'
 

@@ -1,4 +1,12 @@
-import { encodeDynamicParts, encodeBytes, encodeCall, type FunctionName, isSame, type Transaction, encodeWord } from './calls.ts'
+import {
+  encodeBytes,
+  encodeCall,
+  encodeDynamicParts,
+  encodeWord,
+  type FunctionName,
+  isSame,
+  type Transaction,
+} from './calls.ts'
 import { demand } from './refusal.ts'
 
 // Transfers by Across' SpokePool and MulticallHandler. Their ABI and addresses are published
@@ -134,7 +142,9 @@ export function verifyTransfer(
     const expected =
       '7b939232' +
       [user, into ? HANDLER : user, token, outputToken].map(encodeWord).join('') +
-      [amount, outputAmount, BigInt(toChain), relayer, quotedAt, deadline, exclusivity, 0x180n].map(encodeWord).join('') +
+      [amount, outputAmount, BigInt(toChain), relayer, quotedAt, deadline, exclusivity, 0x180n]
+        .map(encodeWord)
+        .join('') +
       encodeBytes(message)
     // Across lets integrators mark a deposit with two bytes behind a prefix.
     const isRight = data.startsWith(expected) && /^(1dc0de[0-9a-f]{4})?$/.test(data.slice(expected.length))

@@ -20,7 +20,15 @@ import {
   type TransactionHash,
 } from './api.ts'
 import { poll } from './follow.ts'
-import { type CallOptions, type Client, type Failure, createFailure, type Operation, type Result, sleep } from './operation.ts'
+import {
+  type CallOptions,
+  type Client,
+  createFailure,
+  type Failure,
+  type Operation,
+  type Result,
+  sleep,
+} from './operation.ts'
 import { toPrintable } from './printable.ts'
 import { isWorse, type Prepared } from './terms.ts'
 import { type Call, toCalls } from './transactions.ts'

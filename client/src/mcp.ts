@@ -139,7 +139,8 @@ function describePrepared(
 
 function describeSimulation(simulation: Simulation | undefined): string {
   if (simulation?.status === 'success') return 'Simulation passed.'
-  if (simulation?.status === 'reverted') return `Simulation reverted with ${toPrintable(simulation.reason)}. Do not sign.`
+  if (simulation?.status === 'reverted')
+    return `Simulation reverted with ${toPrintable(simulation.reason)}. Do not sign.`
   return 'Simulation unavailable: these transactions could not be tested.'
 }
 

@@ -1,4 +1,4 @@
-import { isSame, encodeWord } from './calls.ts'
+import { encodeWord, isSame } from './calls.ts'
 import { toPrintable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 

@@ -1,5 +1,5 @@
-import { toBridgedToken, isCoin, poolAddress, verifyTransfer } from './bridge-calls.ts'
-import { type DecodedCall, type FunctionName, isSame, decodeCall, type Transaction } from './calls.ts'
+import { isCoin, poolAddress, toBridgedToken, verifyTransfer } from './bridge-calls.ts'
+import { type DecodedCall, decodeCall, type FunctionName, isSame, type Transaction } from './calls.ts'
 import { demand, Refusal } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
@@ -138,7 +138,9 @@ const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
   cancel(context) {
     const { operations, user, protocol, input, answer } = context
     demand(context.approval.length === 0 && operations.length === 1, 'a cancellation is one transaction')
-    const found = operations.map((operation) => decodeCall(operation, CANCELS[protocol][kindOf(input)], ownerArguments(user)))
+    const found = operations.map((operation) =>
+      decodeCall(operation, CANCELS[protocol][kindOf(input)], ownerArguments(user)),
+    )
     verifyTargets(context, operations)
     demand(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
     demand(
@@ -181,14 +183,20 @@ function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
   const transfer = { user, fromChain, toChain: chainId, token, arrives: asset, amount, ...readQuote(answer, amount) }
   const name = verifyTransfer(operation, { ...transfer, into: { vault, functions: DEPOSITS[protocol] } })
   demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a deposit from another chain')
-  demand(answer['isAsync'] === (name !== undefined && SETTLING_CALLS.includes(name)), 'isAsync does not fit the deposit')
+  demand(
+    answer['isAsync'] === (name !== undefined && SETTLING_CALLS.includes(name)),
+    'isAsync does not fit the deposit',
+  )
   const what = isCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
   const does = `sends ${amount} of ${what} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
 /** Verifies a vault's payment, and its transfer to another chain if the request names one. */
-function verifyPayments(context: Context, verify: (context: Context, calls: readonly Transaction[]) => DecodedCall[]): Step[] {
+function verifyPayments(
+  context: Context,
+  verify: (context: Context, calls: readonly Transaction[]) => DecodedCall[],
+): Step[] {
   const { input, answer, user, chainId, operations } = context
   const toChain = Number(input['dstChainId'] ?? chainId)
   if (toChain === chainId) {
@@ -203,7 +211,10 @@ function verifyPayments(context: Context, verify: (context: Context, calls: read
   const found = verify(context, before)
   verifyTargets(context, before)
   demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
-  demand(!found.some(({ name }) => SETTLING_CALLS.includes(name)), 'the vault would pay later than the transfer needs it')
+  demand(
+    !found.some(({ name }) => SETTLING_CALLS.includes(name)),
+    'the vault would pay later than the transfer needs it',
+  )
   const quote = readObject(answer['quote'])
   const amount = readAmount(quote['inputAmount'])
   const approved = context.approval.at(-1)?.to
@@ -280,7 +291,9 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
   demand(asked.length === 1, 'a withdrawal is requested in one way')
   demand(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
-  const found = calls.map((call, index) => decodeCall(call, index < calls.length - 1 ? claims : pays, ownerArguments(user)))
+  const found = calls.map((call, index) =>
+    decodeCall(call, index < calls.length - 1 ? claims : pays, ownerArguments(user)),
+  )
   const last = found.at(-1)
   demand(last !== undefined, 'there is no call')
   const names = found.map(({ name }) => name)

@@ -1,4 +1,4 @@
-import { encodeDynamicParts, isSame, type Transaction, encodeWord } from './calls.ts'
+import { encodeDynamicParts, encodeWord, isSame, type Transaction } from './calls.ts'
 import { demand } from './refusal.ts'
 
 // Claims of rewards by Merkl's Distributor. Its ABI and address are published (https://github.com/AngleProtocol/merkl-contracts).

@@ -1,6 +1,6 @@
 import { isCoin } from './bridge-calls.ts'
-import { isSame, encodeWord } from './calls.ts'
-import { dryRun, type NodeAccess, openNode, type DryRun } from './node.ts'
+import { encodeWord, isSame } from './calls.ts'
+import { type DryRun, dryRun, type NodeAccess, openNode } from './node.ts'
 import { type Json, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 

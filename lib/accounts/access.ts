@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import { releaseIds } from './claims.ts'
 import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'

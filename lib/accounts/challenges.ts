@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { EpochSeconds } from '../codecs.ts'
+import { EpochSeconds } from '../core/codecs.ts'
 import { Platform } from './relying-party.ts'
 import { WalletChain } from './wallet.ts'
 

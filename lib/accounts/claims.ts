@@ -1,6 +1,6 @@
 import { wasRefused } from '../aws/requests.ts'
-import { AppError } from '../errors.ts'
-import { logger } from '../logger.ts'
+import { AppError } from '../core/errors.ts'
+import { logger } from '../core/logger.ts'
 import type { Credential } from './credential.ts'
 import type { UsersStore } from './store.ts'
 import type { User } from './user.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseJson } from '../json.ts'
+import { parseJson } from '../core/json.ts'
 import { assert } from './check.ts'
 import { equalTexts } from './token.ts'
 

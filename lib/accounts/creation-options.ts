@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { field } from '../field.ts'
+import { field } from '../core/field.ts'
 
 const CODE = 'missing_or_invalid_temporary_authentication_token'
 

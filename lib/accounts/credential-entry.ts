@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
+import { Timestamp } from '../core/codecs.ts'
 import { CredentialKind } from './creation-options.ts'
 import { type Credential, Factor } from './credential.ts'
 import type { User } from './user.ts'

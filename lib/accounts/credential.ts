@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { BASE64, base64url, Timestamp } from '../codecs.ts'
-import { field, problemBeside } from '../field.ts'
+import { BASE64, base64url, Timestamp } from '../core/codecs.ts'
+import { field, problemBeside } from '../core/field.ts'
 
 /** COSE numbers of the accepted passkey algorithms: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]

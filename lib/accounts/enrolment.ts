@@ -1,4 +1,4 @@
-import type { KeysByAge } from '../keys-by-age.ts'
+import type { KeysByAge } from '../core/keys-by-age.ts'
 import type { CreationOptions } from './creation-options.ts'
 import { PASSKEY_ALGORITHMS } from './credential.ts'
 import type { RelyingParty } from './relying-party.ts'

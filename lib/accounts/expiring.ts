@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
-import type { EpochSeconds } from '../codecs.ts'
+import type { EpochSeconds } from '../core/codecs.ts'
 
 /** Schema of an expiring item. DynamoDB deletes it late, so readers check `expiresAt`. */
 export type Expiring = z.ZodObject<{ expiresAt: typeof EpochSeconds }>

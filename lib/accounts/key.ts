@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { parseJson } from '../json.ts'
-import { sha256 } from '../sha256.ts'
+import { parseJson } from '../core/json.ts'
+import { sha256 } from '../core/sha256.ts'
 import { assert } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } from './credential.ts'

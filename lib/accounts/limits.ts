@@ -1,8 +1,8 @@
 import type { RandomBytes } from '../clients/api-key.ts'
-import { AppError } from '../errors.ts'
-import { networkOf } from '../network.ts'
-import { sha256 } from '../sha256.ts'
-import { DAY_MS, MINUTE_MS } from '../time.ts'
+import { AppError } from '../core/errors.ts'
+import { networkOf } from '../core/network.ts'
+import { sha256 } from '../core/sha256.ts'
+import { DAY_MS, MINUTE_MS } from '../core/time.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { UsersStore } from './store.ts'
 

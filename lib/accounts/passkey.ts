@@ -6,7 +6,7 @@ import {
   decodeCredentialPublicKey,
   parseAuthenticatorData,
 } from '@simplewebauthn/server/helpers'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../core/sha256.ts'
 import { assert, failedCheck } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
 import {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { field } from '../field.ts'
+import { field } from '../core/field.ts'
 
 /** Platform of an application; it decides the allowed origins of its credentials. */
 export const Platform = z.enum(['web', 'ios', 'android'])

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { EpochSeconds, Timestamp } from '../codecs.ts'
-import { AppError } from '../errors.ts'
-import { sha256 } from '../sha256.ts'
+import { EpochSeconds, Timestamp } from '../core/codecs.ts'
+import { AppError } from '../core/errors.ts'
+import { sha256 } from '../core/sha256.ts'
 
 /** A user's session; it expires 30 days after the login. */
 export const Session = z.object({

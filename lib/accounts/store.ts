@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { add, all, any, exists, is, missing, remove, set, sizeIs, take } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { EpochSeconds, Timestamp } from '../codecs.ts'
+import { EpochSeconds, Timestamp } from '../core/codecs.ts'
 import { CredentialChallenge, LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
 import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
 import { Session } from './session.ts'

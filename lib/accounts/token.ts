@@ -1,5 +1,5 @@
 import type { RandomBytes } from '../clients/api-key.ts'
-import { equalHashes, sha256 } from '../sha256.ts'
+import { equalHashes, sha256 } from '../core/sha256.ts'
 
 /** Returns a new secret: base64url of 32 random bytes. */
 export function randomToken(randomBytes: RandomBytes): string {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { KeysByAge } from '../keys-by-age.ts'
+import type { KeysByAge } from '../core/keys-by-age.ts'
 import { equalTexts } from './token.ts'
 
 const STEP_SECONDS = 30

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { Address, Timestamp } from '../codecs.ts'
-import { field } from '../field.ts'
+import { Address, Timestamp } from '../core/codecs.ts'
+import { field } from '../core/field.ts'
 import { decodeBase58 } from './base58.ts'
 
 /** Kind of a wallet's chain: all EVM chains, or Solana. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DepositSource } from '../bridge/deposit-source.ts'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, SharePrice, Timestamp, TransactionHash } from '../codecs.ts'
+import { Address, Amount, SharePrice, Timestamp, TransactionHash } from '../core/codecs.ts'
 import { isFixed } from '../protocols/fixed-requests.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'

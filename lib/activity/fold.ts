@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import type { erc20Abi } from '../chain/erc20.ts'
 import { toBlockFields } from '../chain/logs.ts'
-import { MAX_UINT256 } from '../codecs.ts'
+import { MAX_UINT256 } from '../core/codecs.ts'
 import {
   type Books,
   type EventOf,

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
-import { cutPage, decodeCursor } from '../cursor.ts'
+import { cutPage, decodeCursor } from '../core/cursor.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { Yields } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'

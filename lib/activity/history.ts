@@ -1,4 +1,4 @@
-import { MAX_UINT256 } from '../codecs.ts'
+import { MAX_UINT256 } from '../core/codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'

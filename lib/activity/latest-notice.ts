@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { HashText } from '../chain/hex.ts'
-import { Address, Timestamp } from '../codecs.ts'
+import { Address, Timestamp } from '../core/codecs.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
 /** Non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import { min } from '../bigint.ts'
+import { min } from '../core/bigint.ts'
 import { divideProRata, divideRest } from './parts.ts'
 
 /** Event in the line of an account's requests. Amounts are in the requested unit, `given` in the unit that a claim pays. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Amount } from '../codecs.ts'
+import { Amount } from '../core/codecs.ts'
 import type { Books, VaultEvent } from '../protocols/books.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 

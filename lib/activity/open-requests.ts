@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
 import { HashText } from '../chain/hex.ts'
-import { Address, Amount, Timestamp } from '../codecs.ts'
+import { Address, Amount, Timestamp } from '../core/codecs.ts'
 import type { Books } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'

@@ -1,4 +1,4 @@
-import { min, sum } from '../bigint.ts'
+import { min, sum } from '../core/bigint.ts'
 
 /** Divides a whole in proportion to weights. The parts add up to the whole. */
 export function divideProRata(whole: bigint, weights: readonly bigint[]): bigint[] {

@@ -1,5 +1,5 @@
-import { max, sum } from '../bigint.ts'
-import { MAX_UINT256 } from '../codecs.ts'
+import { max, sum } from '../core/bigint.ts'
+import { MAX_UINT256 } from '../core/codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { type LiveAccount, sumCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import type { AccountSnapshot, FinishedRequests } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'

@@ -11,12 +11,12 @@ import {
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
-import { AppError, badAnswer } from '../errors.ts'
+import { AppError, badAnswer } from '../core/errors.ts'
+import { type Result, toResult } from '../core/result.ts'
+import { DAY_MS } from '../core/time.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { type Result, toResult } from '../result.ts'
-import { DAY_MS } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   BATCH_DISTANCE_BLOCKS,

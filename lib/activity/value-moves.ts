@@ -2,10 +2,10 @@ import { isHex, numberToHex } from 'viem'
 import { type Call, decodeReturnValues } from '../chain/call.ts'
 import { compareLocation } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { toResult } from '../core/result.ts'
 import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { toResult } from '../result.ts'
 import { findMoves, transactionsOf } from './fold.ts'
 
 /** Shares that an event moves between owners, and the call for their value. */

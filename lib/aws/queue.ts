@@ -5,8 +5,8 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs'
-import { inBatches } from '../batches.ts'
-import { sideBySide } from '../side-by-side.ts'
+import { inBatches } from '../core/batches.ts'
+import { sideBySide } from '../core/side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
 let shared: SQSClient | undefined

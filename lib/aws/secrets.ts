@@ -5,8 +5,8 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager'
 import type * as z from 'zod'
-import { parseJson } from '../json.ts'
-import { refreshed } from '../once.ts'
+import { parseJson } from '../core/json.ts'
+import { refreshed } from '../core/once.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
 let shared: SecretsManagerClient | undefined

@@ -8,8 +8,8 @@ import {
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
-import { inBatches } from '../batches.ts'
-import { sideBySide } from '../side-by-side.ts'
+import { inBatches } from '../core/batches.ts'
+import { sideBySide } from '../core/side-by-side.ts'
 import type { Condition } from './conditions.ts'
 import {
   attributesOf,

@@ -1,10 +1,10 @@
 import { type Address, type Hash, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
-import { max } from '../bigint.ts'
-import { TransactionHash } from '../codecs.ts'
-import { AppError, badAnswer, codeOf } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../http.ts'
-import { toResult } from '../result.ts'
+import { max } from '../core/bigint.ts'
+import { TransactionHash } from '../core/codecs.ts'
+import { AppError, badAnswer, codeOf } from '../core/errors.ts'
+import { parseAnswer, type Upstream } from '../core/http.ts'
+import { toResult } from '../core/result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
 /** Offer of the bridge for a request. Amounts are in the tokens' smallest units, times in seconds since 1970. */

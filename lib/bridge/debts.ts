@@ -1,4 +1,4 @@
-import { min, sum } from '../bigint.ts'
+import { min, sum } from '../core/bigint.ts'
 
 /** Amount that the pool owes an account in a token from a time on. */
 export type Debt = { readonly deadline: Date; readonly amount: bigint }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { TransactionHash } from '../codecs.ts'
+import { TransactionHash } from '../core/codecs.ts'
 
 /** Transaction on another chain that began a deposit. */
 export const DepositSource = z

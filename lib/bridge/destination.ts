@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
-import { Address as AddressText } from '../codecs.ts'
-import { AppError } from '../errors.ts'
-import { field } from '../field.ts'
+import { Address as AddressText } from '../core/codecs.ts'
+import { AppError } from '../core/errors.ts'
+import { field } from '../core/field.ts'
 import type { Vault } from '../vaults/vault.ts'
 
 /** Chain and token in which the account, at its own address, receives a vault's payment. */

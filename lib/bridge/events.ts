@@ -14,10 +14,10 @@ import {
   slice,
   zeroHash,
 } from 'viem'
-import { sum } from '../bigint.ts'
 import { decodeCall, decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
+import { sum } from '../core/bigint.ts'
 import { OPERATIONS } from '../protocols/operations.ts'
 import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters, termsParameters } from './abi.ts'
 import type { Terms } from './quote.ts'

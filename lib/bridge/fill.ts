@@ -6,7 +6,7 @@ import { type BlockHeader, type Log, parseResult, receiptRequest } from '../chai
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { HOUR_SECONDS, toSeconds } from '../time.ts'
+import { HOUR_SECONDS, toSeconds } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
 import { type Fill, findFill, hashRelay, POOL_TOPICS, parseFillResult, toAddress } from './events.ts'
 import {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
-import { EpochSeconds } from '../codecs.ts'
+import { EpochSeconds } from '../core/codecs.ts'
 import { Quote, type Terms } from './quote.ts'
 
 const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })

@@ -1,7 +1,7 @@
 import { type Hash, isHash } from 'viem'
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address } from '../codecs.ts'
+import { Address } from '../core/codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '../chain/transaction.ts'
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { parseTerms } from './events.ts'
 import type { QuotesStore } from './quote-store.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Amount, Timestamp } from '../codecs.ts'
+import { Amount, Timestamp } from '../core/codecs.ts'
 
 /** Response field: the bridge's quote for a transfer. */
 export const BridgeQuote = z

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { type EvmChain, evmChain } from '../chain/registry.ts'
-import { AppError, type ErrorCode } from '../errors.ts'
+import { AppError, type ErrorCode } from '../core/errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { RouteEnd } from './calldata.ts'
 import { type BridgeToken, findBridgeToken, findBridgeTokenBySymbol } from './tokens.ts'

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { max } from '../bigint.ts'
 import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult, rangesOf } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcError } from '../chain/rpc.ts'
-import { badAnswer } from '../errors.ts'
+import { max } from '../core/bigint.ts'
+import { badAnswer } from '../core/errors.ts'
 import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 

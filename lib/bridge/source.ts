@@ -1,6 +1,5 @@
 import { type Address, type Hash, isAddressEqual, numberToHex, toEventSelector } from 'viem'
 import * as z from 'zod'
-import { min } from '../bigint.ts'
 import { call, requireValue } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
@@ -15,9 +14,10 @@ import {
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { Address as AddressText, TransactionHash } from '../codecs.ts'
-import { badAnswer } from '../errors.ts'
-import { DAY_SECONDS, HOUR_SECONDS, toSeconds } from '../time.ts'
+import { min } from '../core/bigint.ts'
+import { Address as AddressText, TransactionHash } from '../core/codecs.ts'
+import { badAnswer } from '../core/errors.ts'
+import { DAY_SECONDS, HOUR_SECONDS, toSeconds } from '../core/time.ts'
 import { entryPointAbi, poolAbi } from './abi.ts'
 import {
   hashRelay,

@@ -2,7 +2,7 @@ import { getAddress, type Hash } from 'viem'
 import * as z from 'zod'
 import { all, exists, is, missing, remove, set } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { Timestamp } from '../codecs.ts'
+import { Timestamp } from '../core/codecs.ts'
 import { type RecordedTransfer, Sent, Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({

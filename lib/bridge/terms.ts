@@ -1,6 +1,6 @@
 import { isAddressEqual, zeroAddress } from 'viem'
-import { max, min } from '../bigint.ts'
-import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../errors.ts'
+import { max, min } from '../core/bigint.ts'
+import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 

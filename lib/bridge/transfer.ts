@@ -4,7 +4,7 @@ import { StoredBlock } from '../chain/blocks.ts'
 import { Evidence, EvidenceList } from '../chain/evidence.ts'
 import { HexText } from '../chain/hex.ts'
 import { ChainTransaction } from '../chain/transaction.ts'
-import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
+import { Address, Amount, Timestamp, TransactionHash } from '../core/codecs.ts'
 import { Quote, Terms } from './quote.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))

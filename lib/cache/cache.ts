@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
-import { AppError, badAnswer, codeOf } from '../errors.ts'
-import { logger } from '../logger.ts'
+import { AppError, badAnswer, codeOf } from '../core/errors.ts'
+import { logger } from '../core/logger.ts'
+import { toResult } from '../core/result.ts'
 import type { Payment } from '../meter/meter.ts'
-import { toResult } from '../result.ts'
 import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 

@@ -1,4 +1,4 @@
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
 import type { CacheKey } from './cache.ts'
 
 /** An answer as stored; `freshUntil` in epoch milliseconds. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_RETRY_AFTER_SECONDS, type Pause } from '../http.ts'
+import { MAX_RETRY_AFTER_SECONDS, type Pause } from '../core/http.ts'
 import type { Namespace, SharedCache } from './cache.ts'
 
 /** Ends of the pauses of services, in epoch milliseconds. */

@@ -2,9 +2,9 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import * as z from 'zod'
 import { all, any, is, missing, remove, set, setOnce } from '../aws/conditions.ts'
 import { buildItem, type Table } from '../aws/table.ts'
-import { Timestamp } from '../codecs.ts'
-import { UPSTREAM_ERRORS } from '../errors.ts'
-import { HOUR } from '../time.ts'
+import { Timestamp } from '../core/codecs.ts'
+import { UPSTREAM_ERRORS } from '../core/errors.ts'
+import { HOUR } from '../core/time.ts'
 
 /** Error code of a failed refresh: the upstream failed, or the table. */
 export const FailureCode = z.enum([...UPSTREAM_ERRORS, 'service_unavailable'])

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { max, min } from '../bigint.ts'
-import { Amount } from '../codecs.ts'
+import { max, min } from '../core/bigint.ts'
+import { Amount } from '../core/codecs.ts'
 import type { BlockHeader } from './logs.ts'
 import type { EvmChain } from './registry.ts'
 

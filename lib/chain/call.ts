@@ -11,8 +11,8 @@ import {
   type Hex,
   toFunctionSelector,
 } from 'viem'
-import { checksumAddress, MAX_UINT256 } from '../codecs.ts'
-import { badAnswer } from '../errors.ts'
+import { checksumAddress, MAX_UINT256 } from '../core/codecs.ts'
+import { badAnswer } from '../core/errors.ts'
 import { numberAt } from './multicall.ts'
 
 /** A read-only call of a contract, and the decoder of its return data. */

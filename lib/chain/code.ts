@@ -1,6 +1,6 @@
 import { type Address, concat, type Hex, isHex } from 'viem'
-import { checksumAddress } from '../codecs.ts'
-import { badAnswer } from '../errors.ts'
+import { checksumAddress } from '../core/codecs.ts'
+import { badAnswer } from '../core/errors.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** Returns the call for the current code at an address. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Timestamp, TransactionHash } from '../codecs.ts'
+import { Timestamp, TransactionHash } from '../core/codecs.ts'
 import { ChainId } from './registry.ts'
 
 /** Block of a chain that a response is based on, and the number of hosts that confirm it. */

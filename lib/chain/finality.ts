@@ -1,5 +1,5 @@
-import { max } from '../bigint.ts'
-import { toResult } from '../result.ts'
+import { max } from '../core/bigint.ts'
+import { toResult } from '../core/result.ts'
 import { maxNodeLag, narrowBlockSearch, nextSearchBlock, startBlockSearch } from './blocks.ts'
 import { BlockHeader, blockRequest, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'

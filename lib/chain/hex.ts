@@ -1,6 +1,6 @@
 import { type Hash, type Hex, isHash, isHex } from 'viem'
 import * as z from 'zod'
-import { LAST_SECOND } from '../time.ts'
+import { LAST_SECOND } from '../core/time.ts'
 
 /** Bytes as nodes write them: `0x` and hexadecimal digits, or none. */
 export const HexText = z.custom<Hex>((value) => isHex(value))

@@ -1,8 +1,8 @@
 import { type Address, type Hash, type Hex, isAddress, numberToHex } from 'viem'
 import * as z from 'zod'
-import { max, min } from '../bigint.ts'
-import { type AppError, badAnswer } from '../errors.ts'
-import { toDate } from '../time.ts'
+import { max, min } from '../core/bigint.ts'
+import { type AppError, badAnswer } from '../core/errors.ts'
+import { toDate } from '../core/time.ts'
 import { BlockTime, HashText, HexText, Quantity } from './hex.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
 

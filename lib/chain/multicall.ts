@@ -1,5 +1,5 @@
 import { type Address, type Hex, parseAbi } from 'viem'
-import { badAnswer } from '../errors.ts'
+import { badAnswer } from '../core/errors.ts'
 
 /** Multicall3's address, the same on every supported chain. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'

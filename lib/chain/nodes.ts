@@ -1,5 +1,5 @@
-import { DEADLINE_MS, FailedTry, firstAnswer, type HttpEnvironment, toAppError } from '../http.ts'
-import { logger } from '../logger.ts'
+import { DEADLINE_MS, FailedTry, firstAnswer, type HttpEnvironment, toAppError } from '../core/http.ts'
+import { logger } from '../core/logger.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 

@@ -1,5 +1,5 @@
 import { type Address, type Hex, isHex, keccak256, numberToHex, pad, parseAbi, toHex, zeroAddress } from 'viem'
-import { checksumAddress } from '../codecs.ts'
+import { checksumAddress } from '../core/codecs.ts'
 import { call, decodeReturnValues } from './call.ts'
 import { codeRequest, delegateIn, delegationTo, parseCode } from './code.ts'
 import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'

@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
-import { inBatches } from '../batches.ts'
-import { badAnswer } from '../errors.ts'
-import { LAST_SECOND } from '../time.ts'
+import { inBatches } from '../core/batches.ts'
+import { badAnswer } from '../core/errors.ts'
+import { LAST_SECOND } from '../core/time.ts'
 import { type Call, call, decodeReturnValues, type ReturnValues } from './call.ts'
 import type { Evidence } from './evidence.ts'
 import {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
-import type { HttpEnvironment } from '../http.ts'
+import { AppError } from '../core/errors.ts'
+import type { HttpEnvironment } from '../core/http.ts'
 import { createRpc } from './nodes.ts'
 import { type ChainReader, createChainReader } from './reader.ts'
 import { type EvmChain, evmChain } from './registry.ts'

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { field } from '../field.ts'
+import { field } from '../core/field.ts'
 
 /** Address that represents an EVM chain's own coin in requests and responses. */
 export const COIN_ADDRESS: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'

@@ -1,6 +1,6 @@
 import { type Abi, type Address, type Hex, numberToHex } from 'viem'
 import * as z from 'zod'
-import { sum } from '../bigint.ts'
+import { sum } from '../core/bigint.ts'
 import { decodeError } from './decode-error.ts'
 import { HexText, Quantity } from './hex.ts'
 import { Log } from './logs.ts'

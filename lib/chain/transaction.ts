@@ -1,6 +1,6 @@
 import { type Hex, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
-import { Address, Amount } from '../codecs.ts'
+import { Address, Amount } from '../core/codecs.ts'
 import { ChainId } from './registry.ts'
 
 const CallData = z

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
+import { Timestamp } from '../core/codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 import { DEFAULT_LIMITS, KeyLimits } from './key-limits.ts'
 

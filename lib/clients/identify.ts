@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts'
-import { equalHashes, sha256 } from '../sha256.ts'
+import { AppError } from '../core/errors.ts'
+import { equalHashes, sha256 } from '../core/sha256.ts'
 import { parseApiKey } from './api-key.ts'
 import { type ApiKey, type Client, type ClientRecord, keyStatus } from './client.ts'
 

@@ -1,7 +1,7 @@
 import type { Address as AddressText } from 'viem'
 import * as z from 'zod'
-import { Address, Amount } from '../codecs.ts'
-import { AppError, mustBeAtMost } from '../errors.ts'
+import { Address, Amount } from '../core/codecs.ts'
+import { AppError, mustBeAtMost } from '../core/errors.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 
 /** Area of the API that a key can use. */

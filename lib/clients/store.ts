@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseItem, type Table } from '../aws/table.ts'
-import { Address } from '../codecs.ts'
+import { Address } from '../core/codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 

@@ -1,4 +1,4 @@
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { Run, VaultRun } from './run.ts'
 

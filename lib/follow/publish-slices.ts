@@ -1,6 +1,6 @@
 import type { VaultProgress } from '../activity/store.ts'
-import { sideBySide } from '../side-by-side.ts'
-import { DAY } from '../time.ts'
+import { sideBySide } from '../core/side-by-side.ts'
+import { DAY } from '../core/time.ts'
 import { accountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice } from './latest-notices.ts'

@@ -1,8 +1,8 @@
 import { lastMoves, listMoves, readCallsAt, valueMoves } from '../activity/value-moves.ts'
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../core/time.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
 import { type BlockPrice, priceBefore, sortByBlock, startOf } from '../vaults/prices.ts'
 import type { Run, VaultRun } from './run.ts'
 

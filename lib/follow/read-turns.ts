@@ -1,8 +1,8 @@
 import { BATCH_DISTANCE_BLOCKS } from '../activity/events.ts'
-import { inBatches } from '../batches.ts'
 import type { BlockHeader } from '../chain/logs.ts'
-import { AppError } from '../errors.ts'
-import { toResult } from '../result.ts'
+import { inBatches } from '../core/batches.ts'
+import { AppError } from '../core/errors.ts'
+import { toResult } from '../core/result.ts'
 import { leaveForNextRun, type Run, type VaultRun } from './run.ts'
 
 /** Maximum number of vaults in one call for events. Geth takes 1,000 addresses, and a share token may have a separate one. */

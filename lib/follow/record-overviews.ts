@@ -1,6 +1,6 @@
 import { toBlockFields } from '../chain/logs.ts'
-import { toResult } from '../result.ts'
-import { HOUR_SECONDS } from '../time.ts'
+import { toResult } from '../core/result.ts'
+import { HOUR_SECONDS } from '../core/time.ts'
 import type { readOverviews } from '../vaults/overview.ts'
 import { addPrices, type NewPrices } from '../vaults/prices.ts'
 import { type RecordedState, stateDigest } from '../vaults/recorded-state.ts'

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { ChainReader } from '../chain/reader.ts'
 import type { FindClients } from '../clients/find-clients.ts'
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { publish } from '../webhooks/append.ts'

@@ -1,9 +1,9 @@
 import type { BlockHeader } from '../chain/logs.ts'
 import type { Verdict } from '../chain/proxy.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
+import { sideBySide } from '../core/side-by-side.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { sideBySide } from '../side-by-side.ts'
 import {
   buildSnapshotPlan,
   compareBeyondVaults,

@@ -1,5 +1,5 @@
 import { readSecretVersion } from '../aws/secrets.ts'
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
 import { type Contract, type EnvOf, listUses } from './contract.ts'
 import { RESOURCES, type Resource } from './resources.ts'
 

@@ -3,7 +3,7 @@ import type { Session } from '../accounts/session.ts'
 import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { KeyLimits, Scope } from '../clients/key-limits.ts'
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import type { PayFor, Share } from '../meter/meter.ts'
 import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
 
@@ -46,7 +46,7 @@ export type EndpointContract = {
   readonly share?: Extract<Share, 'withdrawals'>
   /** Resources that the function uses, without those that identify its caller. */
   readonly uses: Uses
-  /** Request fields, each with its own error (lib/field.ts). Fields that identify the caller are not listed. */
+  /** Request fields, each with its own error (lib/core/field.ts). Fields that identify the caller are not listed. */
   readonly request: {
     /** Headers by lower-case names. */
     readonly headers?: z.ZodObject

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import type { MiddlewareObj } from '@middy/core'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
-import { equalHashes, sha256 } from '../sha256.ts'
+import { AppError } from '../core/errors.ts'
+import { equalHashes, sha256 } from '../core/sha256.ts'
 
 /** Environment variable that describes the edge of a stage that has one: `Edge` as JSON. */
 export const EDGE_VARIABLE = 'EDGE'

@@ -1,8 +1,8 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
 import middy from '@middy/core'
 import type * as z from 'zod'
-import { logger } from '../logger.ts'
-import { once } from '../once.ts'
+import { logger } from '../core/logger.ts'
+import { once } from '../core/once.ts'
 import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { JobContract } from './contract.ts'
 

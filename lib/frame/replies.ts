@@ -1,5 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../errors.ts'
+import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../core/errors.ts'
 
 type ErrorBody = {
   success: false

@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import * as z from 'zod'
-import { AppError, type ErrorDetail } from '../errors.ts'
-import { type FieldErrors, fieldErrors, withoutNulls } from '../field.ts'
-import { parseJson } from '../json.ts'
+import { AppError, type ErrorDetail } from '../core/errors.ts'
+import { type FieldErrors, fieldErrors, withoutNulls } from '../core/field.ts'
+import { parseJson } from '../core/json.ts'
 import type { EndpointContract } from './contract.ts'
 
 type Received = Partial<

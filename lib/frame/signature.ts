@@ -1,6 +1,6 @@
 import { createHash, sign } from 'node:crypto'
 import type { APIGatewayProxyEventV2 } from 'aws-lambda'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import type { Signer } from '../signing/keys.ts'
 
 const VALIDITY_SECONDS = 300

@@ -2,7 +2,7 @@ import { zeroAddress } from 'viem'
 import * as z from 'zod'
 import { decodeBase58 } from '../accounts/base58.ts'
 import { CHAINS, type Chain, COIN_ADDRESS } from '../chain/registry.ts'
-import { Address } from '../codecs.ts'
+import { Address } from '../core/codecs.ts'
 
 /** Address of wrapped SOL, which callers also use for the coin itself. */
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { CacheKey, Namespace } from '../cache/cache.ts'
 import { CHAINS, type ChainKey } from '../chain/registry.ts'
-import { DAY, MINUTE } from '../time.ts'
+import { DAY, MINUTE } from '../core/time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 

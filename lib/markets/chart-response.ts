@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { field } from '../field.ts'
+import { field } from '../core/field.ts'
 import { Chart } from './coin.ts'
 import { CURRENCIES, Currency } from './currency.ts'
 

@@ -1,5 +1,5 @@
 import type { Aged } from '../cache/cache.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import type { Currency, ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
 

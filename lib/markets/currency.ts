@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { field } from '../field.ts'
+import { field } from '../core/field.ts'
 
 /** Currencies of prices: the list of CoinGecko's `/simple/supported_vs_currencies`. */
 export const CURRENCIES = [

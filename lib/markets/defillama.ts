@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { badAnswer } from '../errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../http.ts'
-import { DAY, HOUR } from '../time.ts'
+import { badAnswer } from '../core/errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
+import { DAY, HOUR } from '../core/time.ts'
 import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000

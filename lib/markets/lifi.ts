@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CHAINS, type Chain } from '../chain/registry.ts'
-import { badAnswer } from '../errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { badAnswer } from '../core/errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
 

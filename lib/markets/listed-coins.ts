@@ -1,5 +1,5 @@
 import type { SharedCache } from '../cache/cache.ts'
-import { oncePer } from '../once.ts'
+import { oncePer } from '../core/once.ts'
 import { COIN_IDS } from './cache-keys.ts'
 
 type Dependencies = { readonly cache: Pick<SharedCache, 'recall'> }

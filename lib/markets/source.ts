@@ -1,7 +1,7 @@
 import type { Aged } from '../cache/cache.ts'
 import type { Chain } from '../chain/registry.ts'
-import type { AppError } from '../errors.ts'
-import { toResult, unwrap } from '../result.ts'
+import type { AppError } from '../core/errors.ts'
+import { toResult, unwrap } from '../core/result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 

@@ -1,7 +1,7 @@
 import type { SharedCache } from '../cache/cache.ts'
 import { evmChain } from '../chain/registry.ts'
-import { logger } from '../logger.ts'
-import { within } from '../side-by-side.ts'
+import { logger } from '../core/logger.ts'
+import { within } from '../core/side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
 import { decimal, times, tokens, toNumber } from './decimal.ts'
 

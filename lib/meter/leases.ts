@@ -1,4 +1,4 @@
-import { logger } from '../logger.ts'
+import { logger } from '../core/logger.ts'
 import type { LeasesStore } from './leases-store.ts'
 
 /** Units that a subject may spend in each window of `seconds`. */

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import type { Leases, Limit, Spending } from './leases.ts'
 
 type Rate = { readonly requests: number; readonly seconds: number }

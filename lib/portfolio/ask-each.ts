@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts'
-import { type Result, toResult } from '../result.ts'
-import { sideBySide } from '../side-by-side.ts'
+import { AppError } from '../core/errors.ts'
+import { type Result, toResult } from '../core/result.ts'
+import { sideBySide } from '../core/side-by-side.ts'
 
 /** Time limit of all questions. A request has 10 s, of which tables need some. */
 const LIMIT_MS = 7_000

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Chain } from '../chain/registry.ts'
-import { Amount, Timestamp } from '../codecs.ts'
+import { Amount, Timestamp } from '../core/codecs.ts'
 import { shownAddress } from '../markets/address.ts'
 import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'

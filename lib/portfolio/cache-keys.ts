@@ -1,6 +1,6 @@
 import type { CacheKey, Namespace } from '../cache/cache.ts'
-import { Amount } from '../codecs.ts'
-import { DAY, HOUR, MINUTE } from '../time.ts'
+import { Amount } from '../core/codecs.ts'
+import { DAY, HOUR, MINUTE } from '../core/time.ts'
 import { WalletNfts } from './nft.ts'
 import { WalletBalances } from './wallet-balances.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainKey } from '../chain/registry.ts'
-import { Amount, Timestamp } from '../codecs.ts'
+import { Amount, Timestamp } from '../core/codecs.ts'
 
 const Attribute = z.object({
   trait_type: z.string().describe('Name of the trait'),
@@ -55,9 +55,7 @@ const MAX_DESCRIPTION = 2_000
 const MAX_URL = 4_096
 const MAX_ATTRIBUTES = 50
 
-const word = z
-  .union([z.string(), z.number(), z.boolean()])
-  .transform((value) => value.toString().slice(0, MAX_NAME))
+const word = z.union([z.string(), z.number(), z.boolean()]).transform((value) => value.toString().slice(0, MAX_NAME))
 /** URL that a wallet can open; null for other texts and too long URLs. */
 const url = z
   .string()

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainKey } from '../chain/registry.ts'
-import { Timestamp } from '../codecs.ts'
-import type { AppError } from '../errors.ts'
+import { Timestamp } from '../core/codecs.ts'
+import type { AppError } from '../core/errors.ts'
 
 /** Result for a user on one chain, with balances or NFTs. */
 export type ChainResult = {

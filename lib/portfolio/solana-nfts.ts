@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { AppError } from '../core/errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 

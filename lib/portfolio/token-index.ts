@@ -1,8 +1,8 @@
 import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import type { ChainKey } from '../chain/registry.ts'
-import { Amount, MAX_UINT256 } from '../codecs.ts'
-import { AppError } from '../errors.ts'
+import { Amount, MAX_UINT256 } from '../core/codecs.ts'
+import { AppError } from '../core/errors.ts'
 import type { OwnedNfts } from './nft.ts'
 
 /** A token that an index reports for a wallet, listed or not. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainKey } from '../chain/registry.ts'
-import { Amount, Timestamp } from '../codecs.ts'
-import { DAY_MS, MINUTE_MS } from '../time.ts'
+import { Amount, Timestamp } from '../core/codecs.ts'
+import { DAY_MS, MINUTE_MS } from '../core/time.ts'
 import { IndexedToken, type IndexedTokens } from './token-index.ts'
 
 /** Time of a balance from an older report; else the report's time applies. */

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import { encodeOperation, type Intent } from '../protocols/calldata.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { findOperation, OPERATIONS } from '../protocols/operations.ts'

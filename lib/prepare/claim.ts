@@ -1,7 +1,7 @@
 import { type Address, hexToBigInt, size } from 'viem'
 import type { Destination } from '../bridge/destination.ts'
 import { requireUint256 } from '../chain/call.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import { encodeOperation, type Intent, type WithdrawalOperation } from '../protocols/calldata.ts'
 import { findOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { Claimable } from '../protocols/protocol.ts'

@@ -6,7 +6,7 @@ import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
-import type { AppError } from '../errors.ts'
+import type { AppError } from '../core/errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 

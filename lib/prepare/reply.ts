@@ -1,11 +1,11 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
-import { max, min } from '../bigint.ts'
 import { textOf } from '../chain/agree.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { MINUTE_MS } from '../time.ts'
+import { max, min } from '../core/bigint.ts'
+import { MINUTE_MS } from '../core/time.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
 /** Prepared transactions of one chain; with a quote they end on another one. */

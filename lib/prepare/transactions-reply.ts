@@ -3,7 +3,7 @@ import { EvidenceList } from '../chain/evidence.ts'
 import { ChainId } from '../chain/registry.ts'
 import { SimulationResult } from '../chain/simulation-result.ts'
 import { ChainTransaction, WalletCalls } from '../chain/transaction.ts'
-import { Amount } from '../codecs.ts'
+import { Amount } from '../core/codecs.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 
 /** Reply with transactions of a vault. */

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { listBridgeContracts } from '../bridge/route.ts'
 import { toBridgedToken } from '../bridge/tokens.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 
 /** Other chain of a transfer, with the token or the coin there. */

@@ -1,4 +1,4 @@
-import { sum } from '../bigint.ts'
+import { sum } from '../core/bigint.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
 /** Withdrawal request whose assets are fixed. */

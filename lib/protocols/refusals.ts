@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../errors.ts'
+import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
 import type { WithdrawalAmount } from './protocol.ts'
 
 /** Shares of an account by place, in the smallest unit; undefined if not reported. */

@@ -1,5 +1,4 @@
 import type { Address, Hex } from 'viem'
-import { max, min } from '../bigint.ts'
 import { amountWord, balanceProbe } from '../chain/balance-slots.ts'
 import { type Call, call, decodeReturnValues } from '../chain/call.ts'
 import { encodeApprovals, erc20Abi } from '../chain/erc20.ts'
@@ -12,7 +11,8 @@ import {
   type StorageOverrides,
 } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { AppError } from '../errors.ts'
+import { max, min } from '../core/bigint.ts'
+import { AppError } from '../core/errors.ts'
 import { vaultAbi } from './abi.ts'
 import type { DepositOperation, WithdrawalOperation } from './calldata.ts'
 import { cooldownShares, unstake } from './cooldown/calldata.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Amount, Timestamp } from '../codecs.ts'
+import { Amount, Timestamp } from '../core/codecs.ts'
 
 const Entry = z.enum(['instant', 'request'])
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address } from '../codecs.ts'
+import { Address } from '../core/codecs.ts'
 
 /** Properties of every vault, which never change. */
 export const TokenizedVault = z.object({

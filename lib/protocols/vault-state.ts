@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Address, Amount, Timestamp } from '../codecs.ts'
+import { Address, Amount, Timestamp } from '../core/codecs.ts'
 
 const fields = z.object({
   symbol: z.string().nullable().describe('Share token symbol'),

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { CacheKey, Namespace, SharedCache } from '../cache/cache.ts'
-import { logger } from '../logger.ts'
-import { within } from '../side-by-side.ts'
-import { DAY, MINUTE } from '../time.ts'
+import { logger } from '../core/logger.ts'
+import { within } from '../core/side-by-side.ts'
+import { DAY, MINUTE } from '../core/time.ts'
 import { Campaign } from './merkl.ts'
 
 const CAMPAIGNS: Namespace<Record<string, Campaign[]>> = {

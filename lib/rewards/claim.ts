@@ -4,8 +4,8 @@ import { erc20Abi } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
 import { boundedSimulationRequest, parseSimulation, type SimulatedCall, summarise } from '../chain/simulation.ts'
-import { AppError } from '../errors.ts'
-import { toDate } from '../time.ts'
+import { AppError } from '../core/errors.ts'
+import { toDate } from '../core/time.ts'
 import {
   DISTRIBUTOR,
   deriveRewardState,

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { CacheKey, Namespace, SharedCache } from '../cache/cache.ts'
-import { logger } from '../logger.ts'
-import { DAY, MINUTE } from '../time.ts'
+import { logger } from '../core/logger.ts'
+import { DAY, MINUTE } from '../core/time.ts'
 import { ReportedRewards } from './merkl.ts'
 
 // The chain decides the payable amount, so an old report cannot overpay.

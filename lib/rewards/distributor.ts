@@ -7,12 +7,12 @@ import {
   parseAbi,
   zeroAddress,
 } from 'viem'
-import { max } from '../bigint.ts'
 import { call, requireValue } from '../chain/call.ts'
 import { decodeCall } from '../chain/decode.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { LAST_SECOND } from '../time.ts'
+import { max } from '../core/bigint.ts'
+import { LAST_SECOND } from '../core/time.ts'
 import type { ReportedReward } from './merkl.ts'
 
 /** Merkl's Distributor, the same on every chain; a proxy (https://github.com/AngleProtocol/merkl-contracts). */

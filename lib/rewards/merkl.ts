@@ -1,12 +1,12 @@
 import { type Hex, isHash } from 'viem'
 import * as z from 'zod'
 import { EVM_CHAINS } from '../chain/registry.ts'
-import { Address, Amount } from '../codecs.ts'
-import { AppError } from '../errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { Address, Amount } from '../core/codecs.ts'
+import { AppError } from '../core/errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
+import { toResult } from '../core/result.ts'
+import { LAST_SECOND } from '../core/time.ts'
 import { Digits, ShortText } from '../portfolio/token-index.ts'
-import { toResult } from '../result.ts'
-import { LAST_SECOND } from '../time.ts'
 
 /** Address and optional key of Merkl. A key raises the limit of 10 requests a second (https://developers.merkl.xyz/integrate-merkl/auth). */
 export const MerklApi = z

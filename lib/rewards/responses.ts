@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, Timestamp } from '../codecs.ts'
+import { Address, Amount, Timestamp } from '../core/codecs.ts'
 
 /** Reward of a user on one chain, in API responses. */
 export const RewardResponse = z

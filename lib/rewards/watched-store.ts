@@ -2,8 +2,8 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { type Change, exists, set, setOnce } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { Address as AddressText, EpochSeconds } from '../codecs.ts'
-import { DAY_MS } from '../time.ts'
+import { Address as AddressText, EpochSeconds } from '../core/codecs.ts'
+import { DAY_MS } from '../core/time.ts'
 
 /** Account on a chain whose rewards a client's user requested; times in epoch milliseconds. */
 export const Watched = z.object({

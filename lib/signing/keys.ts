@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
+import { Timestamp } from '../core/codecs.ts'
 import type { PublicKey } from './public-key.ts'
 
 /** An Ed25519 key in base64url (RFC 8037): `x` is its public part, `d` its private one. */

@@ -1,5 +1,5 @@
 import { readSecretJson } from '../aws/secrets.ts'
-import { refreshed } from '../once.ts'
+import { refreshed } from '../core/once.ts'
 import { type Signer, type SigningKey, SigningKeys, signerOf } from './keys.ts'
 
 /** Maximum time until an added or chosen key reaches every container. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
-import { DAY, DAY_SECONDS, HOUR_SECONDS, toDate } from '../time.ts'
+import { Timestamp } from '../core/codecs.ts'
+import { DAY, DAY_SECONDS, HOUR_SECONDS, toDate } from '../core/time.ts'
 import type { PricePoint } from './prices.ts'
 
 const YEAR_SECONDS = 365 * DAY

@@ -3,7 +3,7 @@ import { all, is, missing, remove, set } from '../aws/conditions.ts'
 import { buildItem, type Table } from '../aws/table.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import type { BlockHeader } from '../chain/logs.ts'
-import { Amount, Timestamp } from '../codecs.ts'
+import { Amount, Timestamp } from '../core/codecs.ts'
 import { Pin } from './pin.ts'
 import { type VaultKey, vaultPartition } from './vault.ts'
 

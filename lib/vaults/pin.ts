@@ -13,11 +13,11 @@ import {
   type Verdict,
 } from '../chain/proxy.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
-import { Address as AddressText, Amount, Timestamp } from '../codecs.ts'
-import { AppError, badAnswer } from '../errors.ts'
+import { Address as AddressText, Amount, Timestamp } from '../core/codecs.ts'
+import { AppError, badAnswer } from '../core/errors.ts'
+import { toResult, unwrap } from '../core/result.ts'
 import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
-import { toResult, unwrap } from '../result.ts'
 
 /** State of a vault when an operator added or confirmed it; deposits stop if it differs. */
 export const Pin = z.object({

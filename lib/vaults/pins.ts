@@ -1,4 +1,4 @@
-import { toResult, unwrap } from '../result.ts'
+import { toResult, unwrap } from '../core/result.ts'
 import { Pin } from './pin.ts'
 import type { PinStore } from './pin-store.ts'
 import type { VaultKey } from './vault.ts'

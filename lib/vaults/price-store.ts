@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Item } from '../aws/requests.ts'
 import { buildItem, type Table } from '../aws/table.ts'
-import { Amount } from '../codecs.ts'
+import { Amount } from '../core/codecs.ts'
 import {
   type BlockPrice,
   type NewPrice,

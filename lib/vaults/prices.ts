@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { Amount } from '../codecs.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
+import { Amount } from '../core/codecs.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../core/time.ts'
 import type { VaultKey } from './vault.ts'
 
 /** Price of one whole share in the asset's smallest unit, at a moment in seconds since 1970. */

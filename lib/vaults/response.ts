@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, Timestamp } from '../codecs.ts'
+import { Address, Amount, Timestamp } from '../core/codecs.ts'
 import { VaultTerms } from '../protocols/terms.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from '../protocols/vault-state.ts'

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
-import { AppError } from '../errors.ts'
+import { Timestamp } from '../core/codecs.ts'
+import { AppError } from '../core/errors.ts'
 import { RoundTrip } from '../protocols/terms.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 

@@ -1,5 +1,5 @@
-import { sideBySide } from '../side-by-side.ts'
-import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../time.ts'
+import { sideBySide } from '../core/side-by-side.ts'
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../core/time.ts'
 import {
   annualGrowth,
   buildYields,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sideBySide } from '../side-by-side.ts'
+import { sideBySide } from '../core/side-by-side.ts'
 import type { Notice, RewardNotice } from './event.ts'
 import { buildEventId } from './ids.ts'
 import { type AppendingLogStore, countFitting, type Head, type LoggedEvent, type UnloggedEvent } from './log-store.ts'

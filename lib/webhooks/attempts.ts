@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts'
+import { Timestamp } from '../core/codecs.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts'
 import type { EventLocation } from './log-store.ts'
 import { SendFailure, type SendResult } from './sent.ts'
 import type { DisabledReason } from './webhook.ts'

@@ -1,6 +1,6 @@
 import type { Received } from '../aws/queue.ts'
-import type { KeysByAge } from '../keys-by-age.ts'
-import { logger } from '../logger.ts'
+import type { KeysByAge } from '../core/keys-by-age.ts'
+import { logger } from '../core/logger.ts'
 import { type Attempt, type AttemptsOutcome, computePauseMs, selectAttempts, settleAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { WebhookEvent } from './event.ts'

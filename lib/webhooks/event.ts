@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DepositEntry, WithdrawalEntry } from '../activity/entry-responses.ts'
 import { TransferStatus } from '../bridge/transfer.ts'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
+import { Address, Amount, Timestamp, TransactionHash } from '../core/codecs.ts'
 import { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 
 const vault = {

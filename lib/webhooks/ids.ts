@@ -1,4 +1,4 @@
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../core/sha256.ts'
 
 /** Builds the id of a client's event, also its `webhook-id`. The id does not reveal the events of other clients. */
 export function buildEventId(clientId: string, key: string): string {

@@ -1,6 +1,6 @@
 import type { RandomBytes } from '../clients/api-key.ts'
-import { AppError } from '../errors.ts'
-import type { KeysByAge } from '../keys-by-age.ts'
+import { AppError } from '../core/errors.ts'
+import type { KeysByAge } from '../core/keys-by-age.ts'
 import { buildWebhookId } from './ids.ts'
 import type { EventLogStore } from './log-store.ts'
 import { buildEventMessages, type Enqueue } from './queue.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
-import { field } from '../field.ts'
+import { Timestamp } from '../core/codecs.ts'
+import { field } from '../core/field.ts'
 import { computeNextDueAt, failingSince, listGivenUp, selectAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { EventType } from './event.ts'

@@ -2,8 +2,8 @@ import { hkdfSync } from 'node:crypto'
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { readLatestSecretJson, readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
-import { KeysByAge } from '../keys-by-age.ts'
-import { DAY_MS } from '../time.ts'
+import { KeysByAge } from '../core/keys-by-age.ts'
+import { DAY_MS } from '../core/time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
 /** Reads the keys in the stage's secret. Throws if it cannot be read. */

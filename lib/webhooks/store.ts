@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { add, all, any, type Condition, exists, is, missing, remove, set, sizeIs } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import { MAX_WEBHOOKS, Webhook, type WebhookKey } from './webhook.ts'
 
 const TRIES = 10

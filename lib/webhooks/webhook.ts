@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
+import { Timestamp } from '../core/codecs.ts'
 import { EventType, type WebhookEvent } from './event.ts'
 
 const MAX_CHARACTERS = 2048

@@ -1,6 +1,6 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
-import { inBatches } from '../../lib/batches.ts'
-import { sum } from '../../lib/bigint.ts'
+import { inBatches } from '../../lib/core/batches.ts'
+import { sum } from '../../lib/core/bigint.ts'
 
 const LEAF = parseAbiParameters([
   'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',

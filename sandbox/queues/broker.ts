@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS } from '../../lib/core/time.ts'
 
 /** Faults of the queues, all of which SQS shows at times. */
 export type QueueFaults = {

@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
 import { campaignsKey } from '../../lib/rewards/campaigns.ts'
 import { startBackends } from '../../sandbox/backends.ts'
 import { fillMarket } from './market.ts'
-import { startProcess, reportToParent } from './process.ts'
+import { reportToParent, startProcess } from './process.ts'
 
 /** Description of the running backends. */
 export type BackendsDescription = {

@@ -9,7 +9,7 @@ import { handler as refreshChain } from '../../functions/jobs/refresh-chain/hand
 import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
 import { handler as refreshRewards } from '../../functions/jobs/refresh-rewards/handler.ts'
 import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
-import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
+import { ERRORS, type ErrorCode } from '../../lib/core/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { EventType } from '../../lib/webhooks/event.ts'
 import packageJson from '../../package.json' with { type: 'json' }

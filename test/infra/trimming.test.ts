@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import * as zod from 'zod'
 import { copyZod, trimOwnCode } from '../../infra/trimming.ts'
-import { ERRORS } from '../../lib/errors.ts'
+import { ERRORS } from '../../lib/core/errors.ts'
 
 const TABLE = `var ERRORS = {
   internal: {
@@ -14,7 +14,7 @@ const TABLE = `var ERRORS = {
   },
   not_found: {}
 };`
-const SOURCES = globSync('{lib,functions}/**/*.ts').filter((path) => path !== 'lib/errors.ts')
+const SOURCES = globSync('{lib,functions}/**/*.ts').filter((path) => path !== 'lib/core/errors.ts')
 
 test('Own code keeps each error whose code is a word in it, and no other', () => {
   const code = trimOwnCode(`${TABLE}\nthrow new AppError("vault_not_found");\nconst codes = ["internal"];\n`)

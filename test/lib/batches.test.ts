@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inBatches } from '../../lib/batches.ts'
+import { inBatches } from '../../lib/core/batches.ts'
 
 test('Batches have all items in order, and so many each but the last', () => {
   fc.assert(

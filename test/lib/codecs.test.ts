@@ -10,7 +10,7 @@ import {
   Timestamp,
   TransactionHash,
   UserAddress,
-} from '../../lib/codecs.ts'
+} from '../../lib/core/codecs.ts'
 import { runs } from '../support/runs.ts'
 import { CODE_POINT } from '../support/texts.ts'
 

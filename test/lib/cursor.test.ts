@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../lib/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../lib/core/cursor.ts'
 import { runs } from '../support/runs.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 80 })

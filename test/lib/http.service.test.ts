@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { AppError } from '../../lib/errors.ts'
-import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/http.ts'
-import { fetchDirectly } from '../../lib/outbound.ts'
+import { AppError } from '../../lib/core/errors.ts'
+import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/core/http.ts'
+import { fetchDirectly } from '../../lib/core/outbound.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { refreshed } from '../../lib/once.ts'
+import { refreshed } from '../../lib/core/once.ts'
 
 describe('What is read anew', () => {
   test('is read once in its time, and again after it', async () => {

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { AnswerTooLarge, type FailedTry, sendOnce } from '../../lib/http.ts'
-import { type Fetch, fetchDirectly } from '../../lib/outbound.ts'
+import { AnswerTooLarge, type FailedTry, sendOnce } from '../../lib/core/http.ts'
+import { type Fetch, fetchDirectly } from '../../lib/core/outbound.ts'
 import { listen } from '../../sandbox/listen.ts'
 
 type Server = (response: ServerResponse, request: IncomingMessage) => unknown
@@ -132,7 +132,7 @@ test('the connection of a redirect ends unread', async () => {
 
 test('a request loads no undici', async () => {
   const { url } = await start(sends('{}'))
-  const script = `import { fetchDirectly } from '${new URL('../../lib/outbound.ts', import.meta.url)}'
+  const script = `import { fetchDirectly } from '${new URL('../../lib/core/outbound.ts', import.meta.url)}'
     const init = { headers: {}, redirect: 'manual', signal: new AbortController().signal }
     const { status } = await fetchDirectly('${url}', init)
     await fetchDirectly('https://127.0.0.1:9', init).catch(() => {})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { equalHashes, sha256 } from '../../lib/sha256.ts'
+import { equalHashes, sha256 } from '../../lib/core/sha256.ts'
 
 describe('The hash of a text', () => {
   test('is its SHA-256 in hex digits', () => {

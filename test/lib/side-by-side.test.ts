@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sideBySide } from '../../lib/side-by-side.ts'
+import { sideBySide } from '../../lib/core/side-by-side.ts'
 
 test('Once a task fails none is begun any more, and the failure is thrown when those under way have ended', async () => {
   const begun: number[] = []

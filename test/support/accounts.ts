@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { set } from '../../lib/aws/conditions.ts'
-import { sha256 } from '../../lib/sha256.ts'
+import { sha256 } from '../../lib/core/sha256.ts'
 import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 

@@ -3,7 +3,7 @@ import type { LogFilter } from '../../lib/chain/logs.ts'
 import type { ChainReader, ReadPlan } from '../../lib/chain/reader.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../../lib/chain/rpc.ts'
-import { toDate } from '../../lib/time.ts'
+import { toDate } from '../../lib/core/time.ts'
 import type { Unplaced } from './bridge-events.ts'
 import { type Contracts, readOf } from './contracts-in-memory.ts'
 

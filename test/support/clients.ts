@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client } from '../../lib/clients/client.ts'
 import { type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
-import { sha256 } from '../../lib/sha256.ts'
+import { sha256 } from '../../lib/core/sha256.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
 /** A client without vaults; what a test does not name has no meaning for it. */

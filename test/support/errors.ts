@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { AppError, type ErrorCode } from '../../lib/errors.ts'
+import { AppError, type ErrorCode } from '../../lib/core/errors.ts'
 import type { HttpReply } from './service.ts'
 
 /** Every error as callers were promised it: status and exact text. Written apart from the code under test. */

@@ -17,7 +17,7 @@ import {
 } from '../../lib/aws/conditions.ts'
 import { createOperatorTable, type OperatorTable } from '../../lib/aws/operator-table.ts'
 import type { Item, OperatorDynamo, Write } from '../../lib/aws/requests.ts'
-import { Amount, Timestamp } from '../../lib/codecs.ts'
+import { Amount, Timestamp } from '../../lib/core/codecs.ts'
 
 const Anything = z.looseObject({ pk: z.string(), sk: z.string() })
 const INDEX = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const

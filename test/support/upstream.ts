@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../lib/errors.ts'
-import { createUpstream, type Upstream } from '../../lib/http.ts'
+import type { ErrorCode } from '../../lib/core/errors.ts'
+import { createUpstream, type Upstream } from '../../lib/core/http.ts'
 import type { Payment } from '../../lib/meter/meter.ts'
 
 /** A payment that no one is refused. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/core/errors.ts'
 import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 

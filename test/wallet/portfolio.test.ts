@@ -8,7 +8,6 @@ import type {
   Vault,
 } from '../../client/src/index.ts'
 import {
-  sumValues,
   groupByCoin,
   isBetweenChains,
   keyOfToken,
@@ -17,6 +16,7 @@ import {
   listRequests,
   sharesOf,
   sumHistories,
+  sumValues,
   valuePositions,
   valueTransfers,
   yieldOf,

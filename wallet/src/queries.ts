@@ -29,7 +29,10 @@ export function createQueries(pauseAfter: (error: unknown) => number | undefined
   }
 
   /** Refetches under a second key, so the error notice stays until data arrives. Returns the next pause; undefined on success. */
-  async function refetchAside({ queryKey, options: { queryFn } }: Query<unknown, unknown>): Promise<number | undefined> {
+  async function refetchAside({
+    queryKey,
+    options: { queryFn },
+  }: Query<unknown, unknown>): Promise<number | undefined> {
     const aside = { queryKey: ['aside', ...queryKey], retry: false, staleTime: 0, gcTime: 0 }
     return queries.fetchQuery({ ...aside, queryFn: queryFn ?? skipToken }).then(() => undefined, pauseAfter)
   }

@@ -8,7 +8,7 @@ import {
   SecondAttestation,
 } from '../../../lib/accounts/credential.ts'
 import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
-import { field, whenFieldsFit } from '../../../lib/field.ts'
+import { field, whenFieldsFit } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 /** Fields of which a request has exactly one. */

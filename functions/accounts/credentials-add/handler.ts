@@ -8,10 +8,11 @@ import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { randomId } from '../../../lib/accounts/token.ts'
 import { lacksSecondFactor, MAX_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
+import { toResult } from '../../../lib/core/result.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { toResult } from '../../../lib/result.ts'
 import {
   identityKeys,
   limitTries,
@@ -21,7 +22,6 @@ import {
   type Services,
   users,
 } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>

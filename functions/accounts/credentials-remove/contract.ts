@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { field } from '../../../lib/field.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

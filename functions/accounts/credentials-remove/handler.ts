@@ -1,7 +1,7 @@
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
 import { assertFresh } from '../../../lib/accounts/session.ts'
 import { lacksSecondFactor, type User } from '../../../lib/accounts/user.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, type Services, users } from '../../../lib/services.ts'

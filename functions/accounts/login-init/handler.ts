@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
 import { MAX_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 
 const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [

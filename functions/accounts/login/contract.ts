@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { FirstAssertion, SecondAssertion } from '../../../lib/accounts/credential.ts'
 import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
-import { Timestamp } from '../../../lib/codecs.ts'
-import { field } from '../../../lib/field.ts'
+import { Timestamp } from '../../../lib/core/codecs.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

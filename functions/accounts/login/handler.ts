@@ -7,10 +7,12 @@ import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { Session } from '../../../lib/accounts/session.ts'
 import { randomId, randomToken } from '../../../lib/accounts/token.ts'
 import { MAX_SESSIONS, type User } from '../../../lib/accounts/user.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
+import { toResult } from '../../../lib/core/result.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
+import { DAY } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { toResult } from '../../../lib/result.ts'
 import {
   identityKeys,
   limitTries,
@@ -20,8 +22,6 @@ import {
   type Services,
   users,
 } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
-import { DAY } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * DAY

@@ -3,7 +3,7 @@ import { CreationOptions } from '../../../lib/accounts/creation-options.ts'
 import { KeyId } from '../../../lib/accounts/credential.ts'
 import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
 import { Email } from '../../../lib/accounts/user.ts'
-import { field } from '../../../lib/field.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const AllowedRecoveryCredential = z.object({

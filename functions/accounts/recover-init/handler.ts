@@ -3,10 +3,10 @@ import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
 import { findRecoveryKey, type User } from '../../../lib/accounts/user.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 
 /** Sizes of a P-256 key as the provider's clients encrypt it: PKCS #8 with AES-GCM's tag, and the nonce. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TemporaryToken, TemporaryTokenHeader } from '../../../lib/accounts/creation-options.ts'
 import { NewCredentials, RecoveryAssertion } from '../../../lib/accounts/credential.ts'
-import { field } from '../../../lib/field.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

@@ -1,6 +1,7 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type Services,
   users,
 } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>

@@ -6,7 +6,7 @@ import {
   RecoveryAttestation,
   SecondAttestation,
 } from '../../../lib/accounts/credential.ts'
-import { field } from '../../../lib/field.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const credentials = {

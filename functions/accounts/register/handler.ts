@@ -8,11 +8,11 @@ import {
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { User } from '../../../lib/accounts/user.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>

@@ -1,6 +1,6 @@
 import { endSessions, getUser } from '../../../lib/accounts/access.ts'
 import { assertFresh } from '../../../lib/accounts/session.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Platform } from '../../../lib/accounts/relying-party.ts'
-import { Timestamp } from '../../../lib/codecs.ts'
+import { Timestamp } from '../../../lib/core/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

@@ -1,11 +1,11 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { assertFresh } from '../../../lib/accounts/session.ts'
 import { randomBase62 } from '../../../lib/clients/api-key.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
-import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 import { walletMessage } from './wallet-message.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Wallet } from '../../../lib/accounts/wallet.ts'
-import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
-import { field } from '../../../lib/field.ts'
+import { AGREEMENT_ERRORS } from '../../../lib/core/errors.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

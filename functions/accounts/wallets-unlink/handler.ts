@@ -1,5 +1,5 @@
 import { getUser } from '../../../lib/accounts/access.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'

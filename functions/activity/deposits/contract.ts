@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { DepositResponse } from '../../../lib/activity/entry-responses.ts'
 import { HistoryPage, HistoryQuery } from '../../../lib/activity/responses.ts'
-import { UserAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { UserAddress } from '../../../lib/core/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

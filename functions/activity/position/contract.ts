@@ -3,8 +3,8 @@ import { DepositResponse, shareFields } from '../../../lib/activity/entry-respon
 import { CancelledDeposit, CancelledRedeemShares, PositionResponse } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { Address, Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

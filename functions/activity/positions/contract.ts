@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ChainErrors, PositionResponse } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
-import { Address, UserAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { Address, UserAddress } from '../../../lib/core/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

@@ -1,4 +1,3 @@
-import { inBatches } from '../../../lib/batches.ts'
 import {
   hashRelay,
   type LoggedDeposit,
@@ -15,7 +14,8 @@ import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { LogSearch } from '../../../lib/bridge/transfer.ts'
 import { blockRequest, HashedHeader, parseResult } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { logger } from '../../../lib/logger.ts'
+import { inBatches } from '../../../lib/core/batches.ts'
+import { logger } from '../../../lib/core/logger.ts'
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader

@@ -6,8 +6,8 @@ import { isUnreported, OUTCOMES } from '../../../lib/bridge/timeline.ts'
 import type { RecordedTransfer, Transfer } from '../../../lib/bridge/transfer.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
-import { logger } from '../../../lib/logger.ts'
-import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
+import { logger } from '../../../lib/core/logger.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 
 type Dependencies = TransferServices & {
   readonly transfers: Pick<TransfersStore, 'listDue' | 'postpone'>

@@ -1,9 +1,9 @@
 import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
+import { logger } from '../../../lib/core/logger.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
 import { numberOfRun } from '../../../lib/follow/run.ts'
 import { listShards, MAX_IN_SHARD, rotate } from '../../../lib/follow/shards.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { logger } from '../../../lib/logger.ts'
 import {
   appendingLog,
   enqueueDeliveries,

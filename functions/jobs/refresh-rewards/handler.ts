@@ -1,11 +1,12 @@
 import type * as z from 'zod'
 import { evmChain } from '../../../lib/chain/registry.ts'
+import { logger } from '../../../lib/core/logger.ts'
+import { toResult } from '../../../lib/core/result.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { logger } from '../../../lib/logger.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { spamRule } from '../../../lib/portfolio/spam.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { toResult } from '../../../lib/result.ts'
 import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
 import {
   appendingLog,
@@ -22,7 +23,6 @@ import {
   watchedAccounts,
   webhooks,
 } from '../../../lib/services.ts'
-import { DAY_MS, MINUTE_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
 import { publishClaimable } from './publish-claimable.ts'
 import { publishClaimed } from './publish-claimed.ts'

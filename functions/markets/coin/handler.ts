@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { combineAges, isOverdue } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { AppError, badAnswer } from '../../../lib/errors.ts'
+import { AppError, badAnswer } from '../../../lib/core/errors.ts'
+import { DAY, HOUR } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
@@ -13,7 +14,6 @@ import { coinById, fetchPrices, pickNewest } from '../../../lib/markets/source.t
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
-import { DAY, HOUR } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { KycStatus } from '../../../lib/accounts/user.ts'
 import { ChainKey } from '../../../lib/chain/registry.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 import { BalanceEntry } from '../../../lib/portfolio/balance.ts'

@@ -1,7 +1,8 @@
 import { listWallets } from '../../../lib/accounts/user.ts'
 import { listAddresses } from '../../../lib/accounts/wallet.ts'
 import { CHAINS, type ChainKey } from '../../../lib/chain/registry.ts'
-import type { AppError } from '../../../lib/errors.ts'
+import type { AppError } from '../../../lib/core/errors.ts'
+import { toResult } from '../../../lib/core/result.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { ALL_PRICES, ALL_TOKENS, RATES } from '../../../lib/markets/cache-keys.ts'
@@ -18,7 +19,6 @@ import {
   type KnownOnChain,
   oldestOf,
 } from '../../../lib/portfolio/wallet-balances.ts'
-import { toResult } from '../../../lib/result.ts'
 import { cache, getReader, now, type Services, solana, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { buildHoldings } from './holdings.ts'

@@ -1,5 +1,5 @@
 import type { Chain } from '../../../lib/chain/registry.ts'
-import { MAX_UINT256 } from '../../../lib/codecs.ts'
+import { MAX_UINT256 } from '../../../lib/core/codecs.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { Holding } from '../../../lib/portfolio/balance.ts'
 import { spamFilter } from '../../../lib/portfolio/spam.ts'

@@ -1,7 +1,8 @@
 import type { Chain, ChainKey } from '../../../lib/chain/registry.ts'
-import { Address } from '../../../lib/codecs.ts'
-import type { AppError } from '../../../lib/errors.ts'
-import { logger } from '../../../lib/logger.ts'
+import { Address } from '../../../lib/core/codecs.ts'
+import type { AppError } from '../../../lib/core/errors.ts'
+import { logger } from '../../../lib/core/logger.ts'
+import { toResult } from '../../../lib/core/result.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { PayFor } from '../../../lib/meter/meter.ts'
 import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
@@ -16,7 +17,6 @@ import {
   type WalletBalances,
   withoutOld,
 } from '../../../lib/portfolio/wallet-balances.ts'
-import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { readEvmBalances } from './evm.ts'

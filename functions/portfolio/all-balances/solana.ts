@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { badAnswer } from '../../../lib/errors.ts'
+import { badAnswer } from '../../../lib/core/errors.ts'
 import { type ReadBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
 
 /** Balances of each wallet on Solana, and an account's rent in lamports; undefined if not reported. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainKey } from '../../../lib/chain/registry.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { NftCollection } from '../../../lib/portfolio/nft.ts'
 import { WalletsResponse } from '../../../lib/portfolio/responses.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
-import { field } from '../../../lib/field.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.ts'
 import { CoinId } from '../../../lib/markets/coin.ts'

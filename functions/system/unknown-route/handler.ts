@@ -1,4 +1,4 @@
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { type EndpointContract, methodsOf, type Request } from '../../../lib/frame/contract.ts'
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { parseRequest } from '../../../lib/frame/request.ts'

@@ -1,4 +1,4 @@
-import { badAnswer } from '../../../lib/errors.ts'
+import { badAnswer } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { UNITS } from '../../../lib/meter/meter.ts'

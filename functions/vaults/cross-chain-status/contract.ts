@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { BridgedChainIdText } from '../../../lib/chain/registry.ts'
-import { numberText, TransactionHash, UserAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
-import { field } from '../../../lib/field.ts'
+import { numberText, TransactionHash, UserAddress } from '../../../lib/core/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

@@ -1,10 +1,10 @@
 import { getVault, readByHash } from '../../../lib/bridge/status.ts'
 import { isUnreported } from '../../../lib/bridge/timeline.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
-import { type ErrorCode, NO_AGREEMENT } from '../../../lib/errors.ts'
+import { type ErrorCode, NO_AGREEMENT } from '../../../lib/core/errors.ts'
+import { toResult, unwrap } from '../../../lib/core/result.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { toResult, unwrap } from '../../../lib/result.ts'
 import {
   fetchHint,
   getAgreedReader,

@@ -1,7 +1,7 @@
 import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
 import { toBridgedToken } from '../../../lib/bridge/tokens.ts'
 import { findVisibleVault, requireAllowedDeposit } from '../../../lib/clients/key-limits.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { prepareDeposit } from '../../../lib/prepare/deposit.ts'

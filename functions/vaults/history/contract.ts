@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, Amount, SharePrice, Timestamp, VaultAddress } from '../../../lib/codecs.ts'
-import { field } from '../../../lib/field.ts'
+import { Address, Amount, SharePrice, Timestamp, VaultAddress } from '../../../lib/core/codecs.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Growth } from '../../../lib/vaults/apy.ts'
 

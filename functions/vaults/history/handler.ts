@@ -1,8 +1,8 @@
 import { findVisibleVault } from '../../../lib/clients/key-limits.ts'
+import { DAY_SECONDS, toDate, toSeconds } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, prices, type Services } from '../../../lib/services.ts'
-import { DAY_SECONDS, toDate, toSeconds } from '../../../lib/time.ts'
 import { yieldsOfHistory } from '../../../lib/vaults/yields.ts'
 import { contract } from './contract.ts'
 

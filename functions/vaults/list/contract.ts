@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
-import { Address } from '../../../lib/codecs.ts'
-import { field } from '../../../lib/field.ts'
+import { Address } from '../../../lib/core/codecs.ts'
+import { field } from '../../../lib/core/field.ts'
+import { Page, PageCursor, PageLimit } from '../../../lib/core/page.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { Page, PageCursor, PageLimit } from '../../../lib/page.ts'
 import { VaultResponse, VaultType } from '../../../lib/vaults/response.ts'
 
 /** Sort keys of the list. */

@@ -1,6 +1,6 @@
 import { listVisibleVaults } from '../../../lib/clients/key-limits.ts'
-import { cutPage, decodeCursor } from '../../../lib/cursor.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { cutPage, decodeCursor } from '../../../lib/core/cursor.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'

@@ -1,5 +1,5 @@
-import { decodeCursor, encodeCursor } from '../../../lib/cursor.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { decodeCursor, encodeCursor } from '../../../lib/core/cursor.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 
 type PageOf = { readonly list: string; readonly cursor: string | undefined; readonly limit: number | undefined }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { VaultAddress } from '../../../lib/codecs.ts'
+import { VaultAddress } from '../../../lib/core/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { VaultResponse } from '../../../lib/vaults/response.ts'
 

@@ -1,5 +1,5 @@
 import { findVisibleVault } from '../../../lib/clients/key-limits.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {

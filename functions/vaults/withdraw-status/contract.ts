@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { CancelledRedeemShares, RequestStatus } from '../../../lib/activity/responses.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {

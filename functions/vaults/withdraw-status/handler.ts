@@ -1,11 +1,11 @@
 import { describePending, readRequestStatus } from '../../../lib/activity/request-status.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { isFixed } from '../../../lib/protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { type AccountRedemptions, sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { getReader, now, records, type Services } from '../../../lib/services.ts'
-import { HOUR_MS, MINUTE_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
 
 type Status = Reply<typeof contract>['status']

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { numberText } from '../../../lib/codecs.ts'
-import { field } from '../../../lib/field.ts'
+import { numberText } from '../../../lib/core/codecs.ts'
+import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { WebhookEvent } from '../../../lib/webhooks/event.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { webhooks } from '../../../lib/services.ts'
 import { contract } from './contract.ts'

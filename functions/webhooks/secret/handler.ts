@@ -1,4 +1,4 @@
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, randomBytes, type Services, webhookKeys, webhooks } from '../../../lib/services.ts'

@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
-import { min } from '../../bigint.ts'
 import { call, requireValue } from '../../chain/call.ts'
 import { MULTICALL3, multicall3Abi } from '../../chain/multicall.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { LAST_SECOND, toDate } from '../../time.ts'
+import { min } from '../../core/bigint.ts'
+import { LAST_SECOND, toDate } from '../../core/time.ts'
 import { cooldownAbi } from './abi.ts'
 import type { CooldownVault } from './vault.ts'
 

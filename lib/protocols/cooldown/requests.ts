@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../core/errors.ts'
 import type { ClaimTerms, OpenAmounts } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { readCooldown } from './cooldown.ts'

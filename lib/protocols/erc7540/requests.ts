@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { call, requireValue } from '../../chain/call.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../core/errors.ts'
 import {
   type CancelTerms,
   type ClaimTerms,

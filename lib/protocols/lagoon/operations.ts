@@ -1,5 +1,5 @@
 import { requireValue } from '../../chain/call.ts'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../core/errors.ts'
 import { buildCapError } from '../refusals.ts'
 import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
 

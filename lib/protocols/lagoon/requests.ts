@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../core/errors.ts'
 import type { CancelTerms, ClaimTerms, FinishedRequests, Step } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'

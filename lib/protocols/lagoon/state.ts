@@ -1,5 +1,4 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { min } from '../../bigint.ts'
 import { type Call, call, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import {
@@ -9,7 +8,8 @@ import {
   type NamedResults,
   type ReadPlan,
 } from '../../chain/reader.ts'
-import { checksumAddress, MAX_UINT256 } from '../../codecs.ts'
+import { min } from '../../core/bigint.ts'
+import { checksumAddress, MAX_UINT256 } from '../../core/codecs.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState, type VaultState } from '../vault-state.ts'
 import { firstRatesAbi, lagoonAbi } from './abi.ts'

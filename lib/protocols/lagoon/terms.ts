@@ -1,5 +1,5 @@
-import { max, min } from '../../bigint.ts'
-import { LAST_SECOND, toDate } from '../../time.ts'
+import { max, min } from '../../core/bigint.ts'
+import { LAST_SECOND, toDate } from '../../core/time.ts'
 import type { DepositTerms } from '../protocol.ts'
 import { formatPercent, type ReadTerms } from '../terms.ts'
 import { lagoonRoom } from './operations.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Address } from '../../codecs.ts'
+import { Address } from '../../core/codecs.ts'
 import { TokenizedVault } from '../tokenized-vault.ts'
 
 /** Properties of a Lagoon vault, read from the chain when it was added. */

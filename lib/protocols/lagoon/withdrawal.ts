@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { AppError, badAnswer } from '../../errors.ts'
+import { AppError, badAnswer } from '../../core/errors.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, nameAmountField } from '../refusals.ts'
 import {

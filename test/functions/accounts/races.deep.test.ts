@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { ErrorCode } from '../../../lib/errors.ts'
+import type { ErrorCode } from '../../../lib/core/errors.ts'
 import {
   beginAddition,
   beginLogin,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { sha256 } from '../../../lib/sha256.ts'
+import { sha256 } from '../../../lib/core/sha256.ts'
 import { ageSession, beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'

@@ -1,7 +1,7 @@
 import type { Address, Hash, Hex } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { ErrorCode } from '../../../lib/errors.ts'
+import type { ErrorCode } from '../../../lib/core/errors.ts'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { chainClient } from '../../support/chain-client.ts'

@@ -15,7 +15,7 @@ import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts
 import { createChainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { NO_YIELDS } from '../../../lib/vaults/apy.ts'

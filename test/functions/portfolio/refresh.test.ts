@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createBalancesRefresh } from '../../../functions/portfolio/all-balances/refresh.ts'
 import { SOLANA } from '../../../lib/chain/registry.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
 
 const WALLETS = ['one', 'two']

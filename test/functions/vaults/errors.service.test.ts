@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
-import type { ErrorCode } from '../../../lib/errors.ts'
+import type { ErrorCode } from '../../../lib/core/errors.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import { deployLagoonVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'

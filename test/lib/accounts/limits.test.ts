@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { limiter } from '../../../lib/accounts/limits.ts'
 import type { RateLimits } from '../../../lib/accounts/rate-limits.ts'
-import { DAY_MS, MINUTE_MS } from '../../../lib/time.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 
 /** A limiter whose tries are counted in memory, and its clock. */
 function startLimiter(limits: Partial<RateLimits>) {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { isPossible, postEvents } from '../../../lib/activity/fold.ts'
-import { MAX_UINT256 } from '../../../lib/codecs.ts'
+import { MAX_UINT256 } from '../../../lib/core/codecs.ts'
 import { isShareTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
 import type { BlockPrice } from '../../../lib/vaults/prices.ts'
 

@@ -2,7 +2,7 @@ import { zeroAddress, zeroHash } from 'viem'
 import { expect } from 'vitest'
 import { recordedItems } from '../../../lib/activity/recorded-events.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
-import { codeOf } from '../../../lib/errors.ts'
+import { codeOf } from '../../../lib/core/errors.ts'
 import { someVault } from '../../support/clients.ts'
 import { test } from '../../support/dynamo.ts'
 

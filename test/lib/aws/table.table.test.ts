@@ -5,7 +5,7 @@ import { is, set } from '../../../lib/aws/conditions.ts'
 import { createOperatorTable } from '../../../lib/aws/operator-table.ts'
 import { wasRefused } from '../../../lib/aws/requests.ts'
 import { createTable } from '../../../lib/aws/table.ts'
-import { codeOf } from '../../../lib/errors.ts'
+import { codeOf } from '../../../lib/core/errors.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { describeTable, openForTests } from '../../support/table-conformance.ts'
 

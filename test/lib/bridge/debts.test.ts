@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sum } from '../../../lib/bigint.ts'
 import { type Debt, findRepayment } from '../../../lib/bridge/debts.ts'
+import { sum } from '../../../lib/core/bigint.ts'
 import { runs } from '../../support/runs.ts'
 
 type Payment = { readonly at: Date; readonly amount: bigint }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Quote, shareQuotes } from '../../../lib/bridge/across.ts'
 import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 
 const END = { pool: '0x01', handler: '0x02', token: '0x03', decimals: 6 } as const
 const ACCOUNT = '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Address, getAddress, type Hash, type Hex, numberToHex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { sum } from '../../../lib/bigint.ts'
 import { hashRelay } from '../../../lib/bridge/events.ts'
 import { readByHash, readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import { describeTransfer } from '../../../lib/bridge/timeline.ts'
 import type { BridgeDeposit, RecordedTransfer, Sent, Transfer, TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { requireValue } from '../../../lib/chain/call.ts'
-import { HOUR, toDate } from '../../../lib/time.ts'
+import { sum } from '../../../lib/core/bigint.ts'
+import { HOUR, toDate } from '../../../lib/core/time.ts'
 import {
   callsFailed,
   depositLog,

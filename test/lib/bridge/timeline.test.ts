@@ -11,7 +11,7 @@ import {
   TransferEvent,
   TransferStatus,
 } from '../../../lib/bridge/transfer.ts'
-import { toDate } from '../../../lib/time.ts'
+import { toDate } from '../../../lib/core/time.ts'
 import { depositOf, messageDeposit } from '../../support/bridge-events.ts'
 import { ARBITRUM, BASE, HANDLER, MESSAGE, POOLS } from '../../support/oracles.ts'
 

@@ -4,7 +4,7 @@ import { createAgreementOf, type RunAgreed } from '../../../lib/chain/agree.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { simulationRequest } from '../../../lib/chain/simulation.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { agreedReaderOf } from '../../support/agreed.ts'
 import { failureOf } from '../../support/errors.ts'
 

@@ -7,8 +7,8 @@ import { BlockHeader, blockRequest, type Log, parseResult, readLogsUntil } from 
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { simulationRequest } from '../../../lib/chain/simulation.ts'
-import { AppError } from '../../../lib/errors.ts'
-import type { HttpEnvironment } from '../../../lib/http.ts'
+import { AppError } from '../../../lib/core/errors.ts'
+import type { HttpEnvironment } from '../../../lib/core/http.ts'
 
 const HEAD = 3_000_000
 const CONTRACT: Address = '0x00000000000000000000000000000000000000a1'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parseFinality, readFinalBlock } from '../../../lib/chain/finality.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { agreedReaderOf } from '../../support/agreed.ts'
 
 const BASE = evmChain(8453) as EvmChain

@@ -12,7 +12,7 @@ import {
   receiptRequest,
 } from '../../../lib/chain/logs.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { failureOf } from '../../support/errors.ts'
 import { runs } from '../../support/runs.ts'
 

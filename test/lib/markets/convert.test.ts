@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { beforeChange, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { type Leases, leases } from '../../../lib/meter/leases.ts'
 import { leasesStore } from '../../../lib/meter/leases-store.ts'
 import { meter } from '../../../lib/meter/meter.ts'

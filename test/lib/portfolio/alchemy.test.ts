@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createUpstream } from '../../../lib/http.ts'
+import { createUpstream } from '../../../lib/core/http.ts'
 import { createAlchemy } from '../../../lib/portfolio/alchemy.ts'
 import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
 import type { Reply } from '../../support/upstream.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
 
 const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number }))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import { createFallbackIndex, type TokenIndex } from '../../../lib/portfolio/token-index.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'

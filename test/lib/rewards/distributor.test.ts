@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Address, decodeFunctionData, type Hex, pad, toHex, zeroAddress, zeroHash } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { checksumAddress } from '../../../lib/codecs.ts'
+import { checksumAddress } from '../../../lib/core/codecs.ts'
 import {
   type Distributions,
   deriveRewardState,

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import { AppError } from '../../../lib/errors.ts'
-import type { UpstreamRequest } from '../../../lib/http.ts'
+import { AppError } from '../../../lib/core/errors.ts'
+import type { UpstreamRequest } from '../../../lib/core/http.ts'
 import { createMerkl } from '../../../lib/rewards/merkl.ts'
 
 const ACCOUNT = '0x00000000000000000000000000000000000000b2'

@@ -2,8 +2,8 @@ import { getAddress, numberToHex } from 'viem'
 import { expect } from 'vitest'
 import { set } from '../../../lib/aws/conditions.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 import { watchedStore } from '../../../lib/rewards/watched-store.ts'
-import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 import { test } from '../../support/dynamo.ts'
 
 const [BASE, ARBITRUM] = [8453, 42_161]

@@ -105,7 +105,8 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
       forward(rpcUrlOf(Number(batchChainId)), { method, params: [id.slice(0, HASH_LENGTH)] })
     // The cast names the chain's own form of a receipt.
     const receipt = (await readFromChain('eth_getTransactionReceipt')) as { readonly status: Hex } | null
-    if (!receipt && !(await readFromChain('eth_getTransactionByHash'))) throw new ProviderError(UNKNOWN_BUNDLE, 'No such batch.')
+    if (!receipt && !(await readFromChain('eth_getTransactionByHash')))
+      throw new ProviderError(UNKNOWN_BUNDLE, 'No such batch.')
     const status = !receipt ? 100 : receipt.status === '0x1' ? 200 : 500
     return { version: '2.0.0', id, chainId: batchChainId, status, atomic: true, receipts: receipt ? [receipt] : [] }
   }
