@@ -12,13 +12,6 @@ import { bearerToken } from './session.ts'
 import { randomId } from './token.ts'
 import { findTotpStep } from './totp.ts'
 
-type Dependencies = {
-  readonly identityKeys: KeysByAge
-  readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Values issued for new credentials: the challenge, also the seed of one-time codes, and WebAuthn's user handle. */
 export type Enrolment = Expected & { readonly userHandle: string }
 
@@ -77,7 +70,16 @@ export function isPasswordOnly({ firstFactorCredential, secondFactorCredential }
  * Returns a function that verifies new credentials and returns them as stored. It throws `invalid_credential`, with each problem in the
  * details.
  */
-export function createAttestor({ identityKeys, randomBytes, now }: Dependencies) {
+export function createAttestor({
+  identityKeys,
+  randomBytes,
+  now,
+}: {
+  readonly identityKeys: KeysByAge
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}) {
   const attest = async (
     attestation: Attestation,
     factor: Credential['factor'],

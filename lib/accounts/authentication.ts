@@ -13,13 +13,6 @@ import { isPassword } from './password.ts'
 import { findTotpStep } from './totp.ts'
 import { findRecoveryKey, type User } from './user.ts'
 
-type Dependencies = {
-  readonly identityKeys: KeysByAge
-  readonly limitTries: LimitTries
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Unverified identity of the caller: IP address, and e-mail address if given. */
 export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
@@ -64,7 +57,16 @@ type Own = Credential & { readonly key: string }
  * no code works twice. A second factor is required if the user has one. It throws `invalid_credential`, or `too_many_requests` for guesses:
  * a password, or a code after a valid signature. So an attacker cannot lock out a user who signs. Its work is the same without a user.
  */
-export function createAuthenticator({ identityKeys, limitTries, now }: Dependencies) {
+export function createAuthenticator({
+  identityKeys,
+  limitTries,
+  now,
+}: {
+  readonly identityKeys: KeysByAge
+  readonly limitTries: LimitTries
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
     switch (assertion.kind) {
       case 'Fido2': {

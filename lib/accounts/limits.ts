@@ -9,14 +9,6 @@ import type { UsersStore } from './store.ts'
 const TEN_MINUTES_MS = 10 * MINUTE_MS
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
-type Dependencies = {
-  readonly users: Pick<UsersStore, 'countTry' | 'refundTry'>
-  readonly limits: RateLimits
-  readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Kind of attempt: the start of a registration, a guess, or a check that reads a chain. */
 type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
@@ -35,7 +27,18 @@ type AttemptSubjects = {
  * Limits attempts in fixed windows. Counts an attempt before it runs, so parallel attempts cannot exceed the limit. Returns a function that
  * refunds a success. Counters are separate for each client. Throws `too_many_requests`.
  */
-export function limiter({ users, limits, randomBytes, now }: Dependencies) {
+export function limiter({
+  users,
+  limits,
+  randomBytes,
+  now,
+}: {
+  readonly users: Pick<UsersStore, 'countTry' | 'refundTry'>
+  readonly limits: RateLimits
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}) {
   return async (
     tried: AttemptKind,
     { clientId, user, sourceIp, seed }: AttemptSubjects,

@@ -16,14 +16,15 @@ export const Session = z.object({
 })
 export type Session = z.output<typeof Session>
 
-type Dependencies = {
+/** Returns a function that finds an Authorization header's session; it throws `missing_session` or `invalid_session`. */
+export function identifySession({
+  get,
+  now,
+}: {
   readonly get: (hash: string) => Promise<Session | null>
   /** Epoch milliseconds. */
   readonly now: () => number
-}
-
-/** Returns a function that finds an Authorization header's session; it throws `missing_session` or `invalid_session`. */
-export function identifySession({ get, now }: Dependencies) {
+}) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {
     const token = bearerToken(authorization)
     if (!token) throw new AppError('missing_session')

@@ -40,7 +40,7 @@ type AccountVaults = {
   readonly evidence: readonly Evidence[]
 }
 
-type Dependencies = {
+type AccountServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly records: Pick<RecordsStore, 'listEntries'> & { readonly recallProgress: RecallProgress }
   /** Epoch milliseconds. */
@@ -53,7 +53,7 @@ type Dependencies = {
  * only if all chains failed and no vault could be read.
  */
 export async function readAccountVaults(
-  { getReader, records, now }: Dependencies,
+  { getReader, records, now }: AccountServices,
   vaults: readonly Vault[],
   account: Address,
 ): Promise<AccountVaults> {
@@ -98,7 +98,7 @@ export async function readAccountVaults(
  * `upstream_*`, also for too many entries or a vault whose history is still being read.
  */
 export async function readAccountEntries(
-  { getReader, records, now }: Dependencies,
+  { getReader, records, now }: AccountServices,
   { vault, account, to }: { readonly vault: Vault; readonly account: Address; readonly to: bigint },
 ): Promise<readonly LedgerEntry[]> {
   const [progress = initialProgress(vault)] = await records.recallProgress([vault])

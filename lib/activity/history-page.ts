@@ -8,10 +8,6 @@ import { type AccountVault, readAccountVaults } from './account-vaults.ts'
 import { buildSortKey, type HistoryStatus } from './ledger-entry.ts'
 import type { HistoryQuery } from './responses.ts'
 
-type Dependencies = Parameters<typeof readAccountVaults>[0] & {
-  readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yields>
-}
-
 type Owner = {
   readonly client: { readonly clientId: string; readonly vaults: readonly Vault[] }
   readonly account: Address
@@ -30,7 +26,12 @@ type History<I extends Item> = {
  * `invalid_cursor` for a cursor of another list, and as `readAccountVaults` does.
  */
 export async function readHistoryPage<I extends Item>(
-  { getYield, ...dependencies }: Dependencies,
+  {
+    getYield,
+    ...dependencies
+  }: Parameters<typeof readAccountVaults>[0] & {
+    readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yields>
+  },
   { name, build }: History<I>,
   { client, account }: Owner,
   { limit, cursor, vaultAddress, chainId, status }: z.output<typeof HistoryQuery>,

@@ -39,18 +39,20 @@ const MAX_PAUSE_MS = 200
 /** Pause after an upstream's failure, unless its Retry-After sets one. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
-type Dependencies = {
-  readonly table: CacheStore
-  /** Epoch milliseconds. */
-  readonly now: () => number
-  readonly sleep?: (milliseconds: number) => Promise<unknown>
-}
-
 /**
  * Creates the cache of upstreams' answers, shared by all containers. One container at a time refreshes an answer. While
  * an upstream is down, the stale answer is returned. A failure is never cached as an answer.
  */
-export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
+export function sharedCache({
+  table,
+  now,
+  sleep = setTimeout,
+}: {
+  readonly table: CacheStore
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  readonly sleep?: (milliseconds: number) => Promise<unknown>
+}) {
   function entryOf<T>(cacheKey: CacheKey<T>, value: T) {
     const { schema, freshSeconds, keepSeconds } = cacheKey.namespace
     const freshMs = 1000 * (value === null ? Math.min(freshSeconds, NULL_FRESH_SECONDS) : freshSeconds)

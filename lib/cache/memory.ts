@@ -10,17 +10,18 @@ export type Answers = ReadonlyMap<string, CachedAnswer<unknown>>
 /** A key's answer, or its pending read, and the end of the time in which it is not read again. */
 type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
 
-type Dependencies = {
-  readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /**
  * Creates a container's memory of answers in namespaces with `rememberedSeconds`. No request chooses their keys, so
  * they are few. A missing answer is not remembered.
  */
-export function cacheMemory({ read, now }: Dependencies) {
+export function cacheMemory({
+  read,
+  now,
+}: {
+  readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}) {
   const memory = new Map<string, RememberedAnswer>()
 
   function remember(key: CacheKey<unknown>, seconds: number, reading: Promise<Answers>): void {

@@ -12,14 +12,18 @@ const PAUSES: Namespace<number> = {
 /** Interval at which a container checks for pauses that others received. */
 const LOOK_EVERY_MS = 1_000
 
-type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get' | 'put'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Returns the Pause of the service with this name, shared by all containers. Each reads it at most once a second. */
-export function sharedPause({ cache, now }: Dependencies, service: string): Pause {
+export function sharedPause(
+  {
+    cache,
+    now,
+  }: {
+    readonly cache: Pick<SharedCache, 'get' | 'put'>
+    /** Epoch milliseconds. */
+    readonly now: () => number
+  },
+  service: string,
+): Pause {
   const pause = { namespace: PAUSES, key: service }
   const readEnd = async () => (await cache.get({ pause })).pause?.value ?? 0
   let look = { at: Number.NEGATIVE_INFINITY, end: Promise.resolve(0) }

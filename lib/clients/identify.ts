@@ -6,18 +6,19 @@ import { type ApiKey, type Client, type ClientRecord, keyStatus } from './client
 const CACHE_MS = 60_000
 const UNKNOWN_KEY_MS = 10_000
 
-type Dependencies = {
-  readonly get: (clientId: string) => Promise<ClientRecord | null>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /**
  * Returns a function that finds an API key with its client; it throws `missing_api_key` or `invalid_api_key`. Records are cached for 60 s,
  * so revoked keys and old limits stay valid that long. A key that the cache lacks is looked up again, so new keys work immediately. After a
  * miss the client's unknown keys are not looked up for 10 s.
  */
-export function identifyClient({ get, now }: Dependencies) {
+export function identifyClient({
+  get,
+  now,
+}: {
+  readonly get: (clientId: string) => Promise<ClientRecord | null>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}) {
   // Only existing clients are cached, so made-up ids cannot fill the memory.
   const remembered = new Map<string, { record: ClientRecord; until: number; looksFrom: number }>()
   const queries = new Map<string, Promise<ClientRecord | null>>()

@@ -9,10 +9,10 @@ import type { Notice } from '../webhooks/event.ts'
 import { findLatestClients } from '../webhooks/latest.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
-import type { Dependencies as RunDependencies } from './run.ts'
+import type { RunServices } from './run.ts'
 import { watchPins } from './watch-pins.ts'
 
-type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' | 'states' | 'getYield' | 'now'> &
+type ShardServices = Pick<RunServices, 'records' | 'prices' | 'openRequests' | 'states' | 'getYield' | 'now'> &
   Pick<Parameters<typeof watchPins>[0], 'pinStore'> &
   Parameters<typeof publish>[0] &
   Parameters<typeof findLatestClients>[0] & {
@@ -36,7 +36,7 @@ const MIN_LOOKS_MS = 35_000
  * milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are harmless:
  * neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
  */
-export async function recordShard(dependencies: Dependencies, of: OfRun, until: number): Promise<RunReport> {
+export async function recordShard(dependencies: ShardServices, of: OfRun, until: number): Promise<RunReport> {
   const { now, sleep } = dependencies
   const begun = now()
   let { report, wantsLatest } = await recordOnce(dependencies, of, until)
@@ -58,7 +58,7 @@ export async function recordShard(dependencies: Dependencies, of: OfRun, until: 
 }
 
 async function recordOnce(
-  dependencies: Dependencies,
+  dependencies: ShardServices,
   { chainId, vaults }: OfRun,
   until: number,
 ): Promise<{ report: RunReport; wantsLatest: boolean }> {
@@ -93,7 +93,7 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
 
 /** Finds the vaults of clients that want non-final events: these are read up to the head. */
 async function findVaultsWithLatest(
-  { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
+  { findClients, webhooks }: Pick<ShardServices, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
 ): Promise<ReadonlySet<Address>> {
   const wanting = await findLatestClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))

@@ -10,7 +10,7 @@ import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
 import { recordOverviews } from './record-overviews.ts'
-import { type Dependencies, listUnsaved, numberOfRun, type Run, save, startVaultRun, vaultRunsInTurn } from './run.ts'
+import { listUnsaved, numberOfRun, type Run, type RunServices, save, startVaultRun, vaultRunsInTurn } from './run.ts'
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
@@ -19,7 +19,7 @@ import { takeSnapshots } from './snapshot-requests.ts'
  * continues where this one ends. Leaves for the next run a vault whose events the nodes refuse, or that another run has
  * recorded. Throws `upstream_*` if nothing could be read.
  */
-export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], until: number) {
+export async function refreshVaults(dependencies: RunServices, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)

@@ -16,7 +16,7 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
 /** Services of a run. */
-export type Dependencies = {
+export type RunServices = {
   readonly reader: ChainReader
   readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
   readonly prices: { readonly record: (added: readonly NewPrices[]) => Promise<void> }
@@ -47,7 +47,7 @@ export type VaultRun = {
 }
 
 /** Run over vaults of a chain: its services and state. */
-export type Run = Dependencies & {
+export type Run = RunServices & {
   /** Epoch milliseconds after which the run starts no further read. */
   readonly until: number
   /** Number of the run, from the clock. It selects vaults in turn. */

@@ -17,7 +17,7 @@ import type { Notice } from '../webhooks/event.ts'
 import { publishGroups } from './publish-notices.ts'
 import { buildChangedNotice } from './vault-notices.ts'
 
-type Dependencies = {
+type PinServices = {
   readonly reader: ChainReader
   readonly pinStore: Pins
   readonly publish: (notices: readonly Notice[]) => Promise<void>
@@ -50,7 +50,7 @@ type Watched = {
  * changed vaults, and of those with an unpublished notice, which the next run publishes. Throws `upstream_*`.
  */
 export async function watchPins(
-  { reader, pinStore, publish, now }: Dependencies,
+  { reader, pinStore, publish, now }: PinServices,
   vaults: readonly VaultOnChain[],
 ): Promise<{ changedVaults: number; untoldVaults: number }> {
   const watched = await readWatched({ reader, pinStore }, vaults)
@@ -93,7 +93,7 @@ export async function watchPins(
 }
 
 async function readWatched(
-  { reader, pinStore }: Pick<Dependencies, 'reader' | 'pinStore'>,
+  { reader, pinStore }: Pick<PinServices, 'reader' | 'pinStore'>,
   vaults: readonly VaultOnChain[],
 ): Promise<Watched[]> {
   const found = await pinStore.get(vaults)

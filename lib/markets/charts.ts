@@ -21,7 +21,7 @@ import {
 } from './source.ts'
 import { listSupportedTokens } from './tokens.ts'
 
-type Dependencies = {
+type ChartServices = {
   readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
   readonly priceSources: PriceSources
   /** Epoch milliseconds. */
@@ -37,7 +37,7 @@ const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 
 /** Returns a coin's chart by CoinGecko's id; fetches nothing for an unlisted id. Throws `token_not_found` or `upstream_*`. */
 export async function chartById(
-  services: Dependencies & { readonly isListedCoin: IsListedCoin },
+  services: ChartServices & { readonly isListedCoin: IsListedCoin },
   { id, ...question }: ChartRequest & { readonly id: string },
 ) {
   if ((await services.isListedCoin(id)) === false) throw new AppError('token_not_found')
@@ -46,7 +46,7 @@ export async function chartById(
 
 /** Returns a token's chart by its address, or the own coin's by any spelling. Throws `token_not_found` or `upstream_*`. */
 export async function chartByAddress(
-  services: Dependencies,
+  services: ChartServices,
   { network: chain, address: text, ...question }: ChartRequest & { readonly network: Chain; readonly address: string },
 ) {
   const address = parseTokenAddress(chain, text)
@@ -64,7 +64,7 @@ export async function chartByAddress(
  * of LENGTHS with enough days.
  */
 async function fetchChart(
-  { cache, priceSources, now }: Dependencies,
+  { cache, priceSources, now }: ChartServices,
   coin: CoinName,
   { payFor, currency, days: asked }: ChartRequest,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {

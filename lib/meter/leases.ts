@@ -31,13 +31,6 @@ type Window = {
   taking?: Promise<void>
 }
 
-type Dependencies = {
-  readonly take: LeasesStore['take']
-  /** Epoch milliseconds. */
-  readonly now: () => number
-  readonly maxWindows?: number
-}
-
 const UNCOUNTED_MS = 5000
 const MAX_WINDOWS = 10_000
 const nothing = () => {}
@@ -48,7 +41,16 @@ const nothing = () => {}
  * the limit. Counted units never exceed the limit; at most the rest of each lease is lost. While the table cannot be
  * reached, units are uncounted.
  */
-export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
+export function leases({
+  take,
+  now,
+  maxWindows = MAX_WINDOWS,
+}: {
+  readonly take: LeasesStore['take']
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  readonly maxWindows?: number
+}) {
   const windows = new Map<string, Window>()
   let countedFrom = 0
 

@@ -18,7 +18,6 @@ export type Reported = {
   readonly isSpam: (token: string, symbol: string) => boolean
 }
 
-type Dependencies = { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl }
 type ReportRequest = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
 
 /**
@@ -26,7 +25,7 @@ type ReportRequest = { readonly account: Address; readonly chainIds: readonly nu
  * all clients. Throws AppError `upstream_*` or `too_many_requests` if there is no cached report.
  */
 export async function getReported(
-  { cache, merkl }: Dependencies,
+  { cache, merkl }: { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl },
   { account, chainIds, payment }: ReportRequest,
 ): Promise<Reported[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))

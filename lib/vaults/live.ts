@@ -38,7 +38,20 @@ type TokenValue = (
 
 type Response = z.output<typeof VaultResponse>
 
-type Dependencies = {
+/**
+ * Returns the function that reads vaults with their live yield and state. It reads chains in parallel, in one round
+ * trip each that requests share. A chain that fails never delays others: its vaults get their last recorded states and
+ * yields, with the recorded time.
+ */
+export function liveVaults({
+  getReader,
+  states,
+  pins,
+  getYield,
+  getTokenValues,
+  getCampaigns,
+  now,
+}: {
   readonly getReader: (chainId: number) => ChainReader
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
@@ -49,14 +62,7 @@ type Dependencies = {
   readonly getCampaigns: (chainIds: Iterable<number>) => Promise<(vault: Vault) => Response['rewards']>
   /** Epoch milliseconds. */
   readonly now: () => number
-}
-
-/**
- * Returns the function that reads vaults with their live yield and state. It reads chains in parallel, in one round
- * trip each that requests share. A chain that fails never delays others: its vaults get their last recorded states and
- * yields, with the recorded time.
- */
-export function liveVaults({ getReader, states, pins, getYield, getTokenValues, getCampaigns, now }: Dependencies) {
+}) {
   const readOverviews = sharedOverviews({ getReader, now })
 
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {

@@ -20,7 +20,7 @@ const UNKNOWN_MS = 1_000
 /** The job reads a price about every hour. This long after a day begins it has read that day's first price. */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
-type Dependencies = {
+type YieldServices = {
   readonly records: {
     readonly getProgress: (
       vaults: readonly VaultKey[],
@@ -51,7 +51,7 @@ const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
  * compare with the first price of the earlier day, else with the last one before. Concurrent lookups share one read.
  * Prices are cached for 15 minutes, their absence for a second.
  */
-export function yieldLookup({ records, prices, now }: Dependencies) {
+export function yieldLookup({ records, prices, now }: YieldServices) {
   const cached = new Map<string, Lookup>()
   let waiting: Lookup[] = []
 
@@ -89,7 +89,7 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
 
 /** Reads the existing earlier prices. A vault whose records end before the latest of them gets none: some may still be recorded. */
 async function readEarlier(
-  { records, prices }: Pick<Dependencies, 'records' | 'prices'>,
+  { records, prices }: Pick<YieldServices, 'records' | 'prices'>,
   lookups: readonly Pick<Lookup, 'vault' | 'day'>[],
 ): Promise<Earlier[]> {
   const vaults = lookups.map(({ vault }) => vault)

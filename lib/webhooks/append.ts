@@ -7,7 +7,7 @@ import { buildEventMessages, type Enqueue } from './queue.ts'
 import type { WebhooksStore } from './store.ts'
 import { isLive, isSubscribedTo } from './webhook.ts'
 
-type Dependencies = {
+type LogServices = {
   readonly eventLog: Pick<AppendingLogStore, 'getHeads' | 'listLogged' | 'append' | 'list' | 'markQueued'>
   readonly webhooks: Pick<WebhooksStore, 'listOf'>
   readonly enqueue: Enqueue
@@ -28,7 +28,7 @@ const AT_ONCE = 100
  * throw, call it again: it appends what is missing, none twice, and queues again.
  */
 export async function publish<Of extends Notice | RewardNotice>(
-  dependencies: Dependencies,
+  dependencies: LogServices,
   notices: readonly Of[],
   clientsOf: (notice: Of) => readonly string[],
 ): Promise<number> {
@@ -65,7 +65,7 @@ function build(clientId: string, { key, ...notice }: Notice | RewardNotice): Cli
 
 /** Lists the wanted events by client, without logged ones that are not final: the job repeats those. */
 async function listWanted(
-  { eventLog, webhooks }: Dependencies,
+  { eventLog, webhooks }: LogServices,
   built: readonly ClientEvent[],
 ): Promise<ReadonlyMap<string, readonly ClientEvent[]>> {
   const early = built.filter(({ event }) => !event.final)
@@ -92,7 +92,7 @@ async function listWanted(
 
 /** Appends the events that the log lacks, page by page. Returns them and the log's next sequence. */
 async function appendAll(
-  { eventLog, now, random }: Dependencies,
+  { eventLog, now, random }: LogServices,
   clientId: string,
   head: Head,
   events: readonly ClientEvent[],
@@ -121,7 +121,7 @@ async function appendAll(
 
 /** Lists the events of a log after a sequence, up to and including `last`. */
 async function listUnqueued(
-  { eventLog, now }: Dependencies,
+  { eventLog, now }: LogServices,
   clientId: string,
   { after, last }: { readonly after: number; readonly last: number },
 ): Promise<LoggedEvent[]> {
@@ -137,7 +137,7 @@ async function listUnqueued(
 
 /** Queues logged events for the live webhooks that want them, then marks them as queued. */
 async function enqueueLogged(
-  { eventLog, webhooks, enqueue }: Dependencies,
+  { eventLog, webhooks, enqueue }: LogServices,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,
 ): Promise<void> {
   const clients = [...unqueued].filter(([, events]) => events.length > 0)

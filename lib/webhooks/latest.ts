@@ -1,10 +1,8 @@
 import type { WebhooksStore } from './store.ts'
 
-type Dependencies = { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> }
-
 /** Returns the clients that want events that are not final. Calls `listClientIds` only if a client of the stage may want them. */
 export async function findLatestClients(
-  { webhooks }: Dependencies,
+  { webhooks }: { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> },
   listClientIds: () => Promise<readonly string[]>,
 ): Promise<ReadonlySet<string>> {
   const candidates = await webhooks.listLatestClients()

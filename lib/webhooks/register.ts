@@ -10,18 +10,6 @@ import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
 import { isSubscribedTo, type Webhook } from './webhook.ts'
 
-type Dependencies = {
-  readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>
-  readonly eventLog: Pick<EventLogStore, 'getHeads' | 'list'>
-  readonly webhookKeys: KeysByAge
-  readonly webhookReach: WebhookReach
-  readonly enqueue: Enqueue
-  readonly randomUUID: () => string
-  readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Far more events than are logged between two requests to the table. */
 const MAX_MISSED = 1_000
 
@@ -30,7 +18,26 @@ const MAX_MISSED = 1_000
  * URL, `webhook_already_registered` and `too_many_webhooks`.
  */
 export async function registerWebhook(
-  { webhooks, eventLog, webhookKeys, webhookReach, enqueue, randomBytes, randomUUID, now }: Dependencies,
+  {
+    webhooks,
+    eventLog,
+    webhookKeys,
+    webhookReach,
+    enqueue,
+    randomBytes,
+    randomUUID,
+    now,
+  }: {
+    readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>
+    readonly eventLog: Pick<EventLogStore, 'getHeads' | 'list'>
+    readonly webhookKeys: KeysByAge
+    readonly webhookReach: WebhookReach
+    readonly enqueue: Enqueue
+    readonly randomUUID: () => string
+    readonly randomBytes: RandomBytes
+    /** Epoch milliseconds. */
+    readonly now: () => number
+  },
   clientId: string,
   { url, types, finality }: NewWebhook,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {

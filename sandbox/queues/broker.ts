@@ -80,16 +80,18 @@ const MAX_HIDDEN_MS = 12 * HOUR_MS
  */
 const NOISY = { share: 0.1, messages: 30 }
 
-type Dependencies = {
+/** Creates the logic of SQS: queues, messages, and moves. */
+export function createBroker({
+  lies,
+  now,
+  random,
+}: {
   readonly lies: QueueFaults
   /** Epoch milliseconds. */
   readonly now: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
-}
-
-/** Creates the logic of SQS: queues, messages, and moves. */
-export function createBroker({ lies, now, random }: Dependencies) {
+}) {
   const queues = new Map<string, Queue>()
   const tasks: MoveTask[] = []
 

@@ -24,8 +24,6 @@ import {
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /** Kinds of which a user has at most one. */
 const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
 
@@ -35,7 +33,14 @@ const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey'
  * `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or `missing_or_invalid_second_factor_credential` for a
  * password without a second factor.
  */
-function completeAddition({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function completeAddition({
+  users,
+  limitTries,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   const attest = createAttestor({ identityKeys, randomBytes, now })
   const authenticate = createAuthenticator({ identityKeys, limitTries, now })
 

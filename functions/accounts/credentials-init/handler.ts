@@ -8,13 +8,17 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /**
  * Starts to add a credential. Returns the options to make it, a challenge for the user's own ones, and a token to send both. The token
  * works once, within ten minutes.
  */
-function beginAddition({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function beginAddition({
+  users,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { id: userId, email } = session.user
     const [token, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]

@@ -16,13 +16,17 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
   { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
 ]
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /**
  * Starts a login. Returns a challenge for one attempt within ten minutes, and the keys that may sign it. An unknown e-mail address gets the
  * same dummy keys each time. Passkeys are not listed: clients find them without, and their ids' lengths would reveal the dummies.
  */
-function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function beginLogin({
+  users,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
     const own = Object.values(user?.credentials ?? {}).flatMap((held) => (held.kind === kind ? [held.id] : []))
     const dummies = Array.from({ length: MAX_CREDENTIALS }, (_, i) =>

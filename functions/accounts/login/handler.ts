@@ -25,13 +25,19 @@ import {
 import { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * DAY
-type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MAX_SESSIONS the oldest
  * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. The work is the same for unknown users.
  */
-function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function completeLogin({
+  users,
+  limitTries,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   const authenticate = createAuthenticator({ identityKeys, limitTries, now })
   const origins = listAllOrigins(relyingParty)
 

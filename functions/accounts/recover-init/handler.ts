@@ -13,13 +13,17 @@ import { contract } from './contract.ts'
 const ENCRYPTED_BYTES = 138 + 16
 const NONCE_BYTES = 16
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /**
  * Starts a recovery. Returns the options for new credentials, a token to send them, and the encrypted recovery key for its id. The token
  * works once, within ten minutes. Only the recovery kit has that id; any other gets the same dummy each time.
  */
-function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function beginRecovery({
+  users,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   const allowed = (user: User | null, id: string, subject: string) => {
     const dummy = dummyEncryptedKey(identityKeys[0], `encrypted key ${id} ${subject}`)
     return { id, encryptedRecoveryKey: findRecoveryKey(user, id)?.encryptedPrivateKey ?? dummy }

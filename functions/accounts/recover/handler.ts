@@ -18,14 +18,18 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /**
  * Completes a recovery; the token is used up in any case. The new credentials replace all others, and all sessions end. Throws
  * `registration_expired_or_used`, or `recovery_failed` for every cause. With the right recovery key it can throw `invalid_credential` with
  * every failed check, or `credential_already_registered`. The work before `recovery_failed` is the same for unknown users.
  */
-function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function completeRecovery({
+  users,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   const attest = createAttestor({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {

@@ -15,13 +15,18 @@ import {
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /**
  * Starts a registration. Returns the options to make credentials, and a token to send them, once, within ten minutes. It does not check
  * whether the e-mail address is known. Throws `too_many_requests`.
  */
-function beginRegistration({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function beginRegistration({
+  users,
+  limitTries,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { email } = request.body
     const { platform } = request.headers

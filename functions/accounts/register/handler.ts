@@ -15,13 +15,17 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
-
 /**
  * Completes a registration; the token is used up in any case. Throws `registration_expired_or_used`, `invalid_credential` with every failed
  * check, `credential_already_registered` or `user_already_registered`.
  */
-function completeRegistration({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+function completeRegistration({
+  users,
+  relyingParty,
+  identityKeys,
+  randomBytes,
+  now,
+}: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
   const attest = createAttestor({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {

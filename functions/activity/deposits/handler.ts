@@ -6,9 +6,10 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { getReader, getYield, now, records, type Services, sources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>
-
-function listDeposits({ sources, ...dependencies }: Dependencies) {
+function listDeposits({
+  sources,
+  ...dependencies
+}: Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { page, items } = await readHistoryPage(
       dependencies,

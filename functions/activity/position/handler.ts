@@ -13,12 +13,16 @@ import { cache, getReader, getYield, now, prices, records, type Services, source
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'records' | 'prices' | 'sources' | 'getYield' | 'cache' | 'now'>
-
 const LATEST = 20
 const YEAR_SECONDS = 365n * DAY_SECONDS
 
-function getPosition({ getYield, prices, sources, cache, ...dependencies }: Dependencies) {
+function getPosition({
+  getYield,
+  prices,
+  sources,
+  cache,
+  ...dependencies
+}: Services<'getReader' | 'records' | 'prices' | 'sources' | 'getYield' | 'cache' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: account } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)

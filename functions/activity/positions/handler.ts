@@ -6,9 +6,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { getReader, getYield, now, records, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'records' | 'getYield' | 'now'>
-
-function listPositions({ getYield, ...dependencies }: Dependencies) {
+function listPositions({ getYield, ...dependencies }: Services<'getReader' | 'records' | 'getYield' | 'now'>) {
   return async ({
     client,
     path: { userAddress: account },

@@ -12,9 +12,14 @@ import type { WatchedKey } from '../../../lib/rewards/watched-store.ts'
 import { cache, getReader, getTokenValues, merkl, now, type Services, watchedAccounts } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'watchedAccounts' | 'now'>
-
-function listRewards({ cache, merkl, getReader, getTokenValues, watchedAccounts, now }: Dependencies) {
+function listRewards({
+  cache,
+  merkl,
+  getReader,
+  getTokenValues,
+  watchedAccounts,
+  now,
+}: Services<'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'watchedAccounts' | 'now'>) {
   /** Has the job watch these accounts' rewards. On a failure they are still listed. */
   const watch = async (keys: readonly WatchedKey[]) => {
     if (keys.length === 0) return

@@ -6,9 +6,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { getReader, getYield, now, records, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'records' | 'getYield' | 'now'>
-
-function listWithdrawals(dependencies: Dependencies) {
+function listWithdrawals(dependencies: Services<'getReader' | 'records' | 'getYield' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { page, items } = await readHistoryPage(
       dependencies,

@@ -17,14 +17,6 @@ import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { inBatches } from '../../../lib/core/batches.ts'
 import { logger } from '../../../lib/core/logger.ts'
 
-type Dependencies = {
-  readonly getReader: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersStore, 'getMany' | 'record'>
-  readonly quotes: Pick<QuotesStore, 'list'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Maximum quotes of a chain per run, the newest first: most are signed within a minute. */
 const MAX_QUOTES = 5_000
 /** Maximum topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
@@ -41,7 +33,18 @@ const SKEW_SECONDS = 600
  * a chain that cannot be read to the next run.
  */
 export async function findTransfers(
-  { getReader, transfers, quotes: store, now }: Dependencies,
+  {
+    getReader,
+    transfers,
+    quotes: store,
+    now,
+  }: {
+    readonly getReader: (chainId: number) => ChainReader
+    readonly transfers: Pick<TransfersStore, 'getMany' | 'record'>
+    readonly quotes: Pick<QuotesStore, 'list'>
+    /** Epoch milliseconds. */
+    readonly now: () => number
+  },
   chainId: number,
 ): Promise<number> {
   const quotes = await store.list(chainId, now(), MAX_QUOTES)

@@ -9,12 +9,6 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 
-type Dependencies = TransferServices & {
-  readonly transfers: Pick<TransfersStore, 'listDue' | 'postpone'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
-
 /** Maximum transfers per run: one page of the table, and a write for each. */
 const MAX_DUE = 100
 /** Maximum calls per run to all chains. The calls to destinations' pools leave a whole budget for the first poll. */
@@ -33,7 +27,11 @@ const FOLLOWED_MS = 21 * DAY_MS
  * lists transfers whose outcome, final or not, must be published before the next poll.
  */
 export async function followTransfers(
-  dependencies: Dependencies,
+  dependencies: TransferServices & {
+    readonly transfers: Pick<TransfersStore, 'listDue' | 'postpone'>
+    /** Epoch milliseconds. */
+    readonly now: () => number
+  },
   chainId: number,
   until: number = Number.POSITIVE_INFINITY,
 ) {

@@ -34,13 +34,13 @@ import { findTransfers } from './find-transfers.ts'
 import { followTransfers } from './follow-transfers.ts'
 import { publishTransfers } from './publish-transfers.ts'
 
-type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
+type ChainServices = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
   Services<'listedVaults' | 'relistVaults' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'enqueueShards'>
 
 /** Share of a run's time that transfers may use. */
 const TRANSFERS_SHARE = 1 / 3
 
-export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_SHARD } = {}) {
+export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_SHARD } = {}) {
   const { listedVaults, transfers, enqueueShards, now } = dependencies
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
@@ -72,7 +72,7 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
 }
 
 /** Adds vaults that the chain's list lacks. A failure does not stop the run. */
-async function relist({ relistVaults }: Pick<Dependencies, 'relistVaults'>): Promise<void> {
+async function relist({ relistVaults }: Pick<ChainServices, 'relistVaults'>): Promise<void> {
   try {
     await relistVaults()
   } catch (error) {

@@ -10,14 +10,6 @@ import { buildTransferNotices } from '../../../lib/follow/transfer-notices.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
 
-type Dependencies = {
-  readonly findClients: FindClients
-  readonly transfers: Pick<TransfersStore, 'postpone' | 'record'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-  readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
-}
-
 /** Maximum age of an outcome when it is first requested; an older one is not published. */
 const NEWS_MS = 7 * DAY_MS
 
@@ -26,7 +18,18 @@ const NEWS_MS = 7 * DAY_MS
  * run.
  */
 export async function publishTransfers(
-  { findClients, transfers, publish, now }: Dependencies,
+  {
+    findClients,
+    transfers,
+    publish,
+    now,
+  }: {
+    readonly findClients: FindClients
+    readonly transfers: Pick<TransfersStore, 'postpone' | 'record'>
+    /** Epoch milliseconds. */
+    readonly now: () => number
+    readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
+  },
   chainId: number,
   ended: readonly RecordedTransfer[],
 ): Promise<number> {

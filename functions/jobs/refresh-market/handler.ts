@@ -14,7 +14,7 @@ import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { cache, coinGecko, config, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
+type MarketServices = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
   /** Age in seconds at which the market and the rates are fetched again. */
   readonly marketSeconds: number
 }
@@ -33,7 +33,7 @@ const AGREEMENT = 2
  * Refreshes the market, the rates and the prices of all supported tokens. Prices come from a new market by CoinGecko's id, else from the
  * price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if everything that it tried failed.
  */
-export async function refreshMarket(dependencies: Dependencies): Promise<z.output<typeof contract.report>> {
+export async function refreshMarket(dependencies: MarketServices): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const startedAt = now()
@@ -104,7 +104,7 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
   }
 }
 
-async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], before: number): Promise<MarketCoin[]> {
+async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], before: number): Promise<MarketCoin[]> {
   const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
   // A coin whose rank changes between two requests is on both pages.
   const coins = [...byId(pages.flat()).values()]
@@ -123,7 +123,7 @@ type PricesInput = {
 
 /** Refreshes the prices of a chain's tokens. Throws `upstream_*` if no source has any. */
 async function refreshPrices(
-  { cache, priceSources, now }: Dependencies,
+  { cache, priceSources, now }: MarketServices,
   chain: Chain,
   { tokens, before, newCoins, knownCoins }: PricesInput,
 ) {

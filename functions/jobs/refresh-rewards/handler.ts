@@ -27,7 +27,7 @@ import { contract } from './contract.ts'
 import { publishClaimable } from './publish-claimable.ts'
 import { publishClaimed } from './publish-claimed.ts'
 
-type Dependencies = Parameters<typeof publishClaimable>[0] &
+type RewardsServices = Parameters<typeof publishClaimable>[0] &
   Parameters<typeof publishClaimed>[0] &
   Services<'listedVaults' | 'cache'>
 
@@ -40,7 +40,7 @@ const MAX_CHECKED = 100
  * Refreshes the campaigns of a chain's vaults, and reports claimable and claimed rewards to the clients that watch the accounts. None of
  * the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
  */
-export function refreshRewards(dependencies: Dependencies) {
+export function refreshRewards(dependencies: RewardsServices) {
   const { listedVaults, watchedAccounts, now } = dependencies
   return async ({ chainId }: { chainId: number }): Promise<z.output<typeof contract.report>> => {
     const vaults = await listedVaults.list(chainId)
@@ -56,7 +56,7 @@ export function refreshRewards(dependencies: Dependencies) {
 
 /** Fetches the campaigns of these vaults unless they are recent; on a failure the older ones stay. */
 async function refreshCampaigns(
-  { cache, merkl, now }: Pick<Dependencies, 'cache' | 'merkl' | 'now'>,
+  { cache, merkl, now }: Pick<RewardsServices, 'cache' | 'merkl' | 'now'>,
   chainId: number,
   vaults: readonly VaultOnChain[],
 ): Promise<{ readonly campaigns: number | null; readonly lagSeconds: number }> {

@@ -12,7 +12,7 @@ import type { Services } from '../../../lib/services.ts'
 import { publish } from '../../../lib/webhooks/append.ts'
 import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 
-type Dependencies = Parameters<typeof publish>[0] &
+type ClaimableServices = Parameters<typeof publish>[0] &
   Services<'watchedAccounts' | 'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'sleep'>
 
 /** Pause between requests to Merkl, so that all chains' runs send fewer than 10 a second. */
@@ -23,7 +23,7 @@ const PAUSE_MS = 2_000
  * period. An unreadable one is due after an hour and delays no other. Throws if the table or the queue cannot be reached.
  */
 export async function publishClaimable(
-  dependencies: Dependencies,
+  dependencies: ClaimableServices,
   chainId: number,
   due: readonly Watched[],
 ): Promise<{ readonly checked: number; readonly unread: number; readonly claimable: number }> {
@@ -44,7 +44,7 @@ type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number
 
 /** Finds the notices of these accounts, without unreadable ones. Sends one request to the chain. */
 async function findClaimable(
-  { cache, merkl, getReader, getTokenValues, sleep, now }: Dependencies,
+  { cache, merkl, getReader, getTokenValues, sleep, now }: ClaimableServices,
   chainId: number,
   due: readonly Watched[],
 ): Promise<ReadonlyMap<Watched, Found>> {

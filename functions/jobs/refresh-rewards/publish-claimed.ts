@@ -11,8 +11,6 @@ import type { Services } from '../../../lib/services.ts'
 import { publish } from '../../../lib/webhooks/append.ts'
 import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 
-type Dependencies = Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>
-
 const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
 /** Maximum blocks per run: seven hours of the fastest chain. */
 const MAX_BLOCKS = 100_000n
@@ -23,7 +21,11 @@ const MANY_CLAIMS = 1_000
  * Publishes the claims of final blocks since the last run to the clients that watch the accounts; returns the number of new ones. Reads no
  * block while no account is watched. Throws `upstream_*`, and if the table or the queue cannot be reached.
  */
-export async function publishClaimed(dependencies: Dependencies, chainId: number, isWatched: boolean): Promise<number> {
+export async function publishClaimed(
+  dependencies: Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>,
+  chainId: number,
+  isWatched: boolean,
+): Promise<number> {
   const { watchedAccounts, getReader } = dependencies
   const before = await watchedAccounts.getThrough(chainId)
   if (!isWatched) {

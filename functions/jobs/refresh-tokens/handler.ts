@@ -12,7 +12,7 @@ import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { cache, coinGecko, liFi, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
+type TokensServices = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
 /** Minimum share of the previous entries; a smaller list is a failure. */
 const MIN_SHARE = 0.5
@@ -28,7 +28,7 @@ export async function refreshTokens({
   liFi,
   coinGecko,
   now,
-}: Dependencies): Promise<z.output<typeof contract.report>> {
+}: TokensServices): Promise<z.output<typeof contract.report>> {
   const cached = await cache.get({ ...ALL_TOKENS, COIN_IDS })
   const [lists, ids] = await Promise.all([
     toResult(liFi.fetchTokens()),
@@ -70,7 +70,7 @@ export async function refreshTokens({
 }
 
 /** Refreshes the list of all coins and returns it. Throws `upstream_*`. */
-async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'coinGecko'>, before: number) {
+async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
   if (ids.all.length < before * MIN_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
   await cache.put(COIN_IDS, ids.all)

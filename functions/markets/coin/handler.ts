@@ -16,8 +16,6 @@ import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>
-
 /** A coin in one currency, with its supported token addresses by CoinGecko's platform. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 type Coin = z.output<typeof Coin>
@@ -40,7 +38,13 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
  * Returns a coin by CoinGecko's id; while CoinGecko fails, from the cached market, with another source's price if that is too old. Fetches
  * nothing for an unlisted coin. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
  */
-export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
+export function getCoin({
+  cache,
+  coinGecko,
+  isListedCoin,
+  priceSources,
+  now,
+}: Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>) {
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
     const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.recall(ALL_TOKENS)])
     const quote = quotes.get(id)

@@ -25,8 +25,6 @@ import { buildHoldings } from './holdings.ts'
 import { type ChainInput, createBalancesRefresh } from './refresh.ts'
 import { readSolanaBalances } from './solana.ts'
 
-type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>
-
 type Found = ChainResult & { readonly holdings: readonly Holding[] }
 
 /** Rent of an account without data in lamports, before SIMD-0437 lowered it: never too little. */
@@ -40,7 +38,14 @@ const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
  * Returns a user's balances in a currency. An unreadable chain shows its last balances and does not delay the others. Throws
  * `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a wallet.
  */
-function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: Dependencies) {
+function readAllBalances({
+  users,
+  cache,
+  getReader,
+  solana,
+  tokenIndex,
+  now,
+}: Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>) {
   const refresh = createBalancesRefresh({ cache, getReader, solana, tokenIndex, now })
 
   /** Returns the holdings of all wallets on a chain; none if one wallet is unknown: their sum would be wrong. */

@@ -23,8 +23,6 @@ import { isUnused } from '../../../lib/portfolio/wallet-balances.ts'
 import { cache, now, type Services, solanaNfts, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'cache' | 'tokenIndex' | 'solanaNfts' | 'now'>
-
 type NftsOnChain = ChainResult & { readonly collections: readonly NftCollection[] }
 
 type Known = NonNullable<WalletNfts[keyof WalletNfts]>
@@ -39,7 +37,13 @@ const FRESH_MS = 10 * MINUTE_MS
  * Returns a user's NFTs, at most ten minutes old per wallet and chain; a day while a source is down. Throws `invalid_session` if the user
  * no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
  */
-function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
+function listNfts({
+  users,
+  cache,
+  tokenIndex,
+  solanaNfts,
+  now,
+}: Services<'users' | 'cache' | 'tokenIndex' | 'solanaNfts' | 'now'>) {
   function sourceOf({ kind, key }: Chain): Source | undefined {
     if (kind === 'evm') {
       return tokenIndex?.nftChains.includes(key) ? (wallet) => tokenIndex.fetchNfts(key, wallet) : undefined

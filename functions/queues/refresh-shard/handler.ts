@@ -22,12 +22,12 @@ import {
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> & Services<'listedVaults'>
-
 /** Maximum age of a message: the next minute's message requests the same. */
 const MAX_WAIT_MS = 90_000
 
-export function refreshShard(dependencies: Dependencies) {
+export function refreshShard(
+  dependencies: Omit<Parameters<typeof recordShard>[0], 'findClients'> & Services<'listedVaults'>,
+) {
   const { listedVaults, now } = dependencies
   return async (
     { chainId, shard, askedAt }: z.output<typeof contract.message>,

@@ -18,9 +18,9 @@ import {
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'getAgreedReader' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'now'>
-
-function getCrossChainStatus(services: Dependencies) {
+function getCrossChainStatus(
+  services: Services<'getReader' | 'getAgreedReader' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'now'>,
+) {
   const { getReader, getAgreedReader, now } = services
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { srcChainId: sourceChainId, userAddress: account, index } = query
