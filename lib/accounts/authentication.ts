@@ -109,7 +109,7 @@ export function createAuthenticator({
     { clientId, email, sourceIp }: Claimant,
   ): Promise<User['credentials']> => {
     const own = Object.entries(user?.credentials ?? {}).map(([key, credential]): Own => ({ ...credential, key }))
-    const [first, second] = (['first', 'second'] as const).map((asked) => own.filter(({ factor }) => factor === asked))
+    const [first, second] = (['first', 'second'] as const).map((which) => own.filter(({ factor }) => factor === which))
     const isGuess = firstFactor.kind === 'Password'
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]

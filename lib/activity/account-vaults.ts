@@ -70,15 +70,15 @@ export async function readAccountVaults(
       const on = { reader: getReader(chainId), account, now }
       const chain = await toResult(readChain(on, ofChain, listed))
       if ('value' in chain) return { chainId, ...chain.value }
-      return { chainId, readings: ofChain.map((one): Reading => [one, chain]), evidence: [] }
+      return { chainId, outcomes: ofChain.map((one): VaultOutcome => [one, chain]), evidence: [] }
     }),
   ])
 
   const found: AccountVault[] = []
   const failures: AppError[] = []
   const errors: Record<string, string> = {}
-  for (const { chainId, readings } of chains) {
-    const results = readings.flatMap(([one, reading]) => addRecorded(one, recorded.get(one.vault), reading) ?? [])
+  for (const { chainId, outcomes } of chains) {
+    const results = outcomes.flatMap(([one, outcome]) => addRecorded(one, recorded.get(one.vault), outcome) ?? [])
     found.push(...results.flatMap((result) => ('value' in result ? [result.value] : [])))
     const failed = results.flatMap((result) => ('error' in result ? [result.error] : []))
     const [first] = failed
@@ -110,24 +110,24 @@ export async function readAccountEntries(
   return [...before, ...(await readTailEntries(on, followed, unwrap(requireValue(tails.get(vault))), to))]
 }
 
-type VaultReading = {
+type LiveTail = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
   /** Time of that block. */
   readonly asOf: Date
 }
 
-type Reading = readonly [Followed, Result<VaultReading>]
+type VaultOutcome = readonly [Followed, Result<LiveTail>]
 
 /** Adds the recorded entries; undefined for an unreadable vault that the account never used. */
 function addRecorded(
   followed: Followed,
   recorded: readonly LedgerEntry[] | undefined,
-  reading: Result<VaultReading>,
+  outcome: Result<LiveTail>,
 ): Result<AccountVault> | undefined {
-  if ('error' in reading) return reading
+  if ('error' in outcome) return outcome
   const { vault } = followed
-  const { entries: tail, live, asOf } = reading.value
+  const { entries: tail, live, asOf } = outcome.value
   const before = entriesBefore(followed, recorded)
   const entries = [...(before ?? []), ...tail]
   if ('error' in live) return !before || entries.length > 0 ? live : undefined
@@ -154,18 +154,18 @@ async function readChain(
   on: ChainAccount,
   followed: readonly Followed[],
   listed: Promise<Recorded>,
-): Promise<{ readonly readings: Reading[]; readonly evidence: Evidence[] }> {
+): Promise<{ readonly outcomes: VaultOutcome[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
   // Events are read up to a numbered block: "latest" may differ between calls, so events could be missing or double.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
-  const [tails, told] = await Promise.all([readTails(on, followed, to), evidence()])
-  const readings = followed.map(async (one, index): Promise<Reading> => {
+  const [tails, chainEvidence] = await Promise.all([readTails(on, followed, to), evidence()])
+  const outcomes = followed.map(async (one, index): Promise<VaultOutcome> => {
     const [block, tail] = [blocks[index], tails.get(one.vault)]
     if (!block || !tail) throw badAnswer('a vault is missing')
     return [one, await toResult(readVault(on, one, { tail, account: values[index], block, listed }))]
   })
-  return { readings: await Promise.all(readings), evidence: [told] }
+  return { outcomes: await Promise.all(outcomes), evidence: [chainEvidence] }
 }
 
 type VaultRead = {
@@ -179,7 +179,7 @@ async function readVault(
   on: ChainAccount,
   followed: Followed,
   { tail, account, block, listed }: VaultRead,
-): Promise<VaultReading> {
+): Promise<LiveTail> {
   const entries = await readTailEntries(on, followed, unwrap(tail), block.number)
   const listEntries = async () => {
     const before = entriesBefore(followed, (await listed).get(followed.vault))
@@ -200,7 +200,7 @@ export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountSnapshot,
   ...finishing: Parameters<AccountSnapshot['deposits']>
 ): Promise<LiveAccount> {
-  const told = { shares: shares(), ...price() }
+  const amounts = { shares: shares(), ...price() }
   const requests = await Promise.all([deposits(...finishing), redemptions(...finishing)])
-  return { ...told, ...requests[0], ...requests[1] }
+  return { ...amounts, ...requests[0], ...requests[1] }
 }

@@ -108,11 +108,11 @@ export function standardize(
 ): VaultEvent[] {
   const standard = new Map(vaults.map((vault) => [vault.address, getProtocol(vault).books.normalizeEvents]))
   const transactions = Map.groupBy(events, ({ vault, location }) => `${vault} ${location.transactionHash}`)
-  const told = new Map<VaultEvent, VaultEvent | undefined>()
+  const replacements = new Map<VaultEvent, VaultEvent | undefined>()
   for (const transaction of transactions.values()) {
     const [first] = transaction
     const standardized = first && standard.get(first.vault)?.(transaction, ofAccount)
-    if (standardized) for (const [index, event] of transaction.entries()) told.set(event, standardized[index])
+    if (standardized) for (const [index, event] of transaction.entries()) replacements.set(event, standardized[index])
   }
-  return events.map((event) => told.get(event) ?? event)
+  return events.map((event) => replacements.get(event) ?? event)
 }

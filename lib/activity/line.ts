@@ -34,13 +34,13 @@ export function buildLine<Entry extends { readonly requestId: bigint }>(
     } else if ('cancelled' in event) cancelFromEnd(line, event)
   }
 
-  let [asked, oldest] = [0, 0]
+  let [requestCount, oldest] = [0, 0]
   for (const event of events) {
-    if ('request' in event) asked += 1
+    if ('request' in event) requestCount += 1
     if (!('claimed' in event)) continue
     const taken: { readonly of: LineRequest<Entry>; readonly part: bigint }[] = []
     let rest = event.claimed
-    for (let of = line[oldest]; of && oldest < asked && rest > 0n; of = line[oldest]) {
+    for (let of = line[oldest]; of && oldest < requestCount && rest > 0n; of = line[oldest]) {
       const part = min(rest, of.standing - of.claimed)
       if (part > 0n) taken.push({ of, part })
       of.claimed += part

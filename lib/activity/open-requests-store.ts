@@ -30,8 +30,8 @@ const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
 export function openRequestsStore(table: Table) {
   return {
     async record(changes: readonly RequestChanges[]): Promise<void> {
-      const asked = changes.filter(({ isAsked }) => isAsked)
-      const known = await getKnown(asked.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one))))
+      const requested = changes.filter(({ isAsked }) => isAsked)
+      const known = await getKnown(requested.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one))))
       const opened = changes.flatMap(({ vault, opened }) =>
         opened.map((request) => {
           const key = itemKey(vault, request)

@@ -107,9 +107,9 @@ export function createAcross(ask: Upstream) {
     /** Fetches the fill and the refund that the bridge's indexer knows of a deposit (GET /deposit/status). Never throws. */
     async fetchHint({ originChainId, depositId }: Parameters<FetchHint>[0]): Promise<Hint> {
       const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
-      const asked = await toResult(ask({ path: '/deposit/status', query }))
+      const response = await toResult(ask({ path: '/deposit/status', query }))
       const { fillTxnRef: fill, depositRefundTxnRef: refund } =
-        ('value' in asked && DepositStatus.safeParse(asked.value.body).data) || {}
+        ('value' in response && DepositStatus.safeParse(response.value.body).data) || {}
       return { fill: fill ?? undefined, refund: refund ?? undefined }
     },
   }

@@ -137,9 +137,11 @@ export async function readTime(
   logs: readonly Log[],
   blockNumber: bigint,
 ) {
-  const told = logs.find((log) => log.blockNumber === blockNumber && log.blockTimestamp !== undefined)?.blockTimestamp
-  const outcomes = told === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
-  return toDate(told ?? parseResult(BlockHeader, outcomes[0]).timestamp)
+  const logTimestamp = logs.find(
+    (log) => log.blockNumber === blockNumber && log.blockTimestamp !== undefined,
+  )?.blockTimestamp
+  const outcomes = logTimestamp === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
+  return toDate(logTimestamp ?? parseResult(BlockHeader, outcomes[0]).timestamp)
 }
 
 /**

@@ -80,13 +80,13 @@ export async function readByHash(
 
   const begun = await beginAll(services, sourceChainId, deposits, known)
   // The requested transfer is read first; the others share the rest of the budget.
-  const [asked, ...others] = [requireValue(begun[index]), ...begun.toSpliced(index, 1)]
+  const [first, ...others] = [requireValue(begun[index]), ...begun.toSpliced(index, 1)]
   const read = async ({ key, recorded, transfer }: StartedTransfer): Promise<PollResult> => {
     const seen = await readNow(poll, transfer)
     if (!isRecorded) return { ...seen, isFinal: false }
     return record(services, poll, { key, recorded, seen, lookAt })
   }
-  const ends = [await read(asked)]
+  const ends = [await read(first)]
   for (const other of others) {
     const result = await toResult(read(other))
     ends.push('value' in result ? result.value : buildRecordedResult(other.transfer))

@@ -24,10 +24,10 @@ export function cacheMemory({
 }) {
   const memory = new Map<string, RememberedAnswer>()
 
-  function remember(key: CacheKey<unknown>, seconds: number, reading: Promise<Answers>): void {
+  function remember(key: CacheKey<unknown>, seconds: number, pending: Promise<Answers>): void {
     const name = nameOf(key)
     const before = memory.get(name)
-    const answer = reading.then(
+    const answer = pending.then(
       (answers) => answers.get(name),
       (error: unknown) => {
         if (!before) throw error
@@ -50,15 +50,15 @@ export function cacheMemory({
      */
     async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
       const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())
-      const reading = read(due)
+      const pending = read(due)
       for (const key of due) {
         const { rememberedSeconds } = key.namespace
-        if (rememberedSeconds !== undefined) remember(key, rememberedSeconds, reading)
+        if (rememberedSeconds !== undefined) remember(key, rememberedSeconds, pending)
       }
       const recalled = keys.map(async (key): Promise<[string, CachedAnswer<unknown> | undefined]> => {
         const name = nameOf(key)
         const remembered = memory.get(name)
-        return [name, remembered ? await remembered.answer : (await reading).get(name)]
+        return [name, remembered ? await remembered.answer : (await pending).get(name)]
       })
       return new Map((await Promise.all(recalled)).flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
     },

@@ -10,7 +10,7 @@ const PAUSES: Namespace<number> = {
   keepSeconds: MAX_RETRY_AFTER_SECONDS,
 }
 /** Interval at which a container checks for pauses that others received. */
-const LOOK_EVERY_MS = 1_000
+const READ_EVERY_MS = 1_000
 
 /** Returns the Pause of the service with this name, shared by all containers. Each reads it at most once a second. */
 export function sharedPause(
@@ -26,15 +26,15 @@ export function sharedPause(
 ): Pause {
   const pause = { namespace: PAUSES, key: service }
   const readEnd = async () => (await cache.get({ pause })).pause?.value ?? 0
-  let look = { at: Number.NEGATIVE_INFINITY, end: Promise.resolve(0) }
+  let sample = { at: Number.NEGATIVE_INFINITY, end: Promise.resolve(0) }
   return {
     async secondsLeft() {
-      if (now() - look.at >= LOOK_EVERY_MS) look = { at: now(), end: readEnd() }
-      return Math.max(0, Math.ceil(((await look.end) - now()) / 1000))
+      if (now() - sample.at >= READ_EVERY_MS) sample = { at: now(), end: readEnd() }
+      return Math.max(0, Math.ceil(((await sample.end) - now()) / 1000))
     },
     async begin(seconds) {
       const end = now() + seconds * 1000
-      look = { at: now(), end: Promise.resolve(end) }
+      sample = { at: now(), end: Promise.resolve(end) }
       await cache.put(pause, end)
     },
   }

@@ -227,11 +227,11 @@ async function attempt<T>(
     const follow: Rpc = async (requests, options) => {
       if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('two other hosts have agreed') })
       const isAtHead = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
-      const asked = (isAtHead ? [...requests, blockRequest('latest')] : requests).map((request) =>
+      const sent = (isAtHead ? [...requests, blockRequest('latest')] : requests).map((request) =>
         blocks ? pin(request, blocks) : request,
       )
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
-      const outcomes = await sendToBoth(asked, [rpc, simulator], options)
+      const outcomes = await sendToBoth(sent, [rpc, simulator], options)
       noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
       // A host that cannot simulate still serves all else.
       const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome

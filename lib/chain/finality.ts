@@ -17,7 +17,7 @@ export type Finality = {
   readonly isPast: (time: bigint) => boolean
 }
 
-const MAX_LOOKS = 16
+const MAX_READS = 16
 
 /** Returns the two calls for a chain's finality, to be sent with others. */
 export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcRequest] {
@@ -27,9 +27,9 @@ export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcReques
 /** Parses the outcomes of `finalityRequests`. Throws `upstream_bad_answer` if there is no head. */
 export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (RpcOutcome | undefined)[]): Finality {
   const head = parseResult(BlockHeader, latest)
-  const told = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
+  const taggedHeader = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
   // A tag above the head comes from another node behind the same URL.
-  const tagged = told && (told.number > head.number ? head : told)
+  const tagged = taggedHeader && (taggedHeader.number > head.number ? head : taggedHeader)
   const last = tagged ?? head
   const isOld = (time: bigint) => head.timestamp - time >= BigInt(finality.seconds)
   return {
@@ -53,7 +53,7 @@ export async function readFinalBlock({
 
   const young = head.timestamp - BigInt(chain.finality.seconds) + 1n
   let search = startBlockSearch(tagged, chain.blockSeconds)
-  for (let look = 0; look < MAX_LOOKS; look += 1) {
+  for (let attempt = 0; attempt < MAX_READS; attempt += 1) {
     const number = nextSearchBlock(search, young, BigInt(chain.finality.seconds) / 16n)
     if (number === undefined) break
     const [outcome] = await request([blockRequest(number)])

@@ -221,9 +221,9 @@ function buildRefusedError(from: bigint, to: bigint): AppError {
  * one request if the node omits times in logs. Throws `upstream_*`.
  */
 export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
-  const untold = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
-  const outcomes = untold.length > 0 ? await rpc(untold.map(blockRequest)) : []
-  const times = new Map(untold.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
+  const undated = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
+  const outcomes = undated.length > 0 ? await rpc(undated.map(blockRequest)) : []
+  const times = new Map(undated.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
   return ({ blockNumber, blockTimestamp }) => {
     const time = blockTimestamp ?? times.get(blockNumber)
     if (time === undefined) throw new Error(`the time of block ${blockNumber} was not requested`)
@@ -236,8 +236,8 @@ export async function readHashes(
   { request }: { readonly request: Rpc },
   numbers: readonly bigint[],
 ): Promise<ReadonlyMap<bigint, Hash>> {
-  const asked = [...new Set(numbers)]
-  const outcomes = asked.length > 0 ? await request(asked.map(blockRequest)) : []
+  const unique = [...new Set(numbers)]
+  const outcomes = unique.length > 0 ? await request(unique.map(blockRequest)) : []
   const headers = outcomes.flatMap(
     (outcome) => HashedHeader.safeParse('result' in outcome ? outcome.result : undefined).data ?? [],
   )

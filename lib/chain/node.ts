@@ -68,12 +68,12 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   async function send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
     if (!lessons.allows(CHAIN, 1)) throw ofAnotherChain()
     const refused = requests.map(refusalOf)
-    const asked = requests.filter((_, index) => refused[index] === undefined)
-    for (const request of asked) newest = Math.max(newest, rangeOf(request)?.[1] ?? blockOf(request) ?? 0)
-    const isFirst = !isChecked && asked.length > 0
+    const permitted = requests.filter((_, index) => refused[index] === undefined)
+    for (const request of permitted) newest = Math.max(newest, rangeOf(request)?.[1] ?? blockOf(request) ?? 0)
+    const isFirst = !isChecked && permitted.length > 0
     const begun = now()
-    const outcomes = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
-    if (asked.length > 0) usualMs = (usualMs ?? now() - begun) * (1 - WEIGHT) + (now() - begun) * WEIGHT
+    const outcomes = await sendCut(isFirst ? [CHAIN_ID, ...permitted] : permitted, options)
+    if (permitted.length > 0) usualMs = (usualMs ?? now() - begun) * (1 - WEIGHT) + (now() - begun) * WEIGHT
     if (isFirst) checkChain(outcomes.shift())
     // The cast is right: each call that was sent has an outcome.
     return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))

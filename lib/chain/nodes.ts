@@ -60,10 +60,10 @@ export function createRpc(
       question.said.add(`${places.indexOf(node)}: ${requests[index]?.method} ${textOf(outcomes[index])}`)
     }
     if (open.length === 0) return outcomes
-    const asked = requests.filter((_, index) => open.includes(index))
+    const pending = requests.filter((_, index) => open.includes(index))
     const answers = await (others.length > 0
-      ? sendInOrder(asked, others, question)
-      : firstAnswer(environment, [(signal) => node.send(asked, { ...question, signal })], question)
+      ? sendInOrder(pending, others, question)
+      : firstAnswer(environment, [(signal) => node.send(pending, { ...question, signal })], question)
     ).catch((error: unknown): NodeOutcome[] => {
       if (error instanceof FailedTry) return []
       throw error
@@ -95,10 +95,10 @@ export function createRpc(
     try {
       await Promise.all(
         [...groups].map(async ([from, group]) => {
-          const asked = group.map(({ request }) => request)
+          const pending = group.map(({ request }) => request)
           // The first node returns the refusal of a call that all are known to refuse.
           const start = Math.max(0, from)
-          const answers = await sendInOrder(asked, [...order.slice(start), ...order.slice(0, start)], question)
+          const answers = await sendInOrder(pending, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
         }),
       )

@@ -202,8 +202,8 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   }
 
   async function readEvidence(block: BlockHeader, header: RpcOutcome | undefined): Promise<Evidence> {
-    const told = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
-    const blockHash = (told && findHash(told, block)) ?? (await readHash(block))
+    const parsedHeader = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
+    const blockHash = (parsedHeader && findHash(parsedHeader, block)) ?? (await readHash(block))
     return { chainId: chain.id, ...toBlockFields(block), blockHash, nodes }
   }
 

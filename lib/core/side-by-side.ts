@@ -24,9 +24,9 @@ export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promis
 }
 
 /** Returns the value of `reading`. Throws if that takes longer than this many milliseconds. */
-export async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
+export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const late = setTimeout(milliseconds, undefined, { ref: false }).then(() => {
     throw new Error('it takes too long')
   })
-  return Promise.race([reading, late])
+  return Promise.race([work, late])
 }

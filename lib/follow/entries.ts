@@ -143,14 +143,14 @@ async function readShown(
   if (read && 'error' in read) warn(reader, read.error)
   const { values, block } = read && 'value' in read ? read.value : { values: [] }
   await sideBySide(wanted.entries(), async ([index, { vault, account, accounts }]) => {
-    const reading = values[index]
+    const accountRead = values[index]
     const entries = now() < until ? await accounts.all(account) : undefined
     if (!entries) return
     const ids = new Set(entries.map(buildEntryId))
     shown.set(nameOf(vault, account), { ids })
     // Dividing the amounts between too many requests takes too long.
-    if (!reading || !block || !(await accounts.ofRequests(account))) return
-    const live = await toResult(readLiveAccount(reading, compared, block.number, async () => entries))
+    if (!accountRead || !block || !(await accounts.ofRequests(account))) return
+    const live = await toResult(readLiveAccount(accountRead, compared, block.number, async () => entries))
     if ('error' in live || !isPlausible(entries, live.value)) return
     const ofVault = { vault, live: live.value }
     const { annualYield } = await getYield(vault, live.value.sharePrice, toDate(block.timestamp))

@@ -43,19 +43,19 @@ export function buildEntryNotices(
   const where = { chainId, vaultAddress: vault, userAddress: account, transactionHash, blockNumber, ...UNREAD }
   return described.parts.map(({ id, assets, shares }, index): Notice => {
     const what = index === 0 ? transactionHash : `${transactionHash}#${id ?? 'rest'}`
-    const told = { key: buildKey(buildSortKey(entry), what, unfinalBlock), timestamp, final: !unfinalBlock }
+    const common = { key: buildKey(buildSortKey(entry), what, unfinalBlock), timestamp, final: !unfinalBlock }
     const deposit = { ...where, depositId: id, assets, shares }
     const withdrawal = { ...where, withdrawalId: id, assets, shares }
     switch (described.type) {
       case 'deposit.pending':
-        return { ...told, type: described.type, data: { ...deposit, estimatedSettlement } }
+        return { ...common, type: described.type, data: { ...deposit, estimatedSettlement } }
       case 'withdrawal.pending':
-        return { ...told, type: described.type, data: { ...withdrawal, estimatedSettlement } }
+        return { ...common, type: described.type, data: { ...withdrawal, estimatedSettlement } }
       case 'deposit.completed':
       case 'deposit.cancelled':
-        return { ...told, type: described.type, data: deposit }
+        return { ...common, type: described.type, data: deposit }
       default:
-        return { ...told, type: described.type, data: withdrawal }
+        return { ...common, type: described.type, data: withdrawal }
     }
   })
 }
@@ -155,11 +155,11 @@ export function buildClaimableNotices(
   unfinalBlock?: Hash,
 ): Notice[] {
   const build = (key: string, id: string | null, amount: bigint | null, given: bigint | null): Notice => {
-    const told = { key: buildKey(location, key, unfinalBlock), timestamp, final: !unfinalBlock }
+    const common = { key: buildKey(location, key, unfinalBlock), timestamp, final: !unfinalBlock }
     const where = { chainId, vaultAddress: vault, userAddress: account, transactionHash, blockNumber, ...UNREAD }
     return kind === 'deposit'
-      ? { ...told, type: 'deposit.claimable', data: { ...where, depositId: id, assets: amount, shares: given } }
-      : { ...told, type: 'withdrawal.claimable', data: { ...where, withdrawalId: id, assets: given, shares: amount } }
+      ? { ...common, type: 'deposit.claimable', data: { ...where, depositId: id, assets: amount, shares: given } }
+      : { ...common, type: 'withdrawal.claimable', data: { ...where, withdrawalId: id, assets: given, shares: amount } }
   }
   if (!parts) return [build(`${account} ${requestId} ${requestedAt.getTime()}`, null, null, null)]
   return parts.map(({ id, key, amount, given = null }) => build(key, id, amount, given))

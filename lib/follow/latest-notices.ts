@@ -27,9 +27,9 @@ export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,
 ): Notice {
-  const told = { key: `${key}#reverted`, timestamp, final: false }
+  const common = { key: `${key}#reverted`, timestamp, final: false }
   const data = { chainId, vaultAddress: address, eventId: key, userAddress: account ?? null, entry: null, version }
   return kind === 'deposit'
-    ? { ...told, type: 'deposit.reverted', data: { ...data, depositId: id } }
-    : { ...told, type: 'withdrawal.reverted', data: { ...data, withdrawalId: id } }
+    ? { ...common, type: 'deposit.reverted', data: { ...data, depositId: id } }
+    : { ...common, type: 'withdrawal.reverted', data: { ...data, withdrawalId: id } }
 }

@@ -9,7 +9,7 @@ import { type AccountEntries, accountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice, type Hashes, rememberNotice } from './latest-notices.ts'
 import { publishVaultNotices } from './publish-notices.ts'
-import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-turns.ts'
+import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-batches.ts'
 import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
@@ -122,36 +122,36 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
   // These reads go beyond the records, so each has a separate progress.
   const ahead = wanted.map((vaultRun) => {
     const progress = { ...vaultRun.progress, through: Number(run.final.number) }
-    return { vaultRun, reading: startVaultRun(vaultRun.vault, progress, undefined) }
+    return { vaultRun, latestRun: startVaultRun(vaultRun.vault, progress, undefined) }
   })
-  const readings = ahead.map(({ reading }) => reading)
+  const latestRuns = ahead.map(({ latestRun }) => latestRun)
   const isLeft = ({ vault }: VaultRun) => leftOut.has(vault.address)
   while (mayReadOn(run) && leftOut.size < MAX_LEFT_OUT) {
-    const turn = planReads(
-      { vaultRuns: readings, final: head, apart: new Set() },
-      readings.filter((reading) => isOpen(reading, head) && !isLeft(reading)),
+    const ranges = planReads(
+      { vaultRuns: latestRuns, final: head, separate: new Set() },
+      latestRuns.filter((latestRun) => isOpen(latestRun, head) && !isLeft(latestRun)),
       undefined,
     )
-    if (turn.length === 0) break
+    if (ranges.length === 0) break
     if (events.length >= SLICE_EVENTS) {
       const noisiest = findNoisiest(events)
       leftOut.add(noisiest)
       events = events.filter(({ vault }) => vault !== noisiest)
       continue
     }
-    const takeSlice = async ({ pack, from, to }: BatchRange) => {
-      const vaults = pack.map(({ vault }) => vault)
+    const takeSlice = async ({ batch, from, to }: BatchRange) => {
+      const vaults = batch.map(({ vault }) => vault)
       const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to), final: head })
       const through = Number(slice.through)
-      for (const reading of pack) {
+      for (const latestRun of batch) {
         const isNew = ({ vault, location: { blockNumber } }: VaultEvent) =>
-          vault === reading.vault.address && blockNumber > reading.progress.through
+          vault === latestRun.vault.address && blockNumber > latestRun.progress.through
         events.push(...slice.events.filter(isNew))
-        reading.progress = { ...reading.progress, through: Math.max(through, reading.progress.through) }
+        latestRun.progress = { ...latestRun.progress, through: Math.max(through, latestRun.progress.through) }
       }
       return through
     }
-    await Promise.all(turn.map((part) => readNextSlice(run, part, takeSlice)))
+    await Promise.all(ranges.map((part) => readNextSlice(run, part, takeSlice)))
   }
   if (leftOut.size > 0) {
     const { chain } = run.reader

@@ -13,16 +13,16 @@ export async function publishPauses(
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
 ): Promise<void> {
   const { vaultRuns, final, inTurn } = run
-  const looks = vaultRuns.flatMap((vaultRun, index) => {
+  const snapshots = vaultRuns.flatMap((vaultRun, index) => {
     const isPaused = overviews[index]?.state.paused ?? undefined
     const { paused } = vaultRun.progress
     const isDue = paused !== undefined || inTurn.has(vaultRun)
     if (isPaused === undefined || !isDue) return []
     return [{ vaultRun, ...followPause(vaultRun.vault, paused, { isPaused, block: blocks[index] ?? block, final }) }]
   })
-  const begun = looks.filter(({ vaultRun, begun }) => begun !== vaultRun.progress.paused)
+  const begun = snapshots.filter(({ vaultRun, begun }) => begun !== vaultRun.progress.paused)
   for (const { vaultRun, begun: paused } of begun) vaultRun.progress = { ...vaultRun.progress, paused }
-  const due = looks.filter(({ notices }) => notices.length > 0)
+  const due = snapshots.filter(({ notices }) => notices.length > 0)
   await save(
     run,
     due.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),

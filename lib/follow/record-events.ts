@@ -6,8 +6,8 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { addPrices } from '../vaults/prices.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
+import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-batches.ts'
 import { readPrices } from './read-prices.ts'
-import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-turns.ts'
 import { leaveForNextRun, listUnsaved, newEvents, postNew, type Run, save } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
@@ -16,17 +16,17 @@ const SAVE_EVERY_MS = 10_000
 
 /** Records events up to the last final block, slice by slice. Throws the first failure if nothing could be read. */
 export async function recordEvents(run: Run): Promise<void> {
-  const { vaultRuns, final, apart, failures, now, done } = run
+  const { vaultRuns, final, separate, failures, now, done } = run
   let savedAt = now()
   while (mayReadOn(run)) {
     const open = vaultRuns.filter((vaultRun) => isOpen(vaultRun, final))
-    const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
-    const turn = planReads(run, open, alone)
-    if (turn.length === 0) break
-    await Promise.all(turn.map((part) => readNextSlice(run, part, (one) => recordSlice(run, one))))
+    const alone = [...separate].find((vaultRun) => open.includes(vaultRun))
+    const ranges = planReads(run, open, alone)
+    if (ranges.length === 0) break
+    await Promise.all(ranges.map((part) => readNextSlice(run, part, (one) => recordSlice(run, one))))
     if (alone) {
-      apart.delete(alone)
-      apart.add(alone)
+      separate.delete(alone)
+      separate.add(alone)
     }
     if (now() - savedAt > SAVE_EVERY_MS) {
       await save(run, listUnsaved(run))
@@ -40,13 +40,13 @@ export async function recordEvents(run: Run): Promise<void> {
  * Reads the next slice of a part, records it, and returns its last block. A vault with more than half of a full slice is read
  * separately from then on.
  */
-async function recordSlice(run: Run, { pack, from, to }: BatchRange): Promise<number> {
-  const { records, prices, openRequests, done, apart } = run
-  const vaults = pack.map(({ vault }) => vault)
+async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<number> {
+  const { records, prices, openRequests, done, separate } = run
+  const vaults = batch.map(({ vault }) => vault)
   const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
-  const fresh = pack
+  const fresh = batch
     .filter(({ progress }) => progress.through < through)
     .map((vaultRun) => ({ vaultRun, events: newEvents(vaultRun, events.get(vaultRun.vault.address)) }))
   const posted = (await readPrices(run, fresh)).map(({ vaultRun, events, read }) => {
@@ -98,8 +98,8 @@ async function recordSlice(run: Run, { pack, from, to }: BatchRange): Promise<nu
   for (const { vaultRun } of published.filter(({ vaultRun }) => !vaultRun.isTaken)) {
     await closeSettled(openRequests, vaultRun.vault, settled.get(vaultRun)?.settledIds)
   }
-  const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
-  if (noisy && pack.length > 1) apart.add(noisy)
+  const noisy = batch.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+  if (noisy && batch.length > 1) separate.add(noisy)
   return through
 }
 

@@ -82,8 +82,8 @@ async function recordOnce(
     vaults,
     until,
   )
-  const { changedVaults, untoldVaults } = await watching
-  const whole = { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
+  const { changedVaults, unreportedVaults } = await watching
+  const whole = { ...report, changedVaults, unreportedVaults: report.unreportedVaults + unreportedVaults }
   return { report: whole, wantsLatest }
 }
 

@@ -24,7 +24,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
   // Two hosts are compared at a block that both know, because their latest blocks differ.
-  const reading =
+  const snapshotRead =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
       : readOverviews(reader, vaults)
@@ -32,7 +32,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     records.getProgress(vaults),
     finding,
     // A failed read of states must not prevent the record of events.
-    reading.catch((error: unknown) => {
+    snapshotRead.catch((error: unknown) => {
       logger.warn('states not read', { chainId, reason: String(error) })
       return undefined
     }),
@@ -53,7 +53,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     vaultRuns,
     final,
     inTurn: vaultRunsInTurn(vaultRuns, number),
-    apart: new Set(),
+    separate: new Set(),
     failures: [],
     pricesSince: 0n,
     unpublished: new Set(),
@@ -92,6 +92,6 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     entries,
     prices,
     states,
-    untoldVaults: run.unpublished.size,
+    unreportedVaults: run.unpublished.size,
   }
 }

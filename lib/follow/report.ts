@@ -19,7 +19,7 @@ export const RunReport = z.object({
     .number()
     .int()
     .describe('Vaults with stopped deposits, because they changed since an operator confirmed them'),
-  untoldVaults: z
+  unreportedVaults: z
     .number()
     .int()
     .describe('Vaults and transfers with events that the service could not send to clients'),

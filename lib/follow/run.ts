@@ -58,7 +58,7 @@ export type Run = RunServices & {
   /** Vaults whose new states and silent progress this run writes. */
   readonly inTurn: ReadonlySet<VaultRun>
   /** Noisy vaults, which are read separately, in this order. */
-  readonly apart: Set<VaultRun>
+  readonly separate: Set<VaultRun>
   readonly failures: AppError[]
   /** Seconds since 1970 before which this run reads no prices. */
   pricesSince: bigint

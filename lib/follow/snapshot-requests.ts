@@ -37,13 +37,13 @@ export async function takeSnapshots(run: Run): Promise<void> {
   if (inTurn.length === 0) return
   try {
     const most = Math.min(MAX_REQUESTS_OF_VAULT, Math.floor(MAX_REQUESTS / inTurn.length))
-    const asked = await readRequests(run, inTurn, most)
-    const news = await Promise.all(asked.map((of) => findNews(run, of)))
+    const snapshotted = await readRequests(run, inTurn, most)
+    const news = await Promise.all(snapshotted.map((of) => findNews(run, of)))
     const hashes = await readHashes(
       reader,
       news.flat().map(({ number }) => number),
     )
-    for (const [index, { vaultRun, requests }] of asked.entries()) {
+    for (const [index, { vaultRun, requests }] of snapshotted.entries()) {
       const { vault, progress } = vaultRun
       const snapshots = (news[index] ?? []).flatMap((snapshot): Snapshot[] => {
         const hash = hashes.get(snapshot.number)

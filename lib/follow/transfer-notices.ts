@@ -19,7 +19,7 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
   const type = nameEndingType(status)
   const where = { chainId: vault.chainId, vaultAddress: vault.address }
   const userAddress = getTarget(recorded)?.account ?? status.depositor
-  const told: Notice[] =
+  const current: Notice[] =
     type && timestamp
       ? [
           {
@@ -34,8 +34,8 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
     const eventId = buildEndingKey(key, { deposit, ...ending })
     const endedAt = ending.events.find(({ kind }) => kind === 'filled')?.at
     if (!endedAt || eventId === buildEndingKey(key, { deposit, ...last })) return []
-    const told = { type: 'transfer.reverted', key: `${eventId}#reverted`, timestamp: endedAt, final: false } as const
-    return [{ ...told, data: { ...where, eventId } }]
+    const common = { type: 'transfer.reverted', key: `${eventId}#reverted`, timestamp: endedAt, final: false } as const
+    return [{ ...common, data: { ...where, eventId } }]
   })
-  return [...reverted, ...told]
+  return [...reverted, ...current]
 }

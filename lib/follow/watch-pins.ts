@@ -52,7 +52,7 @@ type Watched = {
 export async function watchPins(
   { reader, pinStore, publish, now }: PinServices,
   vaults: readonly VaultOnChain[],
-): Promise<{ changedVaults: number; untoldVaults: number }> {
+): Promise<{ changedVaults: number; unreportedVaults: number }> {
   const watched = await readWatched({ reader, pinStore }, vaults)
   const unmarked = watched.filter(({ pin }) => !pin.changedAt)
   const changed = unmarked.filter(
@@ -89,7 +89,7 @@ export async function watchPins(
   })
   const { published } = await publishGroups(publish, changes)
   await sideBySide(published, ({ vault, pin }) => pinStore.markPublished(vault, pin))
-  return { changedVaults, untoldVaults: changes.length - published.length }
+  return { changedVaults, unreportedVaults: changes.length - published.length }
 }
 
 async function readWatched(

@@ -73,7 +73,7 @@ export type JobContract = {
   readonly summary: string
   readonly uses: Uses
   readonly event: z.ZodType
-  /** Report of a run; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
+  /** Report of a run; alarms watch `lagSeconds`, `changedVaults` and `unreportedVaults`. */
   readonly report: z.ZodType
   readonly everyMinutes: number
   /** Inputs; one run is scheduled for each. */

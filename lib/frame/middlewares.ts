@@ -162,10 +162,10 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
       const reply: unknown = request.response
       // The cast is right: the contract says whether replies have an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
-      const told = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
+      const cacheHeaders = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
       // A browser may keep the response for one page; the copy lacks the headers that let another page read it.
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
-      const headers = { ...told, ...vary }
+      const headers = { ...cacheHeaders, ...vary }
       request.response = openReply
         ? openReply(status, value, headers, headersAsSent.get(request.event) ?? {})
         : jsonReply(status, encode(value), headers)

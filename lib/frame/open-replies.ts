@@ -32,20 +32,20 @@ export function openReplies(encode: (value: unknown) => unknown) {
     statusCode: number,
     value: unknown,
     headers: Record<string, string>,
-    asked: RequestHeaders,
+    requestHeaders: RequestHeaders,
   ): APIGatewayProxyStructuredResultV2 => {
     if (typeof value !== 'object' || value === null) return jsonReply(statusCode, encode(value), headers)
     const body = bodyOf(value)
     const mayBeKept = headers['cache-control'] !== 'no-store'
     const tag = mayBeKept && tagOf(body)
-    const told = {
+    const cacheHeaders = {
       ...headers,
       vary: headers['vary'] === undefined ? 'accept-encoding' : `${headers['vary']}, accept-encoding`,
       ...(tag && { etag: tag }),
     }
-    if (tag && isNamed(tag, asked['if-none-match'])) return { statusCode: 304, headers: told }
-    const coding = body.text.length < MIN_CHARACTERS ? undefined : preferredCoding(asked['accept-encoding'])
-    const typed = { 'content-type': 'application/json', ...told }
+    if (tag && isNamed(tag, requestHeaders['if-none-match'])) return { statusCode: 304, headers: cacheHeaders }
+    const coding = body.text.length < MIN_CHARACTERS ? undefined : preferredCoding(requestHeaders['accept-encoding'])
+    const typed = { 'content-type': 'application/json', ...cacheHeaders }
     if (!coding) return { statusCode, headers: typed, body: body.text }
     return {
       statusCode,

@@ -28,8 +28,8 @@ export type Resource = keyof typeof RESOURCES
 /** Builds the environment variables of these resources. */
 export function buildVariables(values: { readonly [Name in Resource]?: string }): Record<string, string> {
   // The cast is right: an object of resources has no other names.
-  const told = Object.entries(values) as [Resource, string][]
-  return Object.fromEntries(told.map(([resource, value]) => [RESOURCES[resource], value]))
+  const known = Object.entries(values) as [Resource, string][]
+  return Object.fromEntries(known.map(([resource, value]) => [RESOURCES[resource], value]))
 }
 
 type TableResource = 'clients' | 'deposits' | 'users' | 'webhooks' | 'cache'

@@ -22,10 +22,10 @@ export function verifyContentDigest({
   body = '',
   isBase64Encoded,
 }: Pick<APIGatewayProxyEventV2, 'headers' | 'body' | 'isBase64Encoded'>): void {
-  const told = headers['content-digest']
-  if (told === undefined) return
+  const claimed = headers['content-digest']
+  if (claimed === undefined) return
   const actual = contentDigest(Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'))
-  if (told !== actual) throw new AppError('invalid_content_digest')
+  if (claimed !== actual) throw new AppError('invalid_content_digest')
 }
 
 /** Throws `invalid_path` if the gateway may have changed the requested path. */

@@ -66,9 +66,9 @@ export async function chartByAddress(
 async function fetchChart(
   { cache, priceSources, now }: ChartServices,
   coin: CoinName,
-  { payFor, currency, days: asked }: ChartRequest,
+  { payFor, currency, days: requestedDays }: ChartRequest,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
-  const days = LENGTHS.find((length) => asked !== 'max' && asked <= length) ?? 'max'
+  const days = LENGTHS.find((length) => requestedDays !== 'max' && requestedDays <= length) ?? 'max'
   const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
     get: () =>
       cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, payFor(UNITS[source.name]), () =>
@@ -83,10 +83,10 @@ async function fetchChart(
     ...others.map((source) => attempt(source, substituteNamespace(source))),
   )
   if (!value) throw new AppError('token_not_found')
-  const truncated = value.days !== 'max' && (asked === 'max' || value.days < asked)
-  const told = truncated ? value.days : asked
-  const { prices, marketCaps: market_caps, volumes: total_volumes } = lastDays(value.chart, told)
-  return { value: { prices, market_caps, total_volumes, currency, days: told, truncated }, ...age }
+  const truncated = value.days !== 'max' && (requestedDays === 'max' || value.days < requestedDays)
+  const shownDays = truncated ? value.days : requestedDays
+  const { prices, marketCaps: market_caps, volumes: total_volumes } = lastDays(value.chart, shownDays)
+  return { value: { prices, market_caps, total_volumes, currency, days: shownDays, truncated }, ...age }
 }
 
 /** Cuts a chart to this many days before its last price. */

@@ -123,18 +123,18 @@ export function createCoinGecko(ask: Upstream) {
       if (path === undefined) return null
       const askFor = (days: number | 'max') =>
         ask({ path: `${path}/market_chart`, query: { vs_currency: currency, days: days.toString() } })
-      let [answer, told] = [await askFor(days), days]
+      let [answer, shownDays] = [await askFor(days), days]
       const canBeShorter = days === 'max' || days > PUBLIC_RANGE_DAYS
       if (canBeShorter && refusalOf(answer) === RANGE_EXCEEDED) {
-        told = PUBLIC_RANGE_DAYS
-        answer = await askFor(told)
+        shownDays = PUBLIC_RANGE_DAYS
+        answer = await askFor(shownDays)
       }
       if (isUnknownCoin(answer)) return null
       const { prices: rows, market_caps, total_volumes } = read(MarketChart, answer)
       const prices = points(rowsOf(Point, rows))
       if (prices.length === 0) return null
       const marketCaps = points(parseRows(MarketCapPoint, market_caps))
-      return { chart: { prices, marketCaps, volumes: points(parseRows(Point, total_volumes)) }, days: told }
+      return { chart: { prices, marketCaps, volumes: points(parseRows(Point, total_volumes)) }, days: shownDays }
     },
 
     /** Searches coins by name or symbol; returns the largest first. */

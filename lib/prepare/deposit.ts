@@ -47,9 +47,9 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
 
 /** Returns a deposit's result in smallest units: the shares of its dry run, else an estimate at the present price; null if unknown. */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
-  const told = arrived ?? sharesFor(assets)
+  const reported = arrived ?? sharesFor(assets)
   // No real amount gives more than a contract can hold.
-  const shares = told !== null && told > MAX_UINT256 ? null : told
+  const shares = reported !== null && reported > MAX_UINT256 ? null : reported
   return requireUint256({
     shares,
     assets,

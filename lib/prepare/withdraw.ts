@@ -78,8 +78,8 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
 function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly AggregateCall[]): Draft[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
-  const asked = views && { views: views.map(({ to, data }) => ({ to, data, value: 0n })) }
-  return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...asked }))
+  const extra = views && { views: views.map(({ to, data }) => ({ to, data, value: 0n })) }
+  return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...extra }))
 }
 
 /** Returns the share approval that the operations may need, one at most. */

@@ -31,9 +31,9 @@ export function buildBalanceError(
   const parts = elsewhere.flatMap(([shares, where]) => (shares === 0n ? [] : [`${shares ?? 'not known'} ${where}`]))
   const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
   const field = nameAmountField(amount)
-  const asked = amount === 'max' ? 0n : 'assets' in amount ? amount.assets : amount.shares
+  const requested = amount === 'max' ? 0n : 'assets' in amount ? amount.assets : amount.shares
   // Some vaults ignore fees and report `most` ≥ the requested amount.
-  if (most <= 0n || most >= asked)
+  if (most <= 0n || most >= requested)
     return new AppError('amount_exceeds_balance', { details: [{ field, issue: shares }] })
   const detail = mustBeAtMost(field, most)
   return new AppError('amount_exceeds_balance', { details: [{ ...detail, issue: `${detail.issue}; ${shares}` }] })

@@ -38,35 +38,35 @@ export function sharedOverviews({
   readonly getReader: (chainId: number) => ChainReader
   readonly now: () => number
 }) {
-  let readings: readonly SharedRead[] = []
+  let sharedReads: readonly SharedRead[] = []
 
   const begin = (reader: ChainReader, vaults: readonly VaultOnChain[], begun: number): SharedRead => {
-    const reading = {
+    const sharedRead = {
       chainId: reader.chain.id,
       vaults: new Set(vaults.map(textOf)),
       begun,
       read: read(reader, vaults),
     }
-    reading.read.catch(() => {
-      readings = readings.filter((one) => one !== reading)
+    sharedRead.read.catch(() => {
+      sharedReads = sharedReads.filter((one) => one !== sharedRead)
     })
-    return reading
+    return sharedRead
   }
 
   return (chainId: number, vaults: readonly VaultOnChain[]): Promise<Read> => {
     const reader = getReader(chainId)
-    const asked = now()
-    const isShared = (reading: SharedRead) =>
-      reading.chainId === chainId &&
+    const requestedAt = now()
+    const isShared = (sharedRead: SharedRead) =>
+      sharedRead.chainId === chainId &&
       // The absolute value covers a clock that was set back.
-      Math.abs(asked - reading.begun) < sharedMs(reader.chain) &&
-      vaults.every((vault) => reading.vaults.has(textOf(vault)))
-    const shared = readings.find(isShared)
+      Math.abs(requestedAt - sharedRead.begun) < sharedMs(reader.chain) &&
+      vaults.every((vault) => sharedRead.vaults.has(textOf(vault)))
+    const shared = sharedReads.find(isShared)
     if (shared) return shared.read
-    const reading = begin(reader, vaults, asked)
+    const sharedRead = begin(reader, vaults, requestedAt)
     // Few reads are this young: a Lambda container has one request at a time, of at most 1,000 vaults, about 2 KB each.
-    readings = [reading, ...readings.filter(({ begun }) => asked - begun < MAX_SHARED_MS)]
-    return reading.read
+    sharedReads = [sharedRead, ...sharedReads.filter(({ begun }) => requestedAt - begun < MAX_SHARED_MS)]
+    return sharedRead.read
   }
 }
 

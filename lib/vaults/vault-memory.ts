@@ -16,10 +16,10 @@ export function vaultMemory<T>(
   return {
     list(vaults: readonly VaultKey[]): Promise<(T | undefined)[]> {
       const missing = vaults.filter((vault) => now() >= (recall(vault)?.until ?? 0))
-      const reading = missing.length > 0 ? read(missing) : Promise.resolve([])
+      const pending = missing.length > 0 ? read(missing) : Promise.resolve([])
       const until = now() + lifetimeMs
       for (const [index, vault] of missing.entries()) {
-        const value = reading.then((found) => found[index])
+        const value = pending.then((found) => found[index])
         value.catch(() => memory.delete(vaultPartition(vault)))
         memory.set(vaultPartition(vault), { value, until })
       }

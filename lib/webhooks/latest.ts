@@ -7,8 +7,8 @@ export async function findLatestClients(
 ): Promise<ReadonlySet<string>> {
   const candidates = await webhooks.listLatestClients()
   if (candidates.size === 0) return new Set()
-  const asked = new Set(await listClientIds()).intersection(candidates)
-  const registered = await webhooks.listOf([...asked])
+  const wanting = new Set(await listClientIds()).intersection(candidates)
+  const registered = await webhooks.listOf([...wanting])
   const wantsLatest = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
-  return new Set([...asked].filter(wantsLatest))
+  return new Set([...wanting].filter(wantsLatest))
 }

@@ -30,7 +30,7 @@ export type Report = {
   readonly states: number
   readonly openTransfers: number
   readonly endedTransfers: number
-  readonly untoldVaults: number
+  readonly unreportedVaults: number
 }
 
 /** Runs the job for a chain once, with so much time. */

@@ -10,7 +10,7 @@ const Followed = {
     .int()
     .describe('Transfers from this chain that were due without a final status; at most 100'),
   endedTransfers: z.number().int().describe('Due transfers that reached a final status'),
-  untoldVaults: RunReport.shape.untoldVaults,
+  unreportedVaults: RunReport.shape.unreportedVaults,
 }
 
 export const contract = {

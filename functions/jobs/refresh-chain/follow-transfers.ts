@@ -89,9 +89,9 @@ async function readFills(
   const moved = new Set<Transfer>()
   const waiting = due.flatMap(({ recorded }) => (needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }]))
   const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
-  const asked = groups.slice(0, MAX_POOLS)
+  const dueGroups = groups.slice(0, MAX_POOLS)
   const unasked = new Set(groups.slice(MAX_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))
-  for (const [destination, group] of asked) {
+  for (const [destination, group] of dueGroups) {
     const hashes = group.map(({ deposit }) => hashRelay(deposit))
     try {
       const { block, values } = await readFillStatuses(getReader(destination), hashes)
@@ -103,7 +103,7 @@ async function readFills(
       logger.warn('transfers not read', { chainId, destination, count: group.length, reason: String(error) })
     }
   }
-  return { moved, unasked, pools: asked.length }
+  return { moved, unasked, pools: dueGroups.length }
 }
 
 /** True if a transfer needs more than the status of the destination's pool. */

@@ -54,20 +54,21 @@ export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_
     const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
       await publish(dependencies, notices, of)
     }
-    const untold = await publishTransfers({ findClients, transfers, publish: publishTo, now }, chainId, ended)
-    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults: untold }
+    const unreported = await publishTransfers({ findClients, transfers, publish: publishTo, now }, chainId, ended)
+    if (vaults.length === 0)
+      return { chainId, outcome: 'no vaults' as const, ...followed, unreportedVaults: unreported }
 
     const shards = listShards(vaults.length, maxInShard)
     if (shards.length > 1) {
       const inOrder = rotate(shards, numberOfRun(begun))
       await enqueueShards(inOrder.map((shard) => ({ chainId, shard, askedAt: begun })))
-      const counts = { shards: shards.length, vaults: vaults.length, untoldVaults: untold }
+      const counts = { shards: shards.length, vaults: vaults.length, unreportedVaults: unreported }
       return { chainId, outcome: 'enqueued' as const, ...followed, ...counts }
     }
 
     const report = await recordShard({ ...dependencies, findClients }, { chainId, vaults }, begun + usable)
-    const untoldVaults = report.untoldVaults + untold
-    return { chainId, outcome: 'refreshed' as const, ...followed, ...report, untoldVaults }
+    const unreportedVaults = report.unreportedVaults + unreported
+    return { chainId, outcome: 'refreshed' as const, ...followed, ...report, unreportedVaults }
   }
 }
 

@@ -86,12 +86,12 @@ export async function refreshMarket(dependencies: MarketServices): Promise<z.out
   const attempts = [market, rates, ...chains].filter((each) => each !== undefined)
   const errors = attempts.flatMap(({ error }) => error ?? [])
   if (errors[0] && errors.length === attempts.length) throw errors[0]
-  const sum = (field: 'told' | 'older' | 'outliers') =>
+  const sum = (field: 'fresh' | 'older' | 'outliers') =>
     chains.reduce((total, { value }) => total + (value?.[field] ?? 0), 0)
   return {
     coins: newCoins?.length ?? null,
     currencies: rates?.value ? Object.keys(rates.value).length : null,
-    prices: sum('told'),
+    prices: sum('fresh'),
     olderPrices: sum('older'),
     outliers: sum('outliers'),
     failures: [
@@ -135,32 +135,32 @@ async function refreshPrices(
     fetchPrices(priceSources, rest.map(nameOf)),
     fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS)),
   ])
-  const told = new Map(fromMarket)
+  const fresh = new Map(fromMarket)
   for (const token of rest) {
     const latest = current.prices.get(nameOf(token))
     const past = dayAgo.prices.get(nameOf(token))
     if (latest && latest.price > 0)
-      told.set(token.address, { now: latest.price, dayAgo: past?.price ?? null, at: latest.at })
+      fresh.set(token.address, { now: latest.price, dayAgo: past?.price ?? null, at: latest.at })
   }
-  if (told.size === 0) throw current.failure ?? badAnswer('no price of any token')
+  if (fresh.size === 0) throw current.failure ?? badAnswer('no price of any token')
 
-  const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
+  const jumped = tokens.filter(({ address }) => hasJumped(before[address], fresh.get(address), now()))
   const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
   const second = await fetchPrices(priceSources, ofMarket.map(nameOf))
   const secondOpinion = (token: ListedToken) => {
     if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
     return second.prices.get(nameOf(token))?.price
   }
-  const outliers = jumped.filter((token) => !areNear(told.get(token.address)?.now, secondOpinion(token)))
-  for (const { address } of outliers) told.delete(address)
+  const outliers = jumped.filter((token) => !areNear(fresh.get(token.address)?.now, secondOpinion(token)))
+  for (const { address } of outliers) fresh.delete(address)
 
   const older = tokens.flatMap(({ address }) => {
-    const price = told.has(address) ? undefined : before[address]
+    const price = fresh.has(address) ? undefined : before[address]
     return price && now() - price.at <= DAY_MS ? [[address, price] as const] : []
   })
-  await cache.put(pricesKey(chain.key), Object.fromEntries([...told, ...older]))
+  await cache.put(pricesKey(chain.key), Object.fromEntries([...fresh, ...older]))
   return {
-    told: told.size,
+    fresh: fresh.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
     /** True if no failed source could have known more prices. */
@@ -180,9 +180,9 @@ function priceInMarket(
   return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
 }
 
-function hasJumped(before: TokenPrice | undefined, told: TokenPrice | undefined, now: number): boolean {
-  if (!before || !told || now - before.at > HOUR_MS) return false
-  return told.now > before.now * JUMP || told.now < before.now / JUMP
+function hasJumped(before: TokenPrice | undefined, fresh: TokenPrice | undefined, now: number): boolean {
+  if (!before || !fresh || now - before.at > HOUR_MS) return false
+  return fresh.now > before.now * JUMP || fresh.now < before.now / JUMP
 }
 
 function areNear(left: number | undefined, right: number | null | undefined): boolean {

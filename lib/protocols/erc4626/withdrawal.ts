@@ -48,22 +48,22 @@ export function erc4626WithdrawalTerms(
     const isClaimed = shares !== null && shares > inWallet
     // The limit covers shares in the wallet.
     const limit = isClaimed ? undefined : answers.limit
-    const asked = isOfAssets ? amount.assets : requireValue(shares)
+    const requested = isOfAssets ? amount.assets : requireValue(shares)
     const value = shares === null ? null : worth(shares)
     // A withdrawal rounds its shares up; this is no fee.
-    const isRounding = isOfAssets && value !== null && value - asked <= (worth(1n) ?? 0n) + 1n
+    const isRounding = isOfAssets && value !== null && value - requested <= (worth(1n) ?? 0n) + 1n
     const preview = amount === 'max' ? undefined : answers.previewRedeem
-    const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }
+    const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: requested }
     return {
       steps: isClaimed ? [{ name: 'mint', amount: unclaimed }, payment] : [payment],
       shares,
       assets: isOfAssets ? amount.assets : (preview ?? value),
-      value: isRounding ? asked : value,
+      value: isRounding ? requested : value,
       haircut: 0n,
       claimedAssets: 0n,
       refusal: (reason) => {
         if (answers.paused) return new AppError('vault_is_paused')
-        if (reason === undefined || limit === undefined || limit >= asked) return undefined
+        if (reason === undefined || limit === undefined || limit >= requested) return undefined
         const field = isOfAssets ? 'amount' : 'shares'
         return buildVaultRefusal('not_enough_liquidity', reason, limit > 0n ? [mustBeAtMost(field, limit)] : [])
       },

@@ -95,9 +95,9 @@ export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKin
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
   const { own = [], ofOthers = [] } = Object.groupBy(requests, ({ payer }) => (payer ? 'ofOthers' : 'own'))
   const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MAX_OF_OTHERS)
-  const asked = new Set([...largest, ...ofOthers.slice(-MAX_OF_OTHERS)])
+  const followed = new Set([...largest, ...ofOthers.slice(-MAX_OF_OTHERS)])
   const ownIds = new Set(own.map(({ requestId }) => requestId))
-  const otherIds = ofOthers.filter((request) => asked.has(request)).map(({ requestId }) => requestId)
+  const otherIds = ofOthers.filter((request) => followed.has(request)).map(({ requestId }) => requestId)
   return [...new Set(otherIds).difference(ownIds), ...ownIds]
 }
 

@@ -4,13 +4,13 @@ import { type LagoonSnapshot, readClaimableShares, readRedeemableAssets, virtual
 import type { LagoonVault } from './vault.ts'
 
 /** Builds the read of an account. */
-export function buildLagoonSnapshot(vault: LagoonVault, reading: LagoonSnapshot): AccountSnapshot {
-  const { account } = reading
-  const { state, generation } = reading.vault
+export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot): AccountSnapshot {
+  const { account } = snapshot
+  const { state, generation } = snapshot.vault
   return {
     shares: () => requireValue(account.shares),
     deposits: async (reader, at) => {
-      const claimableShares = await readClaimableShares(reader, vault, reading, at)
+      const claimableShares = await readClaimableShares(reader, vault, snapshot, at)
       return {
         pendingAssets: requireValue(account.pendingAssets),
         claimableAssets: claimableUnlessWorthless(requireValue(account.claimableAssets), claimableShares),
@@ -22,7 +22,7 @@ export function buildLagoonSnapshot(vault: LagoonVault, reading: LagoonSnapshot)
       }
     },
     redemptions: async (reader, at) => {
-      const claimableRedeemAssets = await readRedeemableAssets(reader, vault, reading, at)
+      const claimableRedeemAssets = await readRedeemableAssets(reader, vault, snapshot, at)
       return {
         pendingRedeemShares: requireValue(account.pendingRedeemShares),
         claimableRedeemShares: claimableUnlessWorthless(requireValue(account.redeemableShares), claimableRedeemAssets),

@@ -44,18 +44,21 @@ export const lagoon: Protocol<LagoonVault> = {
     }),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
   account: (vault, account) =>
-    mapReadPlan(readLagoonAccount(vault, account), (reading) => buildLagoonSnapshot(vault, reading)),
+    mapReadPlan(readLagoonAccount(vault, account), (snapshot) => buildLagoonSnapshot(vault, snapshot)),
   depositTerms: (vault, account, _, payer) =>
-    mapReadPlan(joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)), ([reading, inSafe]) => {
-      const { vault: state, account } = reading
-      return {
-        terms: lagoonTerms(state, inSafe(state)),
-        allowance: requireValue(account.allowance),
-        room: () => lagoonRoom(state),
-        ...lagoonExpected(vault, state),
-        choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
-      }
-    }),
+    mapReadPlan(
+      joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)),
+      ([snapshot, inSafe]) => {
+        const { vault: state, account } = snapshot
+        return {
+          terms: lagoonTerms(state, inSafe(state)),
+          allowance: requireValue(account.allowance),
+          room: () => lagoonRoom(state),
+          ...lagoonExpected(vault, state),
+          choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
+        }
+      },
+    ),
   withdrawalTerms: lagoonWithdrawalTerms,
   claimTerms: lagoonClaimTerms,
   cancelTerms: lagoonCancelTerms,

@@ -10,7 +10,7 @@ import type { LagoonVault } from './vault.ts'
 /** Reads how a vault pays settled requests, which it does unless paused. */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
-  return mapReadPlan(readLagoonAccount(vault, account), (reading) => decide(vault, reading))
+  return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => decide(vault, snapshot))
 }
 
 /** Reads how a vault cancels pending requests: entirely, and only during their epoch. */
@@ -20,73 +20,74 @@ export function lagoonCancelTerms(
   kind: RequestKind,
 ): ReadPlan<FinishedRequests<CancelTerms>> {
   const toTerms = { deposit: depositCancel, withdrawal: withdrawalCancel }[kind]
-  return mapReadPlan(readLagoonAccount(vault, account), (reading) => async () => toTerms(reading))
+  return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => async () => toTerms(snapshot))
 }
 
-function depositClaim(vault: LagoonVault, reading: LagoonSnapshot): ClaimTerms {
-  const { account } = reading
+function depositClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTerms {
+  const { account } = snapshot
   const assets = requireValue(account.claimableAssets)
   if (assets === 0n) throw new AppError('no_claimable_deposit')
-  assertNotPaused(reading)
+  assertNotPaused(snapshot)
   return {
     calls: [{ name: 'deposit', amount: assets }],
     claimable: async (reader, at) => ({
       assets,
-      shares: await readClaimableShares(reader, vault, reading, at),
+      shares: await readClaimableShares(reader, vault, snapshot, at),
     }),
-    refusal: refusalOf(reading),
+    refusal: refusalOf(snapshot),
   }
 }
 
 /** Redeeming all shares leaves no dust. `withdraw` claims the same amount, unless a version rounds differently. */
-function withdrawalClaim(vault: LagoonVault, reading: LagoonSnapshot): ClaimTerms {
-  const { account } = reading
+function withdrawalClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTerms {
+  const { account } = snapshot
   const shares = requireValue(account.redeemableShares)
   if (shares === 0n) throw new AppError('no_claimable_withdrawal')
-  assertNotPaused(reading)
+  assertNotPaused(snapshot)
   const assets = account.redeemableAssets
   const withdraw: Step[] = assets ? [{ name: 'withdraw', amount: assets }] : []
   return {
     calls: [{ name: 'redeem', amount: shares }, ...withdraw],
     claimable: async (reader, at) => ({
-      assets: await readRedeemableAssets(reader, vault, reading, at),
+      assets: await readRedeemableAssets(reader, vault, snapshot, at),
       shares,
     }),
-    refusal: refusalOf(reading),
+    refusal: refusalOf(snapshot),
   }
 }
 
-function depositCancel(reading: LagoonSnapshot): CancelTerms {
-  const { vault, account } = reading
+function depositCancel(snapshot: LagoonSnapshot): CancelTerms {
+  const { vault, account } = snapshot
   const assets = requireValue(account.pendingAssets)
-  assertCancellable(reading, assets, account.lastDepositRequestId === vault.state.depositEpochId)
+  assertCancellable(snapshot, assets, account.lastDepositRequestId === vault.state.depositEpochId)
   return {
     name: 'cancelRequestDeposit',
     cancelled: { assets },
     isAsync: false,
-    refusal: refusalOf(reading),
+    refusal: refusalOf(snapshot),
   }
 }
 
 /** Only version 0.6 has this call. */
-function withdrawalCancel(reading: LagoonSnapshot): CancelTerms {
-  const { vault, account } = reading
+function withdrawalCancel(snapshot: LagoonSnapshot): CancelTerms {
+  const { vault, account } = snapshot
   const shares = requireValue(account.pendingRedeemShares)
   const isOfThisEpoch = account.lastRedeemRequestId === vault.state.redeemEpochId
-  assertCancellable(reading, shares, vault.generation === '0.6' && vault.lifecycle !== 'closed' && isOfThisEpoch)
+  assertCancellable(snapshot, shares, vault.generation === '0.6' && vault.lifecycle !== 'closed' && isOfThisEpoch)
   return {
     name: 'cancelRequestRedeem',
     cancelled: { shares },
     isAsync: false,
-    refusal: refusalOf(reading),
+    refusal: refusalOf(snapshot),
   }
 }
 
 /** Throws if the request cannot be cancelled; the dry run decides for versions with unknown epochs. */
-function assertCancellable(reading: LagoonSnapshot, pending: bigint, isCancellable: boolean): void {
+function assertCancellable(snapshot: LagoonSnapshot, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
-  assertNotPaused(reading)
-  if (reading.vault.generation !== 'unknown' && !isCancellable) throw new AppError('request_can_no_longer_be_cancelled')
+  assertNotPaused(snapshot)
+  if (snapshot.vault.generation !== 'unknown' && !isCancellable)
+    throw new AppError('request_can_no_longer_be_cancelled')
 }
 
 function assertNotPaused({ vault }: LagoonSnapshot): void {

@@ -109,7 +109,7 @@ export type LagoonSnapshot = { readonly vault: LagoonState; readonly account: La
 
 /** Reads the vault. Its parsing never throws: unreported values are undefined or missing. */
 export function readLagoonState(vault: ReadableVault): ReadPlan<LagoonState> {
-  return buildReadPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
+  return buildReadPlan(vaultReads(vault), (snapshot) => parseVault(vault, snapshot))
 }
 
 /** Reads the vault and one account, for which `payer` would pay. Its parsing never throws. */
@@ -118,9 +118,9 @@ export function readLagoonAccount(
   account: Address,
   payer: Address = account,
 ): ReadPlan<LagoonSnapshot> {
-  return buildReadPlan(accountReads(vault, account, payer), (reading) => {
-    const state = parseVault(vault, reading)
-    return { vault: state, account: parseAccount(state, reading) }
+  return buildReadPlan(accountReads(vault, account, payer), (snapshot) => {
+    const state = parseVault(vault, snapshot)
+    return { vault: state, account: parseAccount(state, snapshot) }
   })
 }
 
@@ -373,9 +373,9 @@ function ratesOf(
     firstRates,
   }: { readonly rates?: readonly number[] | undefined; readonly firstRates?: readonly number[] | undefined },
 ): LagoonRates | undefined {
-  const told = generation === '0.6' ? rates : firstRates
-  if (!told || generation === 'unknown') return undefined
-  const [management = 0n, performance = 0n, entry = 0n, exit = 0n, haircut = 0n] = told.map(BigInt)
+  const reported = generation === '0.6' ? rates : firstRates
+  if (!reported || generation === 'unknown') return undefined
+  const [management = 0n, performance = 0n, entry = 0n, exit = 0n, haircut = 0n] = reported.map(BigInt)
   return { management, performance, entry, exit, haircut }
 }
 

@@ -45,12 +45,12 @@ export function lagoonWithdrawalTerms(
 ): ReadPlan<Finished<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
-    ([reading, safe]) =>
+    ([snapshot, safe]) =>
       async (reader, at) => {
-        const { vault: state, account } = reading
+        const { vault: state, account } = snapshot
         const [claimableShares, redeemableAssets] = await Promise.all([
-          readClaimableShares(reader, vault, reading, at),
-          readRedeemableAssets(reader, vault, reading, at),
+          readClaimableShares(reader, vault, snapshot, at),
+          readRedeemableAssets(reader, vault, snapshot, at),
         ])
         const withdrawal = chooseLagoonWithdrawal(
           {

@@ -32,7 +32,7 @@ const test = base
       for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
       service.table.tries.length = 0
       const report = (await handler({ chainId: ARBITRUM }, someContext())) as Report
-      const { openTransfers: open, endedTransfers: ended, untoldVaults: untold } = report
+      const { openTransfers: open, endedTransfers: ended, unreportedVaults: untold } = report
       const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
       const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
       const ofTransfers = service.table.tries.filter(({ body }) => /TRANSFER#|followedTransfers/.test(body)).length

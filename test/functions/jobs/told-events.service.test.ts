@@ -865,12 +865,12 @@ describe('Where clients cannot be told what happens in a vault,', () => {
       await lagoon.request(ALICE.address, 5_000_000n)
       await finalize(lagoon.chain)
       for (let run = 0; run < 2; run += 1) {
-        expect(await failing(service, what)).toMatchObject({ untoldVaults: 1, entries: 0 })
+        expect(await failing(service, what)).toMatchObject({ unreportedVaults: 1, entries: 0 })
       }
       expect(await throughOf(service, lagoon)).toBe(before)
       expect(kindsOf(await recorded(service, lagoon))).toEqual([['deposit.pending', 0]])
       expect(await throughOf(service, lagoon)).toBeGreaterThan(before)
-      expect(await refresh(BASE)).toMatchObject({ untoldVaults: 0 })
+      expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 0 })
     },
   )
 
@@ -881,7 +881,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
     const run = async () => Object(await handler({ chainId: BASE }, someContext()))
-    expect(await failing(service, 'table', run)).toMatchObject({ untoldVaults: 1, entries: 1 })
+    expect(await failing(service, 'table', run)).toMatchObject({ unreportedVaults: 1, entries: 1 })
     expect(await throughOf(service, lagoon)).toBeGreaterThanOrEqual(final)
     expect(await recorded(service, lagoon)).toEqual([])
   })
@@ -902,7 +902,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     await finalize(lagoon.chain)
     const { webhooks } = service.backends.dynamo.tableNames
     service.table.refuses = ({ table, request }) => table === webhooks && pagesIn(request).includes(lagoon.address)
-    expect(await refresh(BASE)).toMatchObject({ untoldVaults: 1 })
+    expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 1 })
     service.table.reset()
     expect(kindsOf(await toldTo(service, both))).toEqual([['deposit.completed', 0]])
     expect(await throughOf(service, lagoon)).toBe(before)
@@ -920,10 +920,10 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
     await runCommandLine(['confirm-vault', ...place, '--confirm', digest], async () => service.backends.admin)
     await lagoon.upgrade('0.5.1')
-    expect(await failing(service, 'table')).toMatchObject({ untoldVaults: 1, changedVaults: 1 })
+    expect(await failing(service, 'table')).toMatchObject({ unreportedVaults: 1, changedVaults: 1 })
     expect(await toldTo(service, lagoon.key)).toEqual([])
     for (let run = 0; run < 2; run += 1) {
-      expect(await refresh(BASE)).toMatchObject({ untoldVaults: 0, changedVaults: 1 })
+      expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 0, changedVaults: 1 })
       expect(await toldTo(service, lagoon.key)).toMatchObject([
         { type: 'vault.changed', final: true, data: { vaultAddress: lagoon.address } },
       ])

@@ -96,7 +96,7 @@ describe('A chain with more vaults than one run records', () => {
     chain,
     requests: ofTables,
   }) => {
-    expect(await stage.divided()).toMatchObject({ outcome: 'enqueued', shards: 4, vaults: 12, untoldVaults: 0 })
+    expect(await stage.divided()).toMatchObject({ outcome: 'enqueued', shards: 4, vaults: 12, unreportedVaults: 0 })
     const first = stage.sent()
     expect(first).toHaveLength(4)
     for (const message of first) expect(await stage.take(message)).toMatchObject({ outcome: 'refreshed', behind: 0 })

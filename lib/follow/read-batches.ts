@@ -20,7 +20,7 @@ const MAX_SLOW = 100_000
 const FAILED_PARTS = 8
 
 /** Vaults whose events are read together, and their range of blocks, both ends included. */
-export type BatchRange = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
+export type BatchRange = { readonly batch: readonly VaultRun[]; readonly from: number; readonly to: number }
 
 /** Returns true if a run has time left and few failures. */
 export function mayReadOn({ now, until, failures }: Run): boolean {
@@ -37,28 +37,28 @@ export function isOpen({ progress, isRefused }: VaultRun, { number }: BlockHeade
  * then joins them; and one noisy vault, separately.
  */
 export function planReads(
-  { vaultRuns, final, apart }: Pick<Run, 'vaultRuns' | 'final' | 'apart'>,
+  { vaultRuns, final, separate }: Pick<Run, 'vaultRuns' | 'final' | 'separate'>,
   open: readonly VaultRun[],
   alone: VaultRun | undefined,
 ): BatchRange[] {
   const last = Number(final.number)
   const throughOf = ({ progress }: VaultRun) => progress.through
   const front = Math.max(0, ...vaultRuns.map((vaultRun) => Math.min(throughOf(vaultRun), last)))
-  const together = open.filter((vaultRun) => !apart.has(vaultRun))
+  const together = open.filter((vaultRun) => !separate.has(vaultRun))
   const current = together.filter((vaultRun) => throughOf(vaultRun) > front - BATCH_DISTANCE_BLOCKS)
   const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - BATCH_DISTANCE_BLOCKS)
   const reach = Math.min(front, ...behind.map(throughOf)) + BATCH_DISTANCE_BLOCKS
   const next = Math.min(last, ...behind.map(throughOf).filter((through) => through >= reach))
-  const packs = inBatches(current, BATCH_SIZE).slice(0, MAX_BATCHES)
+  const inRange = inBatches(current, BATCH_SIZE).slice(0, MAX_BATCHES)
   return [
-    ...packs.map((pack) => ({ pack, end: last })),
-    { pack: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, BATCH_SIZE), end: next },
-    { pack: alone ? [alone] : [], end: last },
+    ...inRange.map((batch) => ({ batch, end: last })),
+    { batch: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, BATCH_SIZE), end: next },
+    { batch: alone ? [alone] : [], end: last },
   ]
-    .filter(({ pack }) => pack.length > 0)
-    .map(({ pack, end }) => {
-      const from = Math.min(...pack.map(throughOf)) + 1
-      return { pack, from, to: Math.min(end, from + Math.min(...pack.map(({ span }) => span)) - 1) }
+    .filter(({ batch }) => batch.length > 0)
+    .map(({ batch, end }) => {
+      const from = Math.min(...batch.map(throughOf)) + 1
+      return { batch, from, to: Math.min(end, from + Math.min(...batch.map(({ span }) => span)) - 1) }
     })
 }
 
@@ -72,13 +72,13 @@ export async function readNextSlice(
   part: BatchRange,
   take: (part: BatchRange) => Promise<number>,
 ): Promise<void> {
-  const { pack, from, to } = part
+  const { batch, from, to } = part
   if (!mayReadOn(run)) return
   const slice = await toResult(take(part))
   if ('value' in slice) {
     const through = slice.value
     run.done.slices += 1
-    for (const vaultRun of pack) {
+    for (const vaultRun of batch) {
       // Dense events: the next slice reads as many blocks as this one had.
       if (!vaultRun.isSlow) vaultRun.span = through < to ? through - from + 1 : vaultRun.span * GROW
     }
@@ -88,17 +88,17 @@ export async function readNextSlice(
   run.failures.push(error)
   // A silent second host may have refused a call that was too large.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
-  if (code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
-    leaveForNextRun(run, pack, String(error.cause))
+  if (code === 'upstream_unavailable' || (batch.length === 1 && to === from)) {
+    leaveForNextRun(run, batch, String(error.cause))
   } else if (code === 'upstream_timeout' && to > from) {
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
-    for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
-  } else if (pack.length > 1) {
+    for (const vaultRun of batch) Object.assign(vaultRun, { isSlow: true, span })
+  } else if (batch.length > 1) {
     // One vault is at fault, so the range of the others was not too long.
-    for (const vaultRun of pack) vaultRun.isSlow = false
-    const parts = inBatches(pack, Math.ceil(pack.length / FAILED_PARTS))
-    await Promise.all(parts.map((some) => readNextSlice(run, { ...part, pack: some }, take)))
+    for (const vaultRun of batch) vaultRun.isSlow = false
+    const parts = inBatches(batch, Math.ceil(batch.length / FAILED_PARTS))
+    await Promise.all(parts.map((some) => readNextSlice(run, { ...part, batch: some }, take)))
   } else {
-    for (const vaultRun of pack) vaultRun.span = Math.ceil((to - from) / SHRINK)
+    for (const vaultRun of batch) vaultRun.span = Math.ceil((to - from) / SHRINK)
   }
 }
