@@ -74,7 +74,6 @@ const DEPOSIT = `{ 'defi/vault/deposit': () => ({
   deposit: { shares: '4999999999999999999', fee: '1234', assets: '5000000', isEstimate: true },
 }) }`
 
-/** Returns axe's violations in the component. */
 async function violations(page: Page): Promise<unknown> {
   await page.addScriptTag({ content: AXE })
   return page.evaluate("axe.run('section').then(({ violations }) => violations.map(({ id }) => id))")
@@ -160,7 +159,7 @@ test('An error of the API shows its text with the amount that works', async ({ s
   expect(await violations(page)).toEqual([])
 })
 
-test('A deposit that would fail asks for no signature', async ({ show }) => {
+test('A deposit that would fail requests no signature', async ({ show }) => {
   const reverting = DEPOSIT.replace('...terms', "...terms, simulation: { status: 'reverted', reason: 'Paused' }")
   const page = await show('Deposit', reverting, "{ amount: '5000000' }")
   expect(await page.getByRole('alert').textContent()).toBe('This would fail now: Paused')

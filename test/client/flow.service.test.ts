@@ -96,7 +96,6 @@ function answering(...answers: unknown[]) {
 
 const input = { vaultAddress: '0x1', userAddress: '0x2', amount: '5' } as const
 const call = (to: string, data = '0x', value = '0') => ({ to, data, value })
-/** The service's response for a prepared deposit. */
 const prepared = {
   approval: [],
   operations: [call('0xb')],
@@ -395,7 +394,6 @@ describe('An error', () => {
 })
 
 describe('A quote that has expired', () => {
-  /** Returns a client whose quotes expire at this time. */
   const expiring = (client: Client, ends: { at: string }): Client => ({
     ...client,
     async fetch(...request) {

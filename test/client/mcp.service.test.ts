@@ -20,10 +20,8 @@ const CONTRACTS = new Map<string, EndpointContract>(
   Object.values(endpoints).map((contract: EndpointContract) => [operationId(contract), contract]),
 )
 
-/** Text and data of a tool's result. */
 type Told = { readonly isError: boolean; readonly text: string; readonly data: Record<string, unknown> }
 
-/** Calls a tool as an MCP host does. */
 async function callOf(host: Host, name: string, input: Record<string, unknown>): Promise<Told> {
   const { isError = false, content, structuredContent } = await host.callTool({ name, arguments: input })
   const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n')
@@ -56,7 +54,6 @@ const test = serviceTest
     }
   })
 
-/** Returns the command's environment variables for this service. */
 const variablesFor = ({ baseUrl, apiKey, backends }: Service) => ({
   VAULTLINE_URL: baseUrl,
   VAULTLINE_KEY: apiKey,

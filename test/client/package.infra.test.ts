@@ -76,7 +76,6 @@ const STRICTEST = {
 }
 const BROWSER = { lib: ['es2022', 'dom', 'dom.iterable'], module: 'esnext', moduleResolution: 'bundler' }
 
-/** Settings of projects that install the package. */
 const SETTINGS = {
   node16: { ...STRICT, target: 'es2022', lib: ['es2022', 'dom'], module: 'node16' },
   nodenext: { ...STRICTEST, target: 'es2022', lib: ['es2022', 'dom'], module: 'nodenext' },
@@ -84,7 +83,6 @@ const SETTINGS = {
   'Next.js': { ...STRICT, ...BROWSER, target: 'es2017', isolatedModules: true, esModuleInterop: true },
 }
 
-/** Packs the client and returns the path of the package. */
 function pack(...options: string[]): string {
   return execute('node', 'scripts/pack.ts', '--out', PACKED, ...options).trim()
 }
@@ -94,19 +92,16 @@ function write(name: string, text: string): void {
   writeFileSync(join(project, name), text)
 }
 
-/** Returns the compiler's output for files of the project. */
 function compile(compilerOptions: object, files: readonly string[]): string {
   write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
   return spawnSync('tsc', ['--project', project], { encoding: 'utf8' }).stdout
 }
 
-/** Returns Node's output for a program of the project. */
 function runNode(name: string, code: string): string {
   write(name, code)
   return execute('node', join(project, name)).trim()
 }
 
-/** Returns the targets of the links in a Markdown text. */
 function linksOf(markdown: string): string[] {
   return [...markdown.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
 }

@@ -49,7 +49,6 @@ const claims = fc.uniqueArray(
   { minLength: 1, maxLength: 5, selector: ({ token }) => token },
 )
 
-/** Returns the service's response for these tokens. */
 function responseTo(claimed: readonly Claimed[]) {
   const operation = encodeClaim(
     ALICE,
@@ -119,7 +118,7 @@ describe('A claim of rewards', () => {
     expect(preparationOf({ method: 'POST', url: url.replace('claim', 'deposit') })).toBeUndefined()
   })
 
-  test('is refused for another user or chain, and for tokens that were not asked for', () => {
+  test('is refused for another user or chain, and for tokens that were not requested', () => {
     const response = responseTo([ONE, TWO])
     expect(isAccepted(response, { tokens: [TWO.token, ONE.token.toLowerCase(), BOB] })).toBe(true)
     expect(isAccepted(response, { tokens: null })).toBe(true)

@@ -251,7 +251,6 @@ function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<str
 
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 
-/** Returns the response with doubled amounts of the transfer. */
 function sendingTwice({ answer }: Recorded): Answer {
   const transfer = answer.operations.at(-1) as Transaction
   const twice = (text: string, index: number) => {

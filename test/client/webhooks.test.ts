@@ -18,12 +18,10 @@ const EVENT = {
 }
 const BODY = JSON.stringify(EVENT)
 
-/** Builds the event's delivery as the service does. */
 function deliver({ body = BODY, secrets = [SECRET], now = Date.now(), id = 'evt_1' } = {}) {
   return { headers: signatureHeaders({ id, now, body }, secrets), body }
 }
 
-/** Returns the reason for refusing a delivery, or undefined if it is accepted. */
 async function reasonOf(secrets: string | readonly string[], delivery: Delivery) {
   try {
     await unwrap(secrets, delivery)

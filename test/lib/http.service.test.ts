@@ -72,7 +72,6 @@ const upstream = ({ url = `${origin}/v1/${KEY}`, random = Math.random, deadlineM
   )
 const ask = (request: UpstreamRequest = { path: '/things' }) => upstream()(request)
 
-/** Returns the error of a request. */
 async function errorOf(question: Promise<unknown>): Promise<AppError> {
   const error = await question.then(
     () => new Error('It was answered'),
@@ -112,7 +111,7 @@ describe('A request', () => {
   })
 })
 
-/** Failures of a service, with the error code and the number of requests. */
+/** Failures of a service, each with the error code and the number of requests. */
 const FAILURES: readonly (readonly [string, Answer, string, number])[] = [
   ['hangs up', hangUp, 'upstream_unavailable', 2],
   ['cuts the connection', cut, 'upstream_unavailable', 2],
@@ -240,7 +239,7 @@ describe('Retry-After', () => {
   })
 })
 
-test('A service with limits per second is called again after a 429, and paused only if it asks for it', async () => {
+test('A service with limits per second is called again after a 429, and paused only by its Retry-After', async () => {
   const begun: number[] = []
   const pause = { secondsLeft: async () => 0, begin: async (seconds: number) => void begun.push(seconds) }
   const limited = createUpstream(

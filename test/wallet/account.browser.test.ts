@@ -10,7 +10,6 @@ const EMAIL = 'owner@example.com'
 /** Recovery kits that the tests were shown, oldest first. */
 const kits: string[] = []
 
-/** Returns the rows of the page's list of passkeys. */
 function passkeysOf(page: Page) {
   return page.getByRole('list', { name: 'Passkeys' }).getByRole('listitem')
 }
@@ -74,7 +73,6 @@ async function readStorage(page: Page): Promise<string> {
   return page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
 }
 
-/** Returns the key id and the secret of a kit. */
 function secretsOf(kit: string): string[] {
   return ['Key id', 'Secret'].map((label) => {
     const [, secret = ''] = new RegExp(`${label}: (\\S+)`).exec(kit) ?? []

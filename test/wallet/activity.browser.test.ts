@@ -5,18 +5,15 @@ import { openVault, press, test, VIEWS, violations } from '../support/wallet-fil
 
 // The wallet's timeline in a real Chromium: deposits and withdrawals of a visitor on two chains.
 
-/** Opens the timeline from any page. */
 async function openActivity(page: Page): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
   await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
 }
 
-/** Returns the rows about a vault. */
 function rowsOf(page: Page, vault: string) {
   return page.getByRole('group').filter({ hasText: vault })
 }
 
-/** Returns the texts of the steps in the first row about a vault. */
 function stepsOf(page: Page, vault: string) {
   return rowsOf(page, vault).first().locator('.timeline > li > .event:first-child > span:first-child').allTextContents()
 }

@@ -6,7 +6,6 @@ import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
 const walletOf = (page: Page) => page.frameLocator('iframe')
 
-/** Opens a group of controls. */
 async function openGroup(page: Page, name: string): Promise<void> {
   await page.getByRole('radio', { name, exact: true }).check()
 }
@@ -18,7 +17,6 @@ async function use(page: Page, title: string, choices: Readonly<Record<string, s
   await form.getByRole('button', { name: title, exact: true }).click()
 }
 
-/** Opens a vault's page in the frame. */
 async function openVault(page: Page, name: string): Promise<void> {
   const wallet = walletOf(page)
   await wallet.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()

@@ -11,7 +11,6 @@ const movement = {
 
 type Told = { type: string; timestamp?: string; data?: object }
 
-/** Builds the wallet's list of arrivals, newest first. */
 function arrivals(...events: readonly Told[]): Arrival[] {
   const list = events.map(({ data, ...event }, index) => ({
     ...{ number: index + 1, attempt: 1, isVerified: true, isTaken: true, status: 204, delayMs: 1000 },

@@ -7,14 +7,12 @@ import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 // These nodes keep old states, so the past of each vault can be read.
 test.override('settings', { scope: 'file' }, () => ({ NODES: 'plain,plain' }))
 
-/** Opens a vault's page from the list. */
 async function openFromList(page: Page, name: string): Promise<void> {
   await page.goto('/vaults')
   await page.getByRole('link', { name }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** Returns the names of the listed vaults, from top to bottom. */
 async function listedNames(page: Page): Promise<string[]> {
   await page.getByRole('rowheader').first().waitFor()
   return page.getByRole('rowheader').locator('strong').allTextContents()

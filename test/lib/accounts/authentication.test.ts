@@ -24,11 +24,9 @@ const failing = (check: string) =>
 const newKey = (attestation: unknown) => FirstAttestation.parse(attestation) as NewKey
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-/** Return the credential that the service stores of a new passkey or key. */
 const attestedPasskey = (made: unknown) => attestPasskey(newKey(made).credentialInfo, EXPECTED)
 const attestedKey = (made: unknown) => attestKey(newKey(made).credentialInfo, EXPECTED)
 
-/** Registers a passkey. Returns its credential and a function for its logins. */
 async function registeredPasskey(type: KeyType = 'P-256') {
   const passkey = somePasskey(undefined, type)
   const made = await attestedPasskey(passkey.create(OPTIONS))
@@ -37,7 +35,6 @@ async function registeredPasskey(type: KeyType = 'P-256') {
   return { passkey, credential, login }
 }
 
-/** Registers a key. Returns its credential and a function for its logins. */
 function registeredKey(type: KeyType = 'P-256') {
   const pair = someKeyPair(type)
   const made = attestedKey(pair.create(OPTIONS))
@@ -46,7 +43,6 @@ function registeredKey(type: KeyType = 'P-256') {
   return { pair, credential, login }
 }
 
-/** Faults of signatures that passkeys and keys share. */
 const SIGNED: [what: string, faults: Faults, check: string][] = [
   ['of something else', { signature: 'of something else' }, 'signature'],
   ['of another challenge', { challenge: 'another challenge' }, 'challenge'],
@@ -67,7 +63,6 @@ const SIGNED: [what: string, faults: Faults, check: string][] = [
   ['of client data that is not an object', { clientData: () => '"x"' }, 'client data'],
 ]
 
-/** Invalid attestations of passkeys and keys. */
 const NO_ATTESTATIONS: [what: string, attestation: unknown][] = [
   ['not JSON', 'hunter2'],
   ['not an object', []],

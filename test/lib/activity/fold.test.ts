@@ -89,7 +89,6 @@ const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
   timestamp: blockNumber,
 })
 
-/** Returns account, kind, assets and shares of each entry. */
 const told = (
   vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
   transactions: readonly (readonly Told[])[],
@@ -399,7 +398,6 @@ describe('Invented amounts of a vault', () => {
   })
 })
 
-/** Returns whether an indexed parameter is this account. */
 function concerns(account: Address, { eventName, args }: VaultEvent): boolean {
   const indexed = eventName === 'Transfer' ? ['from', 'to'] : ['sender', 'owner', 'receiver', 'controller']
   return Object.entries(args).some(([name, value]) => indexed.includes(name) && value === account)
@@ -413,7 +411,6 @@ function movesPrice(event: VaultEvent): boolean {
 describe('Events', () => {
   const user = fc.constantFrom(ALICE, BOB, FEES)
   const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
-  /** Events of one call of a vault. */
   const call: fc.Arbitrary<Told[]> = fc.oneof(
     fc.tuple(user, user, amount).map(([from, to, value]) => [transfer(from, to, value)]),
     fc

@@ -163,7 +163,7 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('are pending while the vault neither shows nor paid anything of them', () => {
     expect(told([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
-    // The request is complete: the vault rounds the last unit away.
+    // A unit that no claim paid and that the vault no longer reports is not pending.
     expect(told([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
   })
 })

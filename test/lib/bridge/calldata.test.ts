@@ -46,7 +46,6 @@ type WithBalance = {
 }
 type Step = { readonly target: Address; readonly value: bigint; readonly call: Call | WithBalance }
 type Message = { readonly calls: readonly Step[]; readonly fallbackRecipient: Address }
-/** Fields of a deposit through the bridge. */
 type Plan = {
   readonly to: Address
   readonly value: bigint
@@ -61,13 +60,11 @@ type Plan = {
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   readonly exclusivity: number
-  /** Absent if the tokens go to a wallet. */
   readonly message?: Message
 }
 
 // The cast is needed because viem's types want one function, and a call may be any of the ABI.
 const encodeCall = (call: Call): Hex => encodeFunctionData({ abi: ABI, ...call } as never)
-/** Plan of a deposit into a vault. */
 type DepositPlan = Plan & { readonly message: Message }
 
 const isWithBalance = (call: Call | WithBalance): call is WithBalance => 'replacement' in call
@@ -114,7 +111,6 @@ function decodeStep({ target, value, callData }: { target: Address; value: bigin
   return { target, value, call: { target: innerTarget, inner: decodeCall(data), value: innerValue, replacement } }
 }
 
-/** Decodes a transaction with the ABI of this test. */
 function decodePlan({ to, data, value }: Transaction): Plan {
   const { message, ...deposit } = decodeBridgeDeposit(data)
   if (message === '0x') return { to, value, ...deposit }
@@ -167,7 +163,6 @@ function messageOf({ vault, operation }: DepositSetting['request']['deposit'], a
 }
 
 type Setting = { readonly request: BridgeRequest; readonly terms: BridgeTerms; readonly stranger: Address }
-/** Setting whose tokens go into a vault. */
 type DepositSetting = Setting & { readonly request: Required<BridgeRequest> }
 
 const anyAddress = fc
@@ -225,7 +220,6 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
       }
     })
 const anyDeposit = settingsWith(anyOperation)
-/** Settings whose tokens go to the sender's wallet. */
 const anyPayment = anyDeposit.map(
   ({ request: { deposit: _, ...request }, ...setting }): Setting => ({ ...setting, request }),
 )

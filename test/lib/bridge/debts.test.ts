@@ -12,7 +12,6 @@ const paid = (at: number, amount: bigint): Payment => ({ at: day(at), amount })
 const byTime = <T extends Payment>(payments: readonly T[]) =>
   payments.toSorted((left, right) => Number(left.at) - Number(right.at))
 
-/** Returns all subsets of these debts. */
 function subsetsOf<T>(items: readonly T[]): T[][] {
   const [first, ...rest] = items
   if (first === undefined) return [[]]
@@ -20,7 +19,6 @@ function subsetsOf<T>(items: readonly T[]): T[][] {
   return [...without, ...without.map((subset) => [first, ...subset])]
 }
 
-/** Returns the payment of the debt, found by trying all subsets of the due debts. */
 function findBySubsets(debt: Debt, others: readonly Debt[], payments: readonly Payment[], dust: bigint) {
   let total = 0n
   for (const payment of payments) {

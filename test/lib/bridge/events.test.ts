@@ -115,7 +115,6 @@ describe('A selector of the bridge', () => {
 })
 
 describe('The relay hash', () => {
-  /** Computes keccak256(abi.encode(relayData, destinationChainId)) word by word. */
   function hashByHand({ relayData, destinationChainId }: BridgeDeposit): Hash {
     const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0')
     const message = relayData.message.slice(2)
@@ -152,7 +151,7 @@ describe('The relay hash', () => {
 
 type RelayData = BridgeDeposit['relayData']
 
-/** Returns twelve copies of the relay data, each with another field changed. */
+/** Returns copies of the relay data, each with one field changed. */
 function variations(relayData: RelayData): RelayData[] {
   return Object.entries(relayData).map(([name, value]) => {
     const other =
@@ -358,7 +357,6 @@ describe('The result of a fill', () => {
     .chain(([entry, succeed]) =>
       fc.constantFrom({ entry, succeed }, { entry, fail: 'refused' as const }, { entry, fail: 'left over' as const }),
     )
-  /** Fill of a batch: its user, vault, amount and end. */
   const anyOrder = fc.record({
     user: fc.constantFrom(...USERS),
     vault: fc.constantFrom(...VAULTS),
@@ -575,7 +573,6 @@ describe('A refund of the pool', () => {
     emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(ELSEWHERE), amount, caller })
   const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
     emit(token, 'Transfer', { from, to, value })
-  /** Returns the paid and the owed amounts. */
   const refunds = (...logs: Unplaced[]) => {
     const payments = parsePayments(placed(logs), POOL, deposit)
     const amounts = (wanted: boolean) => payments.flatMap(({ amount, isOwed }) => (isOwed === wanted ? [amount] : []))

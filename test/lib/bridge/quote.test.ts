@@ -287,7 +287,6 @@ describe("The client of the bridge's API", () => {
     return createAcross(createUpstream({ ...api, name: 'Across' }, world))
   }
 
-  /** Returns the quote for this response of the API, or the error code. */
   const outcomeOf = (response: Response): Promise<Quote | ErrorCode> =>
     acrossOver(async () => response.clone())
       .fetchQuote(someRequest())

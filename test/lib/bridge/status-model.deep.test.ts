@@ -120,7 +120,6 @@ const test = base
     }
   })
 
-/** Prepared transfer with its state and its model. */
 type Play = World & {
   readonly signed: `0x${string}`
   readonly hash: Hash
@@ -225,7 +224,6 @@ const EVENTS = {
 } satisfies Record<string, (play: Play) => Promise<void>>
 type EventName = keyof typeof EVENTS
 
-/** Returns the expected status of the model. */
 async function expectedState(play: Play): Promise<StateName> {
   const { mined, fill, refund } = play.model
   if (!mined) return 'pending'
@@ -329,7 +327,6 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
   return met
 }
 
-/** Wraps an Rpc and changes the node's results of some methods. */
 function lying(rpc: Rpc, lies: Readonly<Record<string, (result: unknown) => unknown>>): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)

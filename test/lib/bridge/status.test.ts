@@ -44,7 +44,6 @@ const DEPOSIT = withTerms(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 
 const keyOf = (deposit: BridgeDeposit) => ({
   ...{ sourceChainId: ARBITRUM, depositor: USER, relayHash: relayHash(deposit) },
 })
-/** Builds the record of a deposit in this final block. */
 const recordOf = (deposit: BridgeDeposit, block: number): Transfer => {
   const { inputAmount: amount } = deposit.relayData
   const place = { chainId: ARBITRUM, txHash: SENT, logIndex: 0, at: toDate(START) }
@@ -60,7 +59,6 @@ type World = {
   readonly hint?: Awaited<ReturnType<TransferServices['fetchHint']>>
 }
 
-/** Records of transfers and of source transactions. */
 type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, Sent> }
 const nothing = (): Records => ({ transfers: new Map(), sent: new Map() })
 

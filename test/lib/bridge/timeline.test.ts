@@ -27,7 +27,6 @@ const [SENT_AT, FILLED_AT, REFUNDED_AT] = [1_800_000_000n, 1_800_000_060n, 1_800
   Date,
 ]
 
-/** Returns the deposit with the token of the source chain. */
 const ofSource = ({ relayData, ...deposit }: BridgeDeposit): BridgeDeposit => ({
   ...deposit,
   relayData: { ...relayData, inputToken: pad(SOURCE_TOKEN) },

@@ -5,7 +5,7 @@ import { combine, isOverdue } from '../../../lib/cache/aged.ts'
 const answer = (seconds: number, isStale = false) => ({ value: 'some', asOf: new Date(seconds * 1000), isStale })
 
 describe('A value made of several responses', () => {
-  test('is as old as the oldest, and never from the future', () => {
+  test('is as old as the oldest, and has the current time without any', () => {
     expect(combine(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
     expect(combine(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
   })

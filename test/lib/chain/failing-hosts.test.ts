@@ -133,14 +133,12 @@ const closing: Host = () =>
   new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) }))
 const CHUNKS = [new Uint8Array(1), new Uint8Array(33 * 2 ** 20)]
 const huge = () => new Response(ReadableStream.from(CHUNKS))
-/** Returns a host that fails in every second response. */
 const flapping = (): Host => {
   let asked = 0
   return (calls, signal, isPlain) =>
     asked++ % 2 ? healthy(calls, signal, isPlain) : plain(502, '<html>Bad Gateway</html>')()
 }
 
-/** Kinds of hosts that fail, in the words of providers and clients. */
 const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | (() => Host)>({
   'cannot be reached': unreachable,
   'closes the connection': closing,

@@ -28,7 +28,6 @@ const readLogs = async (rpc: Rpc, filter: LogFilter, from: bigint, to: bigint) =
 type Range = { readonly from: bigint; readonly to: bigint }
 type Refuses = (range: Range) => boolean
 
-/** Returns a log in the form of a node. */
 function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
   return {
     address: CONTRACT.toLowerCase(),

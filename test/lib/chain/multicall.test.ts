@@ -16,7 +16,6 @@ const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((array) => t
 const calls = fc.array(fc.record({ to: address, data: bytes }), { maxLength: 20 })
 const results = fc.array(fc.record({ success: fc.boolean(), returnData: bytes }), { maxLength: 20 })
 
-/** Decodes return data with viem; undefined if it throws. */
 function decodedByViem(data: Hex) {
   try {
     return decodeFunctionResult({ ...aggregate3, data }).map(({ success, returnData }) =>

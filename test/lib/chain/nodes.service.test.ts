@@ -38,7 +38,6 @@ const answering =
   (body: unknown): Node =>
   () =>
     Response.json(body)
-/** Returns a node that refuses one method and serves the others. */
 const refusing =
   (method: string, error: unknown): Node =>
   (batch) =>
@@ -129,7 +128,6 @@ describe('A batch', () => {
   })
 })
 
-/** Failures of a node, with the error code. */
 const FAILURES: readonly (readonly [string, Node, AppError['code']])[] = [
   ['cannot be reached', unreachable, 'upstream_unavailable'],
   ['answers 401', status(401), 'upstream_unavailable'],

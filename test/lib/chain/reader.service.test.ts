@@ -79,7 +79,6 @@ async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
 }
 
 let change = 1_000n
-/** Mines two blocks, which change a view and a storage word. */
 async function changeBoth({ chain, token, vault }: World): Promise<void> {
   change += 1n
   const { admin, valuationManager } = ACCOUNTS
@@ -111,7 +110,6 @@ function ignoring(rpc: Rpc): Rpc {
     rpc(requests.map((call) => (hasOverrides(call) ? { ...call, params: call.params.slice(0, 2) } : call)))
 }
 
-/** Wraps an Rpc and records each batch. */
 function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
   const batches: (readonly RpcRequest[])[] = []
   return {

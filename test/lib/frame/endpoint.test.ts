@@ -45,7 +45,6 @@ const REPLY = { amount: 5n, parts: [] }
 
 type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
 
-/** Calls a handler as Lambda does, by default with a valid request. */
 async function invoke(handler: Handler, event: Partial<APIGatewayProxyEventV2> = {}, context = someContext()) {
   const sent = someEvent('POST', `/things/${THING}`, { ...EVENT, ...event })
   const { statusCode = 0, headers, body = '' } = await handler(sent, context)

@@ -8,7 +8,6 @@ import { answering, type Reply } from '../../support/upstream.ts'
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const DAY = 86_400_000
 
-/** Recorded row of /coins/markets. */
 const BITCOIN = {
   id: 'bitcoin',
   symbol: 'btc',
@@ -39,7 +38,6 @@ const BITCOIN = {
   price_change_percentage_24h_in_currency: -0.7217635,
   a_field_of_tomorrow: { nobody: 'knows' },
 }
-/** Coin of which CoinGecko knows almost nothing. */
 const UNKNOWN = {
   ...BITCOIN,
   id: 'some-coin',
@@ -90,7 +88,6 @@ const REFUSALS: readonly (readonly [string, Reply, string])[] = [
   ['for a parameter', { status: 422, body: { error: 'Missing parameter vs_currency' } }, 'upstream_bad_answer'],
   ['in HTML', { status: 404, body: '<html>Not here</html>' }, 'upstream_bad_answer'],
 ]
-/** Invalid responses. */
 const NONSENSE: readonly (readonly [string, Reply])[] = [
   ['HTML', { body: '<html>Welcome</html>' }],
   ['truncated JSON', { body: '[{"id":"bitcoin","sym' }],
@@ -166,7 +163,7 @@ describe('A page of the market', () => {
     await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code })
   })
 
-  test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
+  test.each(NONSENSE)('that is %s is upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
@@ -229,7 +226,6 @@ describe('Coins by their ids', () => {
   })
 })
 
-/** Charts of one day, of all time, and series of points that end now. */
 const DAY_CHART = { currency: 'usd', days: 1 } as const
 const WHOLE_CHART = { currency: 'usd', days: 'max' } as const
 const series = (count: number, step: number, value: (index: number) => unknown): unknown[] =>
@@ -373,7 +369,7 @@ describe('A chart', () => {
     ...NONSENSE,
     ['without volumes', { body: { prices: [], market_caps: [] } }],
     ['with only invalid points', { body: { ...someChart(), prices: [[1000, null]] } }],
-  ] as const)('that is %s is a bad answer', async (_, reply) => {
+  ] as const)('that is %s is upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
@@ -434,7 +430,7 @@ describe('A search', () => {
     for (const coin of coins) expect(FoundCoin.parse(coin)).toEqual(coin)
   })
 
-  test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
+  test.each(NONSENSE)('that is %s is upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).searchCoins('usd')).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
@@ -490,7 +486,7 @@ describe('Exchange rates', () => {
   })
 
   test.each([{ eur: 1 }, { usd: 0, eur: 1 }, { usd: '2' }, {}, null, undefined, []])(
-    'are a bad answer without dollars: %j',
+    'are upstream_bad_answer without dollars: %j',
     async (bitcoin) => {
       await expect(ratesOf(bitcoin)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
     },
@@ -541,7 +537,7 @@ describe('Ids by contract', () => {
     })
   })
 
-  test.each(NONSENSE)('that are %s are a bad answer', async (_, reply) => {
+  test.each(NONSENSE)('that are %s are upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).fetchCoinIds()).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })

@@ -7,7 +7,6 @@ import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 /** Exact fraction of two integers, independent of the tested code. */
 type Fraction = readonly [top: bigint, bottom: bigint]
 
-/** Returns the exact fraction of a number's text. */
 function written(number: number): Fraction {
   const [mantissa = '', exponent = '0'] = number.toString().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -19,7 +18,6 @@ const multiply = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d
 const divide = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d, b * c]
 const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d]
 
-/** Returns the double nearest to a fraction. */
 function nearest([top, bottom]: Fraction): number {
   return Number(`${(top * 10n ** 400n) / bottom}e-400`)
 }

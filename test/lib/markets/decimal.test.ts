@@ -16,7 +16,6 @@ function sameAs(left: Rational, right: Rational): boolean {
   return left.top * right.bottom === right.top * left.bottom
 }
 
-/** Returns the exact value of a double from its bits. */
 function rationalOf(number: number): Rational {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, number)
@@ -36,7 +35,6 @@ const distance = (left: Rational, right: Rational): Rational => {
 }
 const isAtMost = (left: Rational, right: Rational) => left.top * right.bottom <= right.top * left.bottom
 
-/** Returns the double next to a positive finite one. */
 function neighbour(number: number, step: 1n | -1n): number {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, number)
@@ -49,7 +47,6 @@ const anyDecimal = fc.record({
   digits: fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
   exponent: fc.integer({ min: -60, max: 60 }),
 })
-/** Typical prices. */
 const anyPrice = fc.oneof(
   fc.double({ min: 1e-18, max: 1e9, noNaN: true }),
   fc.integer({ min: 1, max: 10 ** 9 }).map((cents) => cents / 100),

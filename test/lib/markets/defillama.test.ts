@@ -15,7 +15,6 @@ const source = (reply: (url: URL) => Reply) => {
   const { ask, urls } = answering(reply)
   return { ...createDefiLlama(ask, { now: () => NOW }), urls }
 }
-/** Returns a recorded coin, half a minute old. */
 const coin = (price: unknown, more = {}) => ({
   decimals: 6,
   symbol: 'USDC',
@@ -25,7 +24,6 @@ const coin = (price: unknown, more = {}) => ({
   a_field_of_tomorrow: true,
   ...more,
 })
-/** Returns the coins that a path requests. */
 const coinsIn = ({ pathname }: URL) => decodeURIComponent(pathname.split('/').at(-1) ?? '').split(',')
 
 const NONSENSE: readonly (readonly [string, Reply, string])[] = [

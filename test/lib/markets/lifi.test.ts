@@ -9,7 +9,6 @@ const BASE = 8453
 const SOLANA = 1151111081099710
 const SOLANA_NATIVE = '11111111111111111111111111111111'
 
-/** Recorded token of /v1/tokens. */
 const USDC = {
   chainId: BASE,
   address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',

@@ -12,7 +12,6 @@ const START = Date.parse('2026-06-01T00:00:00.000Z')
 const RATE = { requests: 600, seconds: 60 }
 const KEY = { clientId: 'AbCdE01234', keyId: 'key0000001', rate: RATE }
 
-/** Charges a key for one request. */
 function admitting(counted: Leases) {
   const { charge } = meter(counted)
   return async ({ clientId, keyId, rate }: typeof KEY) => {
@@ -24,7 +23,6 @@ function admitting(counted: Leases) {
 const test = base
   .extend('clock', () => ({ now: START }))
   .extend('store', ({ tables }) => leasesStore(tables.cache))
-  /** Starts a container and counts its requests to the table. */
   .extend('startContainer', ({ store, clock }) => (shift = 0) => {
     const counts = { asked: 0 }
     const take: typeof store.take = (...args) => {

@@ -8,7 +8,6 @@ const RATE = { requests: 6000, seconds: 60 }
 const TENTH = 6000
 const KEY: Payer = { who: 'key', id: 'acme#key' }
 
-/** Starts a table in memory and a container's meter. */
 function startMeter({ maxWindows = 1000 } = {}) {
   const clock = { now: 0 }
   const table = { counts: new Map<string, number>(), asked: [] as string[], isDown: false }

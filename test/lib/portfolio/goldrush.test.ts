@@ -6,7 +6,6 @@ const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const POINTS = '0x00000000000000000000000000000000000000a1'
 const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
-/** Returns a row of GoldRush, with its unused fields. */
 function tokenRow(overrides: object = {}) {
   return {
     contract_decimals: 18,

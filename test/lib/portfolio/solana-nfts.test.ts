@@ -4,7 +4,6 @@ import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
 
-/** Returns an asset of a DAS node, with unused fields. */
 function asset(id: string, overrides: object = {}) {
   return {
     interface: 'V1_NFT',

@@ -4,7 +4,6 @@ import { inOrder, type TokenIndex } from '../../../lib/portfolio/token-index.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 
-/** Returns an index of these chains, which throws the error if there is one. */
 function someIndex(chains: TokenIndex['tokenChains'], error?: Error) {
   const asked: string[] = []
   const answer = async (chainKey: string) => {

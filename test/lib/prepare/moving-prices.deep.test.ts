@@ -19,7 +19,7 @@ const [ALICE] = USERS
 const BASE = evmChain(8453) as EvmChain
 const UNITS: Readonly<Record<string, number>> = RPC_PRICES.units
 
-test('Two hosts up to five seconds apart mostly agree on a deposit in one round trip, though each block moves the price', async ({
+test('Two hosts five seconds apart mostly agree on a deposit in one round trip, despite moving prices', async ({
   service,
 }) => {
   const savings = await openYieldVault(service)
@@ -45,7 +45,6 @@ test('Two hosts up to five seconds apart mostly agree on a deposit in one round 
     ])
   }
   for (let block = 0; block < 40; block += 1) await mine()
-  /** Returns a host that lags this many blocks. */
   const hostOf =
     (place: number, lag: () => number): Rpc =>
     async (requests) => {

@@ -87,7 +87,6 @@ function claimedCancellation(kind: RequestKind, functionName: string) {
   }
 }
 
-/** All operations on a request with their expected calls. */
 const CALLS = {
   deposit: {
     operation: deposit,
@@ -153,7 +152,6 @@ const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ oper
 const PAID: readonly Name[] = ['deposit', 'requestDeposit', 'syncDeposit']
 /** Operations that cancel the whole request. */
 const WHOLE: readonly Name[] = ['cancelRequestDeposit', 'cancelRequestRedeem']
-/** Operations that cancel a request by its id. */
 const OF_REQUEST: readonly Name[] = [
   ...(['cancelDepositRequest', 'claimCancelDepositRequest'] as const),
   ...(['cancelRedeemRequest', 'claimCancelRedeemRequest'] as const),

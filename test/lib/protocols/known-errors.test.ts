@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { parseSimulation } from '../../../lib/chain/simulation.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/known-errors.ts'
 
-/** Returns the outcome of a dry run that reverted with these bytes. */
 function reasonOf(data: Hex): unknown {
   const call = { status: '0x0', gasUsed: '0x5208', returnData: data, logs: [], error: { code: 3, message: '', data } }
   const [simulated] = parseSimulation({ result: [{ calls: [call] }] }, 1, REVERT_ERRORS) ?? []

@@ -99,7 +99,6 @@ const EARNED = fc.uniqueArray(fc.record({ token: fc.nat(6), amount, isPaid: fc.b
 })
 type Earned = (typeof EARNED extends fc.Arbitrary<infer Of> ? Of : never)[number]
 
-/** Lies of the source about one reward. */
 const LIES = {
   none: (reward: ReportedReward) => reward,
   more: (reward: ReportedReward) => ({ ...reward, amount: reward.amount + 1n }),
@@ -122,7 +121,6 @@ const USERS = fc.array(fc.record({ earned: EARNED, lies: fc.array(LIE, { minLeng
 })
 
 let made = 0
-/** Returns an unused account. */
 function someAccount(): Address {
   made += 1
   return getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))

@@ -21,12 +21,10 @@ const TOKEN_OWNER = checksumAddress(pad('0x1', { size: 20 }))
 const amount = fc.bigInt({ min: 1n, max: MAX_UINT208 })
 const hash = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((number): Hex => pad(toHex(number)))
 const leaf = fc.record({ user: address, token: address, amount })
-/** Leaves of a tree, and one of them. */
 const TREE = fc
   .uniqueArray(leaf, { minLength: 1, maxLength: 40, selector: ({ user, token }) => user + token })
   .chain((leaves) => fc.record({ leaves: fc.constant(leaves), own: fc.constantFrom(...leaves) }))
 
-/** Builds a reward in the form of the source. */
 const reported = (token: Address, total: bigint, proof: readonly Hex[], pending = 0n) => ({
   ...{ chainId: 8453, token, symbol: 'MORPHO', amount: total, claimed: 0n, pending, proof: [...proof], vaults: {} },
 })

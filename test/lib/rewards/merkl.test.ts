@@ -20,7 +20,6 @@ const row = (fields: object = {}) => ({
 })
 const answer = (...rewards: unknown[]) => [{ chain: { id: 8453, name: 'Base' }, rewards }]
 
-/** Returns a client of a source with this response, and its requests. */
 function merklOf(body: unknown, status = 200) {
   const requests: UpstreamRequest[] = []
   const merkl = createMerkl(async (request) => {

@@ -8,7 +8,6 @@ const HOUR = 3_600n
 const DAY = 86_400n
 const START = 1_750_000_000n
 
-/** Returns the yields of a vault with this first and last price. */
 const yieldsBetween = (first: PricePoint | undefined, last: PricePoint | undefined) => buildYields({ first }, last)
 const textOf = (...points: Parameters<typeof yieldsBetween>) => yieldText(yieldsBetween(...points))
 const from = (price: bigint): PricePoint => ({ price, timestamp: START })

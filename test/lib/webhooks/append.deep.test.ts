@@ -332,7 +332,6 @@ describe('An event', () => {
   })
 })
 
-/** Returns the different sequences of messages, in order. */
 function sequencesOf(messages: readonly DeliveryMessage[]): number[] {
   const sequences = messages.flatMap((message) => ('sequence' in message ? message.sequence : []))
   return [...new Set(sequences)].toSorted((one, other) => one - other)

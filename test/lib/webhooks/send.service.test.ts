@@ -246,7 +246,6 @@ describe('A server', () => {
   })
 })
 
-/** Sends data until the client closes the connection. */
 function flood(response: ServerResponse): void {
   const chunk = Buffer.alloc(16 * 1024)
   const write = () => {
@@ -256,7 +255,6 @@ function flood(response: ServerResponse): void {
   write()
 }
 
-/** Sends `first`, then repeats `then`. */
 function drip(socket: Socket, first: string, then: string): void {
   socket.on('error', () => {}).write(first)
   const timer = setInterval(() => socket.write(then), 10)
@@ -319,12 +317,12 @@ describe('A response without a final status', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  test('is bad_answer after endless interim responses', async () => {
+  test('fails with bad_answer after endless interim responses', async () => {
     const url = await serveRaw('HTTP/1.1 103 Early Hints\r\n\r\n', true)
     expect(await sender({ timeoutMs: 60_000 })(url)).toEqual({ delivered: false, reason: 'bad_answer' })
   })
 
-  test('is bad_answer after a switch of protocols', async () => {
+  test('fails with bad_answer after a switch of protocols', async () => {
     const url = await serveRaw('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', false)
     expect(await sender({ timeoutMs: 60_000 })(url)).toEqual({ delivered: false, reason: 'bad_answer' })
   })

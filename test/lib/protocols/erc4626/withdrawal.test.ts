@@ -7,7 +7,6 @@ import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 import { conversionOf, SYNC_VAULT, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-/** Reads the terms of a withdrawal by ALICE. */
 async function termsOf(
   facts: Partial<SyncFacts>,
   amount: WithdrawalAmount,

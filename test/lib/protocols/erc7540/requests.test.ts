@@ -11,10 +11,8 @@ import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { type Given, inOrder } from '../../../support/ledger-entries.ts'
 import { ASYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-/** State of a request of ALICE. */
 type Stand = { readonly pending?: bigint; readonly isCancelling?: boolean; readonly cancelled?: bigint }
 
-/** Returns the contracts of a vault with these requests of both kinds, by id. */
 function contractsWith(requests: Readonly<Record<string, Stand>>): Contracts {
   const pending = (id: bigint) => requests[`${id}`]?.pending ?? 0n
   const isCancelling = (id: bigint) => requests[`${id}`]?.isCancelling ?? false
@@ -34,7 +32,6 @@ const NAMES = {
   withdrawal: { ask: 'cancelRedeemRequest', take: 'claimCancelRedeemRequest', of: 'shares' },
 } as const
 
-/** Returns the cancellation, or the error code. */
 async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, Stand>>, vault = ASYNC_VAULT) {
   const contracts = contractsWith(requests)
   const ids = Object.keys(requests).map(BigInt)

@@ -12,7 +12,6 @@ const IDLE = {
   ...{ pendingCancelRedeemRequest: false, claimableCancelRedeemRequest: 0n },
 }
 
-/** Reads the terms of a redemption request by ALICE. */
 async function termsOf(
   facts: Partial<SyncFacts>,
   amount: WithdrawalAmount,

@@ -4,7 +4,6 @@ import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
 import { readerOf, readOf } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 
-/** Returns the call that cancels a request of ALICE and its refund, or the error code. */
 async function cancelOf(kind: RequestKind, facts: Partial<LagoonFacts>) {
   const contracts = lagoonContracts(facts)
   try {

@@ -6,13 +6,11 @@ import { readerOf, readOf } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 
-/** Reads the terms of a withdrawal by ALICE. */
 async function termsOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms> {
   const contracts = lagoonContracts(facts)
   return await readOf(lagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(readerOf(contracts), 1n)
 }
 
-/** Returns the terms of the withdrawal, or the error code. */
 function answerOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms | string> {
   return termsOf(facts, amount).catch(({ code }) => code)
 }
