@@ -35,7 +35,7 @@ const [ALICE] = USERS
 
 const test = serviceTest.extend('client', ({ service }): Client => ({ url: service.baseUrl, key: service.apiKey }))
 
-/** A platform that answers with these, one after the other, and keeps what it was asked. */
+/** Returns a client whose fetch gives these responses in order, and the list of its requests. */
 function answering(...answers: (() => Response | Promise<Response>)[]) {
   const asked: { url: string; init: RequestInit }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
@@ -59,7 +59,7 @@ const refuse =
     )
 
 describe('A program', () => {
-  test('deposits into an asynchronous vault as client/README.md says, up to the shares', async ({
+  test('deposits into an asynchronous vault with the code of client/README.md, until it has shares', async ({
     service,
     onTestFinished,
   }) => {
@@ -71,7 +71,7 @@ describe('A program', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const { deposit } = await import(join(folder, 'deposit.ts'))
 
-    // Settled as soon as it waits, and asked for at once where an answer says in half a minute.
+    // The vault settles while the request is pending. A poll delay of 1 ms replaces the delay of the response.
     const { fetch } = globalThis
     onTestFinished(() => {
       globalThis.fetch = fetch
@@ -111,7 +111,7 @@ describe('A program', () => {
 })
 
 describe('An error', () => {
-  test('is the one that the API tells, by its code', async ({ service, client }) => {
+  test('has the code that the API returns', async ({ service, client }) => {
     const wrong = await listVaults({ ...client, key: 'jk_wrong' })
     expect(wrong).toMatchObject({ ok: false, error: { code: 'invalid_api_key', status: 401, retryAfterMs: undefined } })
     const none = await listSessions(client)
@@ -122,7 +122,7 @@ describe('An error', () => {
     expect(service.baseUrl).toBe(client.url)
   })
 
-  test('is told apart where no answer of the API came', async () => {
+  test('has a code of the client if the API sent no response', async () => {
     const unreachable = answering(() => Promise.reject(new TypeError('fetch failed')))
     expect(await linkWallet(unreachable.client, { message: '', signature: '' })).toMatchObject({
       error: { code: 'network', status: 0, message: 'The API cannot be reached: fetch failed' },
@@ -137,7 +137,7 @@ describe('An error', () => {
     })
   })
 
-  test('is that of no answer where the body is missing or is no object', async () => {
+  test('has the code "unexpected" if the body is missing or is not an object', async () => {
     for (const body of ['', 'null', '1']) {
       const { client } = answering(() => new Response(body))
       expect(await listVaults(client), body).toMatchObject({ error: { code: 'unexpected', status: 200 } })
@@ -166,7 +166,7 @@ describe('An error', () => {
     [{ message: { a: 1 } }, { message: '' }],
     [{ message: 'one\ntwo\u202E' }, { message: 'onetwo' }],
     [{ code: 'a code\n' }, { code: 'unexpected' }],
-  ])('has the form of one, whatever came: %j', async ([body, told]) => {
+  ])('has valid fields, whatever the response contains: %j', async ([body, told]) => {
     const broken = () => Response.json({ success: false, code: 'x', message: 'm', ...Object(body) }, { status: 400 })
     const result = await listVaults(answering(broken).client)
     expect(result.ok ? {} : result.error).toMatchObject(told)
@@ -174,7 +174,7 @@ describe('An error', () => {
     expect(JSON.stringify(result)).not.toContain('calls')
   })
 
-  test('ends a call that nobody waits for any more, and one that takes too long', async () => {
+  test('ends a call that its caller aborts or that exceeds its timeout', async () => {
     const silent = answering()
     expect(await listVaults({ ...silent.client, timeoutMs: 1 })).toMatchObject({ error: { code: 'timeout' } })
     const given = await listVaults(silent.client, undefined, { signal: AbortSignal.abort() })
@@ -183,7 +183,7 @@ describe('An error', () => {
 })
 
 describe('A call', () => {
-  test('goes where the route says, with the rest in its body', async () => {
+  test('has path and query parameters in its URL, and the rest in its body', async () => {
     const { client, asked } = answering(ok({}))
     await getCoin({ ...client, session: () => 'token' }, { id: 'a/b', currency: 'eur' })
     await prepareDeposit(client, { vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
@@ -195,19 +195,19 @@ describe('A call', () => {
     expect(JSON.parse(String(asked[1]?.init.body))).toEqual({ vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
   })
 
-  test('leaves its place for no path parameter', async () => {
+  test('stays at its route, whatever a path parameter contains', async () => {
     const { client, asked } = answering(ok({}))
     for (const id of ['.', '..', '../..', '...']) await getCoin(client, { id })
     const paths = asked.map(({ url }) => new URL(url).pathname.replace('/portfolio-indexor/markets/coins/', ''))
     expect(paths).toEqual(['%252E', '%252E%252E', '..%2F..', '...'])
   })
 
-  test('tells how old its answer is', async () => {
+  test('reports the age of its response', async () => {
     const { client } = answering(ok([], { age: '12', 'x-stale': 'true', 'x-request-id': 'r-2' }))
     expect(await listVaults(client)).toMatchObject({ ok: true, ageMs: 12_000, isStale: true, requestId: 'r-2' })
   })
 
-  test('that reads is tried again as the answer says, one that acts never is', async () => {
+  test('that reads is retried as the response says, one that writes never is', async () => {
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
     const reading = answering(later, later, ok([]))
     expect((await listVaults(reading.client)).ok).toBe(true)
@@ -222,7 +222,7 @@ describe('A call', () => {
     expect(patient.asked).toHaveLength(1)
   })
 
-  test('is polled until nothing is awaited, an error stays, or nobody waits any more', async () => {
+  test('is polled until no further poll is due, an error persists or the caller aborts', async () => {
     const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
     const pending = ok({ status: 'pending', nextPollAfterMs: 1 })
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
@@ -250,7 +250,7 @@ describe('A call', () => {
 })
 
 describe('A pause between polls', () => {
-  test.for([0, -5, 2 ** 31, 1e300])('is never none, also where the answer says %d ms', async (nextPollAfterMs) => {
+  test.for([0, -5, 2 ** 31, 1e300])('is at least 250 ms, even if the response says %d ms', async (nextPollAfterMs) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -265,7 +265,7 @@ describe('A pause between polls', () => {
     await waiting
   })
 
-  test('does not make a long timeout none', async () => {
+  test('leaves an infinite timeout infinite', async () => {
     const { client } = answering(ok({ status: 'pending', nextPollAfterMs: null }))
     const slow: Client = {
       ...client,
@@ -281,7 +281,7 @@ describe('A pause between polls', () => {
 })
 
 describe('A query', () => {
-  test('is of one user and one input, and is asked for again as its answer says', async () => {
+  test('has a key per user and input, and is repeated after the delay in its response', async () => {
     const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
     const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 5 }), refuse(404, 'vault_not_found'))
     const { queryKey, queryFn, refetchInterval } = query(getDepositStatus, { ...client, session: () => 'token' }, of)
@@ -302,7 +302,7 @@ describe('A query', () => {
     await expect(queryFn()).rejects.toMatchObject({ name: 'CallFailure', error: { code: 'vault_not_found' } })
   })
 
-  test('can have the age of its answer too', async () => {
+  test('can return the age of its response', async () => {
     const old = () =>
       new Response('{"status":"ok"}', { headers: { 'x-stale': 'true', age: '9', 'x-request-id': 'r1' } })
     const { client } = answering(old)
@@ -314,7 +314,7 @@ describe('A query', () => {
 describe('A message for the user', () => {
   const refusal = { message: '', details: [], requestId: 'r1', retryAfterMs: undefined } as const
 
-  test('says what docs/errors.md says, with how long to wait', () => {
+  test('has the text of docs/errors.md and says how long to wait', () => {
     expect(messageForUser({ ...refusal, code: 'vault_is_paused', status: 409 })).toBe(
       'This vault is paused by its manager. Your money stays where it is.',
     )
@@ -356,15 +356,15 @@ describe('A message for the user', () => {
     },
     { code: 'amount_too_low_for_bridge', told: { field: 'dstChainId', atLeast: '1443000' }, says: '' },
     { code: 'amount_exceeds_balance', told: { field: 'amount' }, says: '' },
-  ])('says of $told the amount in tokens, so that it works: "$says"', ({ code, told, says, amount = USDC }) => {
-    // Codes of the API, which the compiler takes for any text here.
+  ])('adds an amount in tokens that works: "$says" for $told', ({ code, told, says, amount = USDC }) => {
+    // The cast restores the type of the API's codes, which the compiler infers as string.
     const error = { ...refusal, code, status: 400, details: [{ issue: 'is wrong', ...told }] } as Failure['error']
     const plain = messageForUser(error)
     expect(messageForUser(error, { amount, shares: SHARES })).toBe(`${plain}${says}`)
     expect(messageForUser(error, {})).toBe(plain)
   })
 
-  test('names the request where it is a mistake of the program, or of an unknown code', () => {
+  test('names the request id for a mistake of the program and for an unknown code', () => {
     for (const code of ['invalid_json', 'constructor', '__proto__'] as const) {
       expect(messageForUser({ ...refusal, code: code as 'invalid_json', status: 400 })).toBe(
         'Something went wrong. (r1)',
@@ -372,7 +372,7 @@ describe('A message for the user', () => {
     }
   })
 
-  test('names the clock where a response is refused for its time', async () => {
+  test('asks the user to check the clock if a response is out of its time', async () => {
     const late = Object.assign(new Error('late'), { name: 'UnverifiedAnswer', reason: 'not_in_time' })
     const result = await listVaults(answering(() => Promise.reject(late)).client)
     expect(result.ok ? '' : messageForUser(result.error)).toBe(
@@ -400,8 +400,8 @@ describe('The package', () => {
   )
   const sizes = [...rows].map(([, name = '*', entry = '', size]) => ({ name, entry, size: Number(size) * 1000 }))
 
-  test('has a size in its README for each of its entries that pages bundle', () => {
-    // The MCP server runs in a process of its own.
+  test('lists the size of each entry for pages in its README', () => {
+    // The MCP server runs in its own process, so pages do not bundle it.
     const entries = Object.keys(manifest.exports).flatMap((entry) =>
       entry === './mcp' ? [] : entry.replace(/^\.\/?/, ''),
     )

@@ -8,7 +8,7 @@ import { checkSnippets, extractGuide } from '../support/guides.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The snippet of client/README.md and both components, bundled as a page has them. */
+/** The snippet of client/README.md and both components, in one bundle for a page. */
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('guide', { scope: 'file' }, ({}) => extractGuide('client/README.md', {}))
@@ -74,7 +74,6 @@ const DEPOSIT = `{ 'defi/vault/deposit': () => ({
   deposit: { shares: '4999999999999999999', fee: '1234', assets: '5000000', isEstimate: true },
 }) }`
 
-/** axe violations in the component. */
 async function violations(page: Page): Promise<unknown> {
   await page.addScriptTag({ content: AXE })
   return page.evaluate("axe.run('section').then(({ violations }) => violations.map(({ id }) => id))")
@@ -110,11 +109,11 @@ test('A user types an amount, reviews its terms, and takes one step with each cl
   await page.getByRole('button', { name: 'Deposit 5 USDC' }).waitFor()
   expect(await steps.allTextContents()).toEqual([expect.stringMatching(/^Approve: Done View transaction$/), 'Deposit'])
   expect(await page.getByRole('link').getAttribute('href')).toBe('https://blockscan.com/tx/0x1?chain=8453')
-  // The keyboard stays where the next step is.
+  // The focus stays on the button of the next step.
   expect(await page.evaluate('document.activeElement.dataset.vaultline')).toBe('next')
 })
 
-test('A deposit ends after its last step, and says so once to the page', async ({ show }) => {
+test('A deposit ends after its last step, and notifies the page once', async ({ show }) => {
   const page = await show('Deposit', DEPOSIT, "{ amount: '5000000' }")
   await page.getByRole('button', { name: 'Approve 5 USDC' }).click()
   await page.getByRole('button', { name: 'Deposit 5 USDC' }).click()
@@ -123,7 +122,7 @@ test('A deposit ends after its last step, and says so once to the page', async (
   expect(await page.evaluate('[sent, ended]')).toEqual([2, 1])
 })
 
-test('An amount that is not in the smallest unit is an error in its place', async ({ show }) => {
+test('An amount that is not in the smallest unit shows an error beside its field', async ({ show }) => {
   for (const amount of ['max', '1.5', '', '0', '-1']) {
     const page = await show('Deposit', DEPOSIT, `{ amount: '${amount}' }`)
     expect(await page.getByRole('alert').textContent()).toBe(
@@ -160,7 +159,7 @@ test('An error of the API shows its text with the amount that works', async ({ s
   expect(await violations(page)).toEqual([])
 })
 
-test('A deposit that would fail asks for no signature', async ({ show }) => {
+test('A deposit that would fail requests no signature', async ({ show }) => {
   const reverting = DEPOSIT.replace('...terms', "...terms, simulation: { status: 'reverted', reason: 'Paused' }")
   const page = await show('Deposit', reverting, "{ amount: '5000000' }")
   expect(await page.getByRole('alert').textContent()).toBe('This would fail now: Paused')

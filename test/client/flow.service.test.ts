@@ -10,7 +10,7 @@ import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaul
 
 const [ALICE, BOB] = USERS
 
-/** A client of a vault for whom no answer says to wait long; `onAnswer` is given each before the client reads it. */
+/** Returns a client of a vault with poll delays of 1 ms. `onAnswer` gets each response before the client reads it. */
 function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string) => unknown): Client {
   return {
     url: service.baseUrl,
@@ -24,7 +24,7 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
   }
 }
 
-/** A wallet of Alice's, with what it was asked to sign. */
+/** Returns Alice's wallet and the calls that it sent. */
 function walletOn(service: Service) {
   const asked: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()
@@ -45,7 +45,7 @@ function walletOn(service: Service) {
   }
 }
 
-/** A flow that somebody watches until the test ends. */
+/** Opens a flow with a subscription until the test ends. */
 function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]) {
   const flow = createFlow(client, kind, input)
   const states: FlowState[] = []
@@ -54,7 +54,7 @@ function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: 
   return { ...flow, states, close }
 }
 
-/** Its state once it waits for its user or is at its end. */
+/** Returns the flow's state once it waits for its user or has ended. */
 async function settled({ getState, subscribe }: Flow): Promise<FlowState> {
   const isOver = () => getState().status !== 'busy'
   if (!isOver()) {
@@ -71,7 +71,7 @@ async function settled({ getState, subscribe }: Flow): Promise<FlowState> {
 
 const stepsOf = ({ steps }: FlowState) => steps.map(({ kind, status }) => `${kind} ${status}`)
 
-/** A service that gives these answers to what it is asked, one after the other, and a wallet of its client. */
+/** Returns a client whose service gives these responses in order, and a wallet that records its calls. */
 function answering(...answers: unknown[]) {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => {
@@ -96,7 +96,6 @@ function answering(...answers: unknown[]) {
 
 const input = { vaultAddress: '0x1', userAddress: '0x2', amount: '5' } as const
 const call = (to: string, data = '0x', value = '0') => ({ to, data, value })
-/** What a service answers that has prepared a deposit. */
 const prepared = {
   approval: [],
   operations: [call('0xb')],
@@ -205,7 +204,7 @@ describe('A deposit', () => {
     await flow.next(wallet)
     await flow.next(wallet)
     expect(wallet.asked.map(({ chainId }) => chainId)).toEqual([journey.source.chainId, journey.source.chainId])
-    // What was shown is what was signed: a quote holds until it expires.
+    // The user signed what the page showed: a quote holds until it expires.
     expect(flow.getState().prepared).toBe(first.prepared)
     expect(flow.getState().current).toMatchObject({ kind: 'arrive', status: 'pending' })
 
@@ -224,10 +223,8 @@ describe('A deposit', () => {
   })
 })
 
-describe('A withdrawal', () => {
-  test('is two requests to the wallet where it goes to another chain, and is not prepared again between them', async ({
-    service,
-  }) => {
+describe('A withdrawal to another chain', () => {
+  test('is two requests to the wallet and one preparation', async ({ service }) => {
     const vault = await openYieldVault(service)
     const journey = journeyFrom(vault, service)
     await vault.mint(ALICE.address, vault.units('50'))
@@ -261,7 +258,7 @@ describe('A claim of rewards', () => {
   const { isAsync: _, ...claim } = prepared
   const rewarded = { ...claim, rewards: [{ token: '0x7', amount: '900' }], leftOut: [] }
 
-  test('is verified at the service and at a node, and pays what the chain owes', async ({ service }) => {
+  test('is verified by signature and by a node, and pays what the chain owes', async ({ service }) => {
     const vault = await openYieldVault(service)
     const chain = service.backends.chains.find(({ chainId }) => chainId === 8453)
     const token = chain?.rewardToken?.address
@@ -280,7 +277,7 @@ describe('A claim of rewards', () => {
     expect(await settled(again)).toMatchObject({ status: 'ready', error: { code: 'no_claimable_rewards' } })
   })
 
-  test('is one signature, after which nothing is awaited', async () => {
+  test('ends after one signature', async () => {
     const { client, asked, sender } = answering(rewarded, rewarded)
     const flow = open(client, 'rewards', { userAddress: '0x2', chainId: 8453 })
     const ready = await settled(flow)
@@ -293,7 +290,7 @@ describe('A claim of rewards', () => {
   })
 })
 
-describe('What goes wrong', () => {
+describe('An error', () => {
   const setUp = async (service: Service) => {
     const vault = await openYieldVault(service)
     await vault.mint(ALICE.address, vault.units('5'))
@@ -303,7 +300,7 @@ describe('What goes wrong', () => {
     return { vault, flow, wallet: walletOn(service) }
   }
 
-  test('is not a rejected signature: the step can be taken again', async ({ service }) => {
+  test('is not reported for a rejected signature: the step can be repeated', async ({ service }) => {
     const { flow, wallet } = await setUp(service)
     for (const rejection of [
       { code: 4001 },
@@ -320,10 +317,10 @@ describe('What goes wrong', () => {
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
   })
 
-  test('is a reverted transaction, after which the step is prepared again', async ({ service }) => {
+  test('is reported for a reverted transaction, and the step is prepared again', async ({ service }) => {
     const { vault, flow, wallet } = await setUp(service)
     await flow.next(wallet)
-    // The allowance is gone between the simulation and the block.
+    // The allowance disappears between the simulation and the block.
     const late: typeof wallet = {
       ...wallet,
       async send(call, chainId, account) {
@@ -341,7 +338,7 @@ describe('What goes wrong', () => {
     expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
   })
 
-  test('is a simulation that reverts: nothing is sent before it succeeds', async ({ service }) => {
+  test('is reported for a reverted simulation, and nothing is sent before it succeeds', async ({ service }) => {
     const vault = await openYieldVault(service)
     const amount = (await vault.balanceOf(ALICE.address)) + 1n
     const wallet = walletOn(service)
@@ -358,7 +355,7 @@ describe('What goes wrong', () => {
     expect(wallet.asked).toHaveLength(1)
   })
 
-  test('is an answer of the API, by its code', async ({ service }) => {
+  test('has the code that the API returns', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const client = clientOf(service, vault)
     const flow = open(client, 'claim', { vaultAddress: vault.address, userAddress: ALICE.address })
@@ -369,7 +366,9 @@ describe('What goes wrong', () => {
     expect(transfer.getState()).toMatchObject({ status: 'ready', error: { code: 'invalid_tx_hash' } })
   })
 
-  test('is a receipt that does not come: it is asked for again, and nothing is sent twice', async ({ service }) => {
+  test('is reported for a missing receipt, which is requested again without a second transaction', async ({
+    service,
+  }) => {
     const { flow, wallet } = await setUp(service)
     let isGone = true
     const sender = {
@@ -385,7 +384,7 @@ describe('What goes wrong', () => {
     expect(wallet.asked).toHaveLength(1)
   })
 
-  test('is not a transaction that its user has cancelled in the wallet', async ({ service }) => {
+  test('is not reported for a transaction that the user cancelled in the wallet', async ({ service }) => {
     const { flow, wallet } = await setUp(service)
     const cancelled: Receipt = { status: 'cancelled', transactionHash: '0x12' }
     await flow.next({ ...wallet, wait: async () => cancelled })
@@ -395,7 +394,6 @@ describe('What goes wrong', () => {
 })
 
 describe('A quote that has expired', () => {
-  /** What a vault's clients are told of its quotes: that they end at this time. */
   const expiring = (client: Client, ends: { at: string }): Client => ({
     ...client,
     async fetch(...request) {
@@ -407,7 +405,7 @@ describe('A quote that has expired', () => {
   const LATER = '2100-01-01T00:00:00.000Z'
   const PAST = '2000-01-01T00:00:00.000Z'
 
-  test('is asked for again and shown, before the wallet is asked', async ({ service }) => {
+  test('is replaced and shown before the wallet signs', async ({ service }) => {
     const vault = await openYieldVault(service)
     const journey = journeyTo(vault, service)
     await journey.mint(ALICE.address, journey.units('5'))
@@ -433,7 +431,7 @@ describe('A quote that has expired', () => {
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'transfer todo', 'arrive todo'])
   })
 
-  test('after the withdrawal before its transfer ends the flow: the tokens are in the wallet', async ({ service }) => {
+  test('between a withdrawal and its transfer ends the flow: the tokens are in the wallet', async ({ service }) => {
     const vault = await openYieldVault(service)
     const journey = journeyFrom(vault, service)
     await vault.mint(ALICE.address, vault.units('5'))
@@ -464,8 +462,8 @@ describe('A quote that has expired', () => {
   })
 })
 
-describe('A wallet that takes all calls at once', () => {
-  test('is asked once for a whole deposit', async ({ service }) => {
+describe('A wallet that signs all calls in one batch', () => {
+  test('signs a whole deposit once', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.mint(ALICE.address, vault.units('5'))
     const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
@@ -489,7 +487,7 @@ describe('A wallet that takes all calls at once', () => {
     expect(flow.getState().status).toBe('done')
   })
 
-  test('may report success without receipts, and is not asked to send twice', async () => {
+  test('may report success without receipts, and sends only once', async () => {
     const { client } = answering(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
     await settled(flow)
@@ -499,7 +497,7 @@ describe('A wallet that takes all calls at once', () => {
     expect(sendCalls).toHaveBeenCalledTimes(1)
   })
 
-  test('is asked again for the hash of a transfer, and does not send twice', async () => {
+  test("is polled again for a transfer's hash, and sends only once", async () => {
     const transfer = { ...prepared, isCrossChain: true, srcChainId: 42161 }
     const { client } = answering(transfer, transfer)
     const flow = open(client, 'deposit', input)
@@ -514,7 +512,7 @@ describe('A wallet that takes all calls at once', () => {
     expect(sendCalls).toHaveBeenCalledTimes(1)
   })
 
-  test('that gives up a batch says that nothing has moved', async () => {
+  test('that cancels a batch leads to an error that says that nothing has moved', async () => {
     const { client } = answering(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
     await settled(flow)
@@ -525,7 +523,7 @@ describe('A wallet that takes all calls at once', () => {
 })
 
 describe('A batch', () => {
-  test('has the id of the wallet in its steps from the moment it is sent', async () => {
+  test("shows the wallet's batch id in its steps from the moment it is sent", async () => {
     const { client } = answering(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
     await settled(flow)
@@ -551,7 +549,7 @@ describe('A batch', () => {
   })
 })
 
-describe('A service that is some blocks behind the wallet', () => {
+describe("A service whose state is some blocks older than the wallet's", () => {
   test('does not have its user approve twice', async () => {
     const { client, asked, sender } = answering(unapproved, unapproved, unapproved, prepared)
     const flow = open(client, 'deposit', input)
@@ -564,7 +562,7 @@ describe('A service that is some blocks behind the wallet', () => {
     expect(flow.getState().status).toBe('done')
   })
 
-  test('does not have its user approve twice where the quote expires meanwhile', async () => {
+  test('does not have its user approve twice if the quote expires meanwhile', async () => {
     const ending = (text: string) => ({ expiresAt: text, inputAmount: '5', outputAmount: '5', feeTotal: '0' })
     const later = ending('2100-01-01T00:00:00.000Z')
     const { client, asked, sender } = answering(
@@ -587,7 +585,7 @@ describe('A service that is some blocks behind the wallet', () => {
     expect(asked.map(({ to }) => to)).toEqual(['0xa'])
   })
 
-  test('is not believed that there is no request', async () => {
+  test('is polled again if it reports no request after a deposit', async () => {
     const asynchronous = { ...prepared, isAsync: true }
     const [none, claimable] = ['no_active_deposit', 'claimable'].map((status) => ({ status, nextPollAfterMs: null }))
     const { client, sender } = answering(asynchronous, asynchronous, none ?? {}, claimable ?? {}, prepared)
@@ -599,8 +597,8 @@ describe('A service that is some blocks behind the wallet', () => {
   })
 })
 
-describe('A flow that nobody watches', () => {
-  test('asks nothing, and goes on when somebody watches again', async ({ service }) => {
+describe('A flow without subscribers', () => {
+  test('sends no requests, and continues with the next subscriber', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     await vault.request(ALICE.address, vault.units('7'))
     let asked = 0
@@ -611,7 +609,7 @@ describe('A flow that nobody watches', () => {
       'settle',
       { vaultAddress: vault.address, userAddress: ALICE.address },
     )
-    // A page of StrictMode comes, goes and comes again at once.
+    // React's StrictMode mounts, unmounts and mounts a page again immediately.
     for (const _ of ['mount', 'mount again']) flow.subscribe(() => {})()
     const stop = flow.subscribe(() => {})
     await expect.poll(() => flow.getState().progress?.status).toBe('pending')
@@ -625,7 +623,7 @@ describe('A flow that nobody watches', () => {
   })
 })
 
-describe('Terms that became worse since they were shown', () => {
+describe('Terms that became worse after they were shown', () => {
   const withdrawal = { shares: '1000', assets: '100000', fee: '1000', claimedAssets: '0' }
   const quote = { inputAmount: '1000', outputAmount: '1000', feeTotal: '10', expiresAt: '2000-01-01T00:00:00.000Z' }
   const ordered = { ...prepared, withdrawal }
@@ -678,7 +676,7 @@ describe('Terms that became worse since they were shown', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('are not those that move with each block, nor better ones', async () => {
+  test('are neither better terms nor changes as each block brings them', async () => {
     const moved = { ...withdrawal, assets: '99900', fee: '1001' }
     const better = { ...withdrawal, assets: '200000', fee: '0' }
     for (const next of [moved, better]) {
@@ -690,7 +688,7 @@ describe('Terms that became worse since they were shown', () => {
     }
   })
 
-  test('of an expired quote are shown as all of a new quote are', async () => {
+  test('are shown again if the quote expired, even if nothing changed', async () => {
     const { client, asked, sender } = answering({ ...prepared, quote }, { ...prepared, quote })
     const flow = open(client, 'deposit', input)
     await settled(flow)
@@ -699,7 +697,7 @@ describe('Terms that became worse since they were shown', () => {
     expect(asked).toEqual([])
   })
 
-  test('are not signed for another chain than was asked for', async () => {
+  test('are not signed on another chain than the requested one', async () => {
     const { client, asked, sender } = answering(prepared, prepared)
     const flow = open(client, 'deposit', { ...input, chainId: 1 })
     expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
@@ -708,7 +706,7 @@ describe('Terms that became worse since they were shown', () => {
   })
 })
 
-describe('An answer that is none of the service', () => {
+describe('An invalid response', () => {
   const broken: [string, unknown][] = [
     ['an empty object', {}],
     ['null', null],
@@ -718,7 +716,7 @@ describe('An answer that is none of the service', () => {
     ['no simulation', { ...prepared, simulation: null }],
   ]
 
-  test.for(broken)('is an error, after which it is tried again: %s', async ([, answer]) => {
+  test.for(broken)('is an error, and the next step tries again: %s', async ([, answer]) => {
     const { client, asked, sender } = answering(answer, answer, prepared, prepared)
     const flow = open(client, 'deposit', input)
     expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected', status: 200 } })
@@ -731,7 +729,7 @@ describe('An answer that is none of the service', () => {
     expect(flow.getState().status).toBe('done')
   })
 
-  test('is an error where it comes before the signature', async () => {
+  test('is an error if it arrives just before the signature', async () => {
     for (const [, answer] of broken) {
       const { client, asked, sender } = answering(prepared, answer, prepared)
       const flow = open(client, 'deposit', input)
@@ -743,7 +741,7 @@ describe('An answer that is none of the service', () => {
     }
   })
 
-  test('is an error where something is awaited', async () => {
+  test('is an error in a poll', async () => {
     for (const answer of [{}, null, undefined, { status: 1, nextPollAfterMs: null }]) {
       const { client, sender } = answering(answer, answer, { status: 'deposited', nextPollAfterMs: null })
       const flow = open(client, 'settle', input)
@@ -755,7 +753,7 @@ describe('An answer that is none of the service', () => {
     }
   })
 
-  test('shows the reason of a contract as one line', async () => {
+  test("shows a contract's revert reason as one line", async () => {
     const simulation = { status: 'reverted', reason: 'No.\nSimulation passed.\u202E' }
     const { client } = answering({ ...prepared, simulation })
     const flow = open(client, 'deposit', input)
@@ -764,7 +762,7 @@ describe('An answer that is none of the service', () => {
     })
   })
 
-  test('is not a quote of null, which is none', async () => {
+  test('is not one whose quote is null, which means no quote', async () => {
     const { client, sender } = answering({ ...prepared, quote: null }, { ...prepared, quote: null })
     const flow = open(client, 'deposit', input)
     await settled(flow)
@@ -777,15 +775,15 @@ describe('A wallet that throws', () => {
   const circle: { cause?: unknown } = {}
   circle.cause = circle
   const cases: [string, unknown, unknown][] = [
-    ['that its user declined, as EIP-1193 says it', { code: 4001 }, undefined],
-    ['that its user declined, as WalletConnect says it', { code: 5000 }, undefined],
+    ['that its user declined, in the form of EIP-1193', { code: 4001 }, undefined],
+    ['that its user declined, in the form of WalletConnect', { code: 5000 }, undefined],
     ['that its user declined, in another error', { code: -32603, data: { originalError: { code: 4001 } } }, undefined],
     ['an error that is its own cause', circle, { code: 'wallet' }],
     ['nothing', undefined, { code: 'wallet' }],
-    ['what has no text', Object.create(null), { code: 'wallet' }],
+    ['an object that has no text', Object.create(null), { code: 'wallet' }],
   ]
 
-  test.for(cases)('can be asked again: %s', async ([, thrown, error]) => {
+  test.for(cases)('can be called again: %s', async ([, thrown, error]) => {
     const { client, asked, sender } = answering(prepared, prepared, prepared)
     const flow = open(client, 'deposit', input)
     await settled(flow)

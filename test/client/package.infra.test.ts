@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../client/package.json' with { type: 'json' }
 import { execute } from '../support/guides.ts'
 
-/** The package is built inside the repository, whose compiler and types it uses. */
+/** Folder of the built package, inside the repository for its compiler and types. */
 const PACKED = '.local/packed-client'
 const REPOSITORY = 'https://github.com/owner/name'
 
-/** A project outside of the repository, which sees nothing but what is installed in it. */
+/** Project outside the repository, which sees only the packages installed in it. */
 const project = mkdtempSync(join(tmpdir(), 'client-'))
 const installed = join(project, 'node_modules/@vaultline/client')
 afterAll(() => rmSync(project, { recursive: true }))
@@ -76,7 +76,6 @@ const STRICTEST = {
 }
 const BROWSER = { lib: ['es2022', 'dom', 'dom.iterable'], module: 'esnext', moduleResolution: 'bundler' }
 
-/** Settings of projects that install the package. */
 const SETTINGS = {
   node16: { ...STRICT, target: 'es2022', lib: ['es2022', 'dom'], module: 'node16' },
   nodenext: { ...STRICTEST, target: 'es2022', lib: ['es2022', 'dom'], module: 'nodenext' },
@@ -84,7 +83,6 @@ const SETTINGS = {
   'Next.js': { ...STRICT, ...BROWSER, target: 'es2017', isolatedModules: true, esModuleInterop: true },
 }
 
-/** Packs the client, and returns the path of the package. */
 function pack(...options: string[]): string {
   return execute('node', 'scripts/pack.ts', '--out', PACKED, ...options).trim()
 }
@@ -94,19 +92,16 @@ function write(name: string, text: string): void {
   writeFileSync(join(project, name), text)
 }
 
-/** The output of the compiler for files of the project. */
 function compile(compilerOptions: object, files: readonly string[]): string {
   write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
   return spawnSync('tsc', ['--project', project], { encoding: 'utf8' }).stdout
 }
 
-/** The output of Node for a program of the project. */
 function runNode(name: string, code: string): string {
   write(name, code)
   return execute('node', join(project, name)).trim()
 }
 
-/** Targets of the links in a Markdown text. */
 function linksOf(markdown: string): string[] {
   return [...markdown.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
 }
@@ -120,7 +115,7 @@ describe('The packed client', () => {
     expect(Object.keys(scripts)).toEqual(['prepack'])
   })
 
-  test('has a file for each entry and command, and nothing that its source does not have', () => {
+  test('has a file for each entry and command, and no file without a source', () => {
     const named = [...Object.values(manifest.exports).map((entry) => entry.default), ...Object.values(manifest.bin)]
     expect(named.filter((file) => !existsSync(join(installed, file)))).toEqual([])
     const nameOf = (file: string) => file.replace(/^\w+\//, '').replace(/(\.d)?\.(tsx?|js)(\.map)?$/, '')
@@ -142,7 +137,7 @@ describe('The packed client', () => {
     expect(readFileSync(join(installed, code), 'utf8')).toMatch(/\/\/# sourceMappingURL=flow\.js\.map$/)
   })
 
-  test('has no link to a file of the repository, unless it is packed with the address of the repository', () => {
+  test("links to files of the repository only if it is packed with the repository's address", () => {
     const isAbsolute = (link: string) => link.startsWith('https://') || link.startsWith('#')
     expect(linksOf(readFileSync(join(installed, 'README.md'), 'utf8')).filter((link) => !isAbsolute(link))).toEqual([])
 
@@ -163,7 +158,7 @@ describe('The packed client', () => {
     expect(compile(SETTINGS[name], ['program.ts', 'page.tsx'])).toBe('')
   })
 
-  test('compiles in CommonJS where Node can require it, and elsewhere TypeScript says why not', () => {
+  test('compiles in CommonJS if Node can require it; otherwise TypeScript says why not', () => {
     write('common.cts', "import client = require('@vaultline/client')\nexport = client.listVaults\n")
     expect(compile(SETTINGS.nodenext, ['common.cts'])).toBe('')
     expect(compile(SETTINGS.node16, ['common.cts'])).toContain('only resolves to an ES module')

@@ -33,7 +33,7 @@ type Claimed = {
 }
 type Transaction = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
 
-/** Up to five tokens, each once, with what was ever earned, what a claim pays, and a proof. */
+/** Up to five different tokens with the total earned, the amount a claim pays, and a proof. */
 const claims = fc.uniqueArray(
   fc
     .tuple(
@@ -49,7 +49,6 @@ const claims = fc.uniqueArray(
   { minLength: 1, maxLength: 5, selector: ({ token }) => token },
 )
 
-/** The service's response for these tokens. */
 function responseTo(claimed: readonly Claimed[]) {
   const operation = encodeClaim(
     ALICE,
@@ -68,7 +67,7 @@ function responseTo(claimed: readonly Claimed[]) {
 }
 type Response = ReturnType<typeof responseTo>
 
-/** The response with this one transaction, in both of its forms. */
+/** Replaces the response's transactions, in both of their forms. */
 function sending(response: object, ...operations: readonly Transaction[]) {
   const calls = operations.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) }))
   const form = { version: '2.0.0', chainId: numberToHex(BASE), from: ALICE, atomicRequired: calls.length > 1, calls }
@@ -84,7 +83,7 @@ const input = { userAddress: ALICE, chainId: BASE }
 const isAccepted = (response: object, asked: object = {}) =>
   verifyTransactions('rewards', { ...input, ...asked }, response).ok
 
-/** The claim's calldata with other lists. */
+/** Encodes a claim's calldata, by default for Alice as each user. */
 function claimOf(claimed: readonly Claimed[], changed: { readonly users?: readonly Address[] } = {}) {
   const users = changed.users ?? claimed.map(() => ALICE)
   const lists = [claimed.map(({ token }) => token), claimed.map(({ total }) => total)] as const
@@ -111,7 +110,7 @@ describe('A claim of rewards', () => {
     )
   })
 
-  test('is what POST …/rewards/claim asks for, and nothing else is', () => {
+  test('is expected from POST …/rewards/claim and from no other path', () => {
     const url = 'https://api.example/prod/defi-vaults/v1/defi/rewards/claim'
     expect(preparationOf({ method: 'POST', url })).toBe('rewards')
     expect(preparationOf({ method: 'GET', url })).toBeUndefined()
@@ -119,7 +118,7 @@ describe('A claim of rewards', () => {
     expect(preparationOf({ method: 'POST', url: url.replace('claim', 'deposit') })).toBeUndefined()
   })
 
-  test('is refused for another user or chain, and for tokens that were not asked for', () => {
+  test('is refused for another user or chain, and for tokens that were not requested', () => {
     const response = responseTo([ONE, TWO])
     expect(isAccepted(response, { tokens: [TWO.token, ONE.token.toLowerCase(), BOB] })).toBe(true)
     expect(isAccepted(response, { tokens: null })).toBe(true)
@@ -131,7 +130,7 @@ describe('A claim of rewards', () => {
     }
   })
 
-  test('is refused if one thing of it is another than the response says', () => {
+  test('is refused if one part differs from what the response says', () => {
     const response = responseTo([ONE, TWO])
     const data = claimOf([ONE, TWO])
     expect(isAccepted(sending(response, sent(data)))).toBe(true)
@@ -144,7 +143,7 @@ describe('A claim of rewards', () => {
       ...[claimOf([ONE, other]), claimOf([ONE, ONE]), claimOf([ONE, TWO], { users: [...users, ALICE] })],
       ...[claimOf([{ ...ONE, total: 19n }, TWO]), claimOf([{ ...ONE, total: 0n }, TWO])],
       claimOf([{ ...ONE, total: MAX_TOTAL + 1n }, TWO]),
-      // Calldata that a contract reads as the same claim, and calldata that it cannot read.
+      // Contracts read some of these as the same claim, and cannot read the others.
       ...[`${data}00`, `${data}${'0'.repeat(64)}`, data.slice(0, -2), data.slice(0, -64)],
       ...[`0x${data.slice(2, 10)}`, `0x095ea7b3${data.slice(10)}`],
     ]
@@ -167,14 +166,14 @@ describe('A claim of rewards', () => {
     }
   })
 
-  test('of a token twice is refused, even if the response says it twice', () => {
+  test('that claims a token twice is refused, even if the response lists it twice', () => {
     const lower = { ...ONE, token: ONE.token.toLowerCase() as Address }
     expect(isAccepted(responseTo([ONE, TWO]))).toBe(true)
     expect(isAccepted(responseTo([ONE, lower]))).toBe(false)
     expect(isAccepted(responseTo([]))).toBe(false)
   })
 
-  test('is refused with any change of its calldata that is not of a proof only, or a larger total', () => {
+  test('is refused after any change of its calldata, except of a proof or to a larger total', () => {
     const change = fc.constantFrom('digit', 'shorter', 'longer', 'swapped')
     let accepted = 0
     fc.assert(
@@ -201,7 +200,7 @@ describe('A claim of rewards', () => {
     expect(accepted).toBeGreaterThan(0)
   })
 
-  test('is never anything but refused, whatever else it is', () => {
+  test('is refused without an exception, whatever else the response is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(verifyTransactions('rewards', input, value).ok).toBe(false)
@@ -219,7 +218,7 @@ describe("A wallet's own node", () => {
     topics: [TRANSFER, pad(DISTRIBUTOR), pad(to)],
     data: numberToHex(amount, { size: 32 }),
   })
-  /** What a node says of a claim whose dry run has these logs; one without logs cannot simulate. */
+  /** Checks a claim at a node whose dry run has these logs. A node without logs cannot simulate. */
   const witnessOf = async (logs: readonly object[] | undefined) => {
     const fetch: typeof globalThis.fetch = async (_, init) => {
       const { method } = JSON.parse(String(init?.body))
@@ -239,14 +238,14 @@ describe("A wallet's own node", () => {
   }
   const paid = [transfer(ONE.token, ALICE, 20n), transfer(TWO.token, ALICE, 9n)]
 
-  test('confirms a claim whose dry run pays each token, and says what it did not check without one', async () => {
+  test('confirms a claim whose dry run pays each token; without a dry run it names the unchecked amounts', async () => {
     expect(await witnessOf(paid)).toEqual({ chainId: BASE, isSimulated: true, notes: [] })
     const { isSimulated, notes } = await witnessOf(undefined)
     expect(isSimulated).toBe(false)
     expect(notes).toContain('The amounts of the rewards are not checked.')
   })
 
-  test('refuses a claim that pays less, pays somebody else, or takes a token', async () => {
+  test('refuses a claim that pays less, pays another account, or takes a token', async () => {
     const wrong = { reason: 'wrong_amounts' }
     await expect(witnessOf([transfer(ONE.token, ALICE, 10n), transfer(TWO.token, ALICE, 9n)])).rejects.toMatchObject(
       wrong,
@@ -265,7 +264,7 @@ function flip(text: string, position: number, by: number): string {
 
 /** True if an independent decoder reads a claim of the response's tokens for Alice in this calldata, encoded as the ABI does. */
 function isSameClaim(text: string, { rewards }: Response): boolean {
-  // The text of a transaction's data.
+  // The cast is safe: the text is a transaction's data.
   const data = text as Hex
   try {
     const { args } = decodeFunctionData({ abi, data })

@@ -46,7 +46,7 @@ const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }
   return recorded
 })
 
-/** The key of the service, and what is known of the vault. */
+/** Returns trust in the service's key, and in the pinned vaults if given. */
 const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: bigint): Trust => ({
   keys: [service.backends.signingKey],
   ...{ vaults, mostSent },
@@ -54,7 +54,7 @@ const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: b
 
 const Quote = z.object({ inputAmount: z.string().optional() })
 
-/** What its quote says that leaves, as a user who has seen it would bound it. */
+/** Returns the input amount of the quote, which a user who saw it would set as the limit. */
 const sentBy = ({ answer }: Recorded) => {
   const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
@@ -62,8 +62,8 @@ const sentBy = ({ answer }: Recorded) => {
 
 const UNTRIED = { estimatedGas: 1n, simulation: { status: 'unavailable' }, evidence: [] } as const
 
-describe('An answer with transactions', () => {
-  test('is there of every kind', ({ recorded }) => {
+describe('A response with transactions', () => {
+  test('is recorded for every kind of operation', ({ recorded }) => {
     const kinds = recorded.map(({ preparation, answer, vault }) => {
       const functions = answer.operations.map(({ data }) => NAMES[data.slice(0, 10)])
       return [preparation, vault.protocol, ...functions].join(' ')
@@ -71,7 +71,7 @@ describe('An answer with transactions', () => {
     expect(new Set(kinds)).toEqual(new Set(KINDS))
   })
 
-  test('is accepted, and tells what each transaction does', async ({ service, recorded }) => {
+  test('is accepted, and the verdict describes each transaction', async ({ service, recorded }) => {
     for (const one of recorded) {
       const { preparation, input, answer, exchange, vault } = one
       const what = `${preparation} ${vault.protocol}`
@@ -92,7 +92,7 @@ describe('An answer with transactions', () => {
     }
   })
 
-  test('that sends what a vault pays to another chain sends no more than was asked for, is paid for sure, or may go', ({
+  test('that pays on another chain is accepted only up to the requested, claimable or permitted amount', ({
     recorded,
   }) => {
     const ways = recorded.filter(
@@ -129,7 +129,7 @@ describe('An answer with transactions', () => {
     expect(verifyClaim(byAssets((sentBy(claim) as bigint) - 1n))).toMatchObject({ reason: 'wrong_transactions' })
   })
 
-  test('of a vault that pays at once is refused where the vault may pay less than it tells', ({ recorded }) => {
+  test('with an instant redemption is refused if its minimum allows the vault to pay less', ({ recorded }) => {
     const [one] = recorded.filter(
       ({ input, answer }) => input['shares'] && NAMES[answer.operations[0]?.data.slice(0, 10) ?? ''] === 'syncRedeem',
     ) as [Recorded]
@@ -143,7 +143,7 @@ describe('An answer with transactions', () => {
     expect([1n, (BigInt(assets) * 98n) / 100n, BigInt(assets)].map(verify)).toEqual([false, false, true])
   })
 
-  test('is refused for another user, vault, amount, kind or chain than was asked for', ({ recorded }) => {
+  test("is refused for another account, vault, amount, kind or chain than the request's", ({ recorded }) => {
     const other = BOB.address
     for (const { preparation, input, answer, vault } of recorded) {
       const changes: Record<string, unknown>[] = [{ userAddress: other }, { vaultAddress: other }, { chainId: 1 }]
@@ -157,7 +157,7 @@ describe('An answer with transactions', () => {
       if (input['dstChainId'] !== undefined) changes.push({ dstChainId: 10 }, { dstToken: other })
       if (input['srcChainId'] !== undefined) changes.push({ srcChainId: 10 }, { srcToken: other })
       for (const change of changes) {
-        // A cancellation that names nobody is of whoever sends it, and so is what claims all of the sender's.
+        // Some calls name no account and act for their sender.
         const isAnybodys =
           'userAddress' in change && answer.operations.every(({ data }) => NOBODYS.includes(data.slice(0, 10)))
         if (isAnybodys) continue
@@ -167,9 +167,7 @@ describe('An answer with transactions', () => {
     }
   })
 
-  test('is refused where the pinned vault is another one, or has another asset, protocol or token of shares', ({
-    recorded,
-  }) => {
+  test('is refused if the pinned vault has another address, chain, protocol or asset', ({ recorded }) => {
     for (const { preparation, input, answer, vault } of recorded) {
       const refused = (change: Partial<PinnedVault>) =>
         verifyTransactions(preparation, input, answer, [{ ...vault, ...change }])
@@ -181,7 +179,7 @@ describe('An answer with transactions', () => {
   })
 })
 
-/** The functions by their selectors, from their signatures alone. */
+/** Names of the functions by their selectors, computed from the signatures. */
 const NAMES = Object.fromEntries(
   [
     ...['deposit(uint256,address)', 'withdraw(uint256,address,address)', 'redeem(uint256,address,address)'],
@@ -226,7 +224,7 @@ const KINDS = [
   'cancel erc7540 cancelDepositRequest',
 ]
 
-/** Where in an operation's data nothing follows from the request: of a transfer, who fills it when; of a cancellation, which request. */
+/** True if the request does not determine this position of the calldata, like a transfer's times or a cancelled request's id. */
 function isFree({ data }: Transaction, position: number, isLast: boolean): boolean {
   const word = Math.floor((position - 10) / 64)
   const name = NAMES[data.slice(0, 10)]
@@ -235,7 +233,7 @@ function isFree({ data }: Transaction, position: number, isLast: boolean): boole
   return word === 0 && (name?.includes('Cancel') || name?.startsWith('cancel') || !isLast)
 }
 
-/** The answer whose list of calls and chain are those of another request, and its transactions are not. */
+/** Returns the response with the account and chain of another request, but the same calldata. */
 function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
   const on = (transaction: Transaction) => (srcChainId ? { ...transaction, chainId: Number(srcChainId) } : transaction)
   const { from, chainId } = answer.calls
@@ -253,7 +251,6 @@ function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<str
 
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 
-/** The answer by which twice as much goes to the other chain, as who is given a tenth of it would have it. */
 function sendingTwice({ answer }: Recorded): Answer {
   const transfer = answer.operations.at(-1) as Transaction
   const twice = (text: string, index: number) => {
@@ -271,7 +268,7 @@ function sendingTwice({ answer }: Recorded): Answer {
   })
 }
 
-/** The answer whose list of calls says what its transactions are, as who tampers with these would have it. */
+/** Returns the response with its list of calls rebuilt from its transactions, as an attacker would do. */
 function restated(answer: Answer): Answer {
   const transactions = [...answer.approval, ...answer.operations]
   return {
@@ -284,7 +281,7 @@ function restated(answer: Answer): Answer {
   }
 }
 
-/** How an answer is tampered with: what of it, where, and by which other value. */
+/** Parameters of a change: the kind of change, the list, the position, and the difference. */
 type Tampering = { readonly what: number; readonly list: number; readonly at: number; readonly by: number }
 const tampering = fc.record<Tampering>({
   what: fc.nat(999),
@@ -293,15 +290,15 @@ const tampering = fc.record<Tampering>({
   by: fc.integer({ min: 1, max: 15 }),
 })
 
-/** The answer with one thing changed that a wallet would act on; undefined where nothing there can be changed. */
+/** Returns the response with one change that matters to a wallet, or undefined if there is nothing to change. */
 function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined {
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)
-  // Forms that do not fit the transactions are refused for that already.
+  // The verifier refuses calls that differ from the transactions, so this change stays consistent.
   return tampered && restated(tampered)
 }
 
-/** The answer whose list of calls or chain is not that of its transactions. */
+/** Returns the response with a list of calls or a chain that differs from its transactions. */
 function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | undefined {
   const { calls } = answer
   const index = at % calls.calls.length
@@ -335,7 +332,7 @@ function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | unde
       return { ...answer, operations: answer.operations.map((one) => ({ ...one, chainId: one.chainId + by })) }
     default: {
       const { calls: _, ...others } = answer
-      // An answer without it has not the form of one.
+      // The cast hides the missing list of calls.
       return others as Answer
     }
   }
@@ -368,7 +365,7 @@ function tamperTransactions(answer: Answer, { what, list, at, by }: Tampering): 
     case 3:
       return { ...answer, [name]: [...transactions, transaction] }
     case 4:
-      // Approvals and claims may be left out where they are not needed: the signature alone tells that they were there.
+      // Approvals and claims may be missing if not needed. Only the signature proves that they were there.
       return name === 'operations' ? { ...answer, operations: transactions.slice(0, -1) } : undefined
     case 5: {
       if (transactions.length < 2) return { ...answer, approval: [transaction, transaction, transaction] }
@@ -389,12 +386,12 @@ function tamperTransactions(answer: Answer, { what, list, at, by }: Tampering): 
   }
 }
 
-describe('A tampered answer', () => {
+describe('A tampered response', () => {
   const kinds = (['deposit', 'withdraw', 'claim', 'cancel'] as const).flatMap((preparation) =>
     [false, true].map((isCrossChain) => ({ preparation, isCrossChain })),
   )
   test.for(kinds.filter(({ preparation, isCrossChain }) => !(preparation === 'cancel' && isCrossChain)))(
-    'is refused for its transactions alone, 10,000 times: $preparation, to or from another chain: $isCrossChain',
+    'is refused by its transactions, 10,000 times: $preparation, to or from another chain: $isCrossChain',
     ({ preparation, isCrossChain }, { recorded }) => {
       const ofKind = recorded.filter(
         (one) => one.preparation === preparation && one.answer['isCrossChain'] === isCrossChain,
@@ -412,7 +409,7 @@ describe('A tampered answer', () => {
     },
   )
 
-  test('is refused for its signature, 10,000 times, whatever byte of its body or of a signed header is another', async ({
+  test('is refused by its signature, 10,000 times, for any changed byte of the body or a signed header', async ({
     service,
     recorded,
   }) => {
@@ -432,7 +429,7 @@ describe('A tampered answer', () => {
           const bytes = Buffer.from(String(text))
           const position = at % bytes.length
           bytes[position] = (bytes[position] ?? 0) ^ by
-          // What is no character of a header never arrives, and white space around a value is no part of it.
+          // Headers carry only these characters, and white space around a value does not count.
           fc.pre(name === undefined || /^[!-~]$/.test(String.fromCharCode(bytes[position] ?? 0)))
           const changed = name ? { headers: { ...answer.headers, [name]: bytes.toString('latin1') } } : { body: bytes }
           const verdict = await verifyAnswer({ ...exchange, answer: { ...answer, ...changed } }, trust)
@@ -443,7 +440,7 @@ describe('A tampered answer', () => {
     )
   })
 
-  test('is never anything but refused: not thrown at, whatever it is', async ({ service, recorded }) => {
+  test('is refused without an exception, whatever it contains', async ({ service, recorded }) => {
     const [{ exchange, input }] = recorded as [Recorded]
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom('deposit', 'withdraw', 'claim', 'cancel'), (value, preparation) => {
@@ -464,10 +461,7 @@ describe('A signature', () => {
     return verdict.ok ? undefined : verdict.reason
   }
 
-  test('is refused of another key, another answer, another request, without the body, and out of its time', async ({
-    service,
-    recorded,
-  }) => {
+  test('is refused for another key, response, request or body, and out of its time', async ({ service, recorded }) => {
     const trust = trustOf(service)
     const [first, second] = recorded.map(({ exchange }) => exchange) as [Exchange, Exchange]
     const { request, answer } = first
@@ -502,7 +496,7 @@ describe('A signature', () => {
     expect(await refusalOf(first, trust, null)).toBe(undefined)
   })
 
-  test('that does not cover the body of the request is not enough', async ({ service }) => {
+  test("that does not cover the request's body is refused", async ({ service }) => {
     const url = `${service.baseUrl}/auth/login/init`
     const headers = { 'x-join-key': service.apiKey, 'content-type': 'application/json' }
     const reply = await fetch(url, { method: 'POST', headers, body: '{}' })
@@ -513,7 +507,7 @@ describe('A signature', () => {
 })
 
 describe('A client that verifies', () => {
-  test('gets what is signed and what need not be, and an error for what was changed on the way', async ({
+  test('gets signed data and data that needs no signature, and an error for changed data', async ({
     service,
     recorded,
   }) => {
@@ -558,7 +552,7 @@ describe('A client that verifies', () => {
 })
 
 describe('The command', () => {
-  test('says what the transactions of an answer do that curl -i printed', async ({ service, recorded }) => {
+  test('describes the transactions of a response that curl -i printed', async ({ service, recorded }) => {
     const { signingKey } = service.backends
     const now = new Date()
     const anHourLater = new Date(now.getTime() + 3_600_000)
@@ -590,7 +584,7 @@ describe('The command', () => {
     }
   })
 
-  test('ends with 2 where a file has not the form of what it is to be', async ({ recorded }) => {
+  test('exits with 2 if a file has the wrong form', async ({ recorded }) => {
     const [{ exchange }] = recorded as [Recorded]
     const key = JSON.stringify(publicKeyOf(createSigningKey(new Date())))
     const answer = JSON.stringify(exchange)
@@ -613,20 +607,20 @@ describe('The command', () => {
       return spawnSync(process.execPath, ['client/src/bin.ts', '--keys', keysFile, answerFile], { encoding: 'utf8' })
     }
     expect(end('nothing')).toMatchObject({ status: 2, stderr: 'There is no JSON in the file of --keys.\n' })
-    // It looks, and knows another key.
+    // The command runs, but trusts another key.
     expect(end(`[${key}]`).status).toBe(1)
     rmSync(folder, { recursive: true })
   })
 })
 
-describe('What the service builds and what the verifier knows agree', () => {
+describe('The service and the verifier agree', () => {
   const address = fc
     .bigInt({ min: 1n, max: 2n ** 160n - 1n })
     .map((number): `0x${string}` => `0x${number.toString(16).padStart(40, '0')}`)
   const amount = fc.bigInt({ min: 1n, max: 2n ** 256n - 1n })
   const Transactions = TransactionsReply.pick({ approval: true, operations: true, calls: true })
 
-  test('on every deposit into a vault of every protocol', () => {
+  test('on every deposit operation of every protocol', () => {
     const operations = Object.entries(OPERATIONS).flatMap(([protocol, { deposits }]) =>
       deposits.map((operation) => ({ protocol: protocol as PinnedVault['protocol'], operation })),
     )
@@ -693,7 +687,7 @@ describe('What the service builds and what the verifier knows agree', () => {
         const isTaken = !isInCoin || source.wrapsCoin === true
         expect(isAccepted({}), `${symbol} ${from} ${to}`).toBe(isTaken)
         if (!isTaken) continue
-        // The coin for the coin, and the token for the token.
+        // A request for the coin must not accept the token, nor the reverse.
         const otherKind = isInCoin ? source.address : COIN_ADDRESS
         expect(isAccepted({ srcToken: otherKind }), `${symbol} ${from} ${to}`).toBe(false)
         expect(isAccepted({ amount: `${inputAmount - 1n}` })).toBe(false)
@@ -702,7 +696,7 @@ describe('What the service builds and what the verifier knows agree', () => {
     expect(routes).toBeGreaterThan(80)
   })
 
-  test('on which answers have transactions, wherever the service is, and it refuses any that others have', async () => {
+  test('on the responses that have transactions, at any base path, and others may have none', async () => {
     const signingKey = createSigningKey(new Date())
     const { keyId, key } = signerOf(signingKey)
     const contracts = Object.values<EndpointContract>(endpoints).filter((contract) => isSigned(contract))
@@ -734,7 +728,7 @@ describe('What the service builds and what the verifier knows agree', () => {
     }
   })
 
-  test('that a refund is claimed at the pool, in its token and for the account only', async () => {
+  test('that a refund is claimed only from the pool, in its token and for the account', async () => {
     const signingKey = createSigningKey(new Date())
     const { keyId, key } = signerOf(signingKey)
     const rawPath = `/defi-vaults/v1/defi/cross-chain/0x${'1'.repeat(64)}/status`
@@ -771,7 +765,7 @@ describe('What the service builds and what the verifier knows agree', () => {
     expect(await verify(status(), BOB.address)).toBe(false)
   })
 
-  test('on which answers are signed', async () => {
+  test('on the responses that are signed', async () => {
     const contracts = Object.values<EndpointContract>(endpoints).filter(
       ({ path, response }) => path !== '$default' && !(response instanceof z.ZodUndefined),
     )

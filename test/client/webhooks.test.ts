@@ -18,12 +18,10 @@ const EVENT = {
 }
 const BODY = JSON.stringify(EVENT)
 
-/** The event as the service delivers it. */
 function deliver({ body = BODY, secrets = [SECRET], now = Date.now(), id = 'evt_1' } = {}) {
   return { headers: buildSignatureHeaders({ id, now, body }, secrets), body }
 }
 
-/** The reason for which a delivery is refused; undefined if it is not. */
 async function reasonOf(secrets: string | readonly string[], delivery: Delivery) {
   try {
     await unwrap(secrets, delivery)
@@ -35,7 +33,7 @@ async function reasonOf(secrets: string | readonly string[], delivery: Delivery)
 }
 
 describe('A delivery of the service', () => {
-  test('is the event, in each form in which servers have it', async () => {
+  test('becomes the event, in each form that servers give it', async () => {
     const { headers, body } = deliver()
     const cased = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
     const forms: Delivery[] = [
@@ -58,7 +56,7 @@ describe('A delivery of the service', () => {
     ).toEqual(EVENT)
   })
 
-  test('of a type that is new passes, and narrows to the data of the types that are known', async () => {
+  test("of a new type passes, and known types narrow the event's data", async () => {
     const fresh = { ...EVENT, type: 'deposit.blessed' }
     const event = await unwrap(SECRET, deliver({ body: JSON.stringify(fresh) }))
     expect(event).toEqual(fresh)
@@ -67,8 +65,8 @@ describe('A delivery of the service', () => {
   })
 })
 
-describe('By Standard Webhooks', () => {
-  test('its vector has the right signature', async () => {
+describe('According to Standard Webhooks', () => {
+  test('the test vector has the right signature', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1614265330_000 })
     onTestFinished(() => void vi.useRealTimers())
     const headers = {
@@ -77,12 +75,12 @@ describe('By Standard Webhooks', () => {
       'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     }
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-    // Its body is no event of ours: that is looked at last.
+    // The vector's body is not an event of the service, which is checked last.
     expect(await reasonOf(secret, { headers, body: '{"test": 2432232314}' })).toBe('bad_body')
     expect(await reasonOf(secret, { headers, body: '{"test": 2432232315}' })).toBe('bad_signature')
   })
 
-  test('what its library signs is accepted, whatever the key and the text', async () => {
+  test('a signature of the reference library is accepted for any key and text', async () => {
     const sent = fc.record({
       key: fc.uint8Array({ minLength: 24, maxLength: 64 }),
       text: fc.string({ unit: 'binary' }),
@@ -115,13 +113,17 @@ describe('A delivery is refused', () => {
     ['by another secret', 'bad_signature', { headers, body }, OTHER],
     ['with a body that is cut', 'bad_signature', { headers, body: body.slice(0, -1) }],
     ['with no body', 'bad_signature', { headers, body: '' }],
-    ['with JSON that was written again', 'bad_signature', { headers, body: JSON.stringify(JSON.parse(body), null, 1) }],
+    [
+      'with JSON that was serialized again',
+      'bad_signature',
+      { headers, body: JSON.stringify(JSON.parse(body), null, 1) },
+    ],
     ['with the id of another', 'bad_signature', withHeaders({ 'webhook-id': 'evt_2' })],
     ['with a time that was not signed', 'bad_signature', withHeaders({ 'webhook-timestamp': `${now / 1000 + 1}` })],
     ['without an id', 'missing_header', withHeaders({ 'webhook-id': undefined })],
     ['without a time', 'missing_header', withHeaders({ 'webhook-timestamp': '' })],
     ['without a signature', 'missing_header', withHeaders({ 'webhook-signature': undefined })],
-    ['with a time that is none', 'bad_timestamp', withHeaders({ 'webhook-timestamp': `${now / 1000}.0` })],
+    ['with an invalid time', 'bad_timestamp', withHeaders({ 'webhook-timestamp': `${now / 1000}.0` })],
     ['with its time twice', 'bad_timestamp', withHeaders({ 'Webhook-Timestamp': `${now / 1000}` })],
     ['with its id twice', 'bad_signature', withHeaders({ 'Webhook-Id': 'evt_1' })],
     [
@@ -132,19 +134,19 @@ describe('A delivery is refused', () => {
     ['with an empty signature', 'bad_signature', withHeaders({ 'webhook-signature': 'v1,' })],
     ['with signatures of other kinds', 'bad_signature', withHeaders({ 'webhook-signature': `v1a,${'A'.repeat(88)}` })],
     [
-      'with a header without end',
+      'with a very long header',
       'bad_signature',
       withHeaders({ 'webhook-signature': `v1,${'A'.repeat(43)}= `.repeat(1e5) }),
     ],
-    ['with a body that is no event', 'bad_body', deliver({ now, body: '[]' })],
+    ['with a body that is not an event', 'bad_body', deliver({ now, body: '[]' })],
     ['with a body that is null', 'bad_body', deliver({ now, body: 'null' })],
-    ['with a body that is no JSON', 'bad_body', deliver({ now, body: 'event' })],
+    ['with a body that is not JSON', 'bad_body', deliver({ now, body: 'event' })],
     ['with an event without a type', 'bad_body', deliver({ now, body: '{"id":"evt_1"}' })],
     ['by an empty secret', 'bad_secret', { headers, body }, ''],
     ['by a secret without a key', 'bad_secret', { headers, body }, 'whsec_'],
     ['by a short secret', 'bad_secret', { headers, body }, 'whsec_AAAA'],
     ['by a secret that is not base64', 'bad_secret', { headers, body }, `whsec_${'ä'.repeat(40)}`],
-    ['where one of several secrets is empty', 'bad_secret', { headers, body }, [SECRET, '']],
+    ['if one of several secrets is empty', 'bad_secret', { headers, body }, [SECRET, '']],
     ['by no secret', 'bad_secret', { headers, body }, []],
   ]
   test.for(cases)('%s', async ([, reason, delivery, secrets = SECRET]) => {
@@ -161,13 +163,13 @@ describe('A delivery is refused', () => {
     expect(await Promise.all([-301, 301, 1e9].map(after))).toEqual(['bad_timestamp', 'bad_timestamp', 'bad_timestamp'])
   })
 
-  test('where its body cannot be read, or was read before', async () => {
+  test('if its body cannot be read, or was read before', async () => {
     const request = new Request('https://wallet.example', { method: 'POST', ...deliver() })
     expect(await reasonOf(SECRET, request)).toBeUndefined()
     expect(await reasonOf(SECRET, request)).toBe('bad_body')
   })
 
-  test('if any byte of its body is another', async () => {
+  test('if any byte of its body is changed', async () => {
     const delivery = deliver()
     const bytes = new TextEncoder().encode(BODY)
     const change = fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }))

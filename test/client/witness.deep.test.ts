@@ -23,7 +23,7 @@ const urlsOf = (service: Service) =>
 const mostSentOf = ({ answer }: Pick<Recorded, 'answer'>) =>
   BigInt((answer['quote'] as { inputAmount?: string } | undefined)?.inputAmount ?? 0)
 
-/** What a node says of an answer, whose figures may have been changed. */
+/** Returns a node's verdict on a response, whose figures may have been changed. */
 async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Recorded, 'exchange' | 'vault'>) {
   const verdict = verifyTransactions(preparation, input, answer, undefined, mostSentOf({ answer }))
   if (!verdict.ok) throw new Error(verdict.message)
@@ -33,7 +33,7 @@ async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Rec
   )
 }
 
-/** A node that cannot simulate, in front of another. */
+/** Fetch of a node that cannot simulate and forwards all other calls. */
 const withoutSimulation: typeof fetch = async (url, init) =>
   String(init?.body).includes('eth_simulateV1')
     ? Response.json({ id: 1, error: { code: -32_601, message: 'the method eth_simulateV1 does not exist' } })
@@ -62,10 +62,10 @@ const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) 
 const FIGURES = ['deposit', 'withdrawal', 'claimable', 'cancelled'] as const
 const figuresOf = (answer: Answer) => JSON.stringify(FIGURES.map((name) => answer[name]))
 
-/** The answers in which one figure of shares or assets is two percent more, or three times as much. */
+/** Returns copies of the response in which one figure of shares or assets is 2 % more or tripled. */
 function liesOf(answer: Answer): Answer[] {
   return FIGURES.flatMap((name) => {
-    // What arrives on another chain is not checked.
+    // The witness does not check what arrives on another chain.
     if (name === 'deposit' && answer['isCrossChain']) return []
     const figures = answer[name] as Record<string, unknown> | undefined
     const names = ['shares', 'assets', 'claimedAssets'].filter((field) => BigInt(String(figures?.[field] ?? 0)) > 100n)
@@ -86,7 +86,7 @@ const Simulated = z.looseObject({
 const succeeds = ({ one }: Seen) => (one.answer['simulation'] as { status: string }).status === 'success'
 
 describe("A wallet's own node", () => {
-  test('confirms every kind of honest answer by a dry run, and refuses those that revert', ({ played }) => {
+  test('confirms every kind of honest response by a dry run, and refuses those that revert', ({ played }) => {
     const { simulated } = played
     expect(simulated.length).toBeGreaterThan(20)
     for (const one of simulated) {
@@ -94,11 +94,11 @@ describe("A wallet's own node", () => {
       expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, ...expected })
     }
     const notes = simulated.flatMap(({ seen }) => ('notes' in seen ? seen.notes : []))
-    // Only what happens on another chain.
+    // The only notes are about other chains.
     expect(notes.filter((note) => !/chain/.test(note))).toEqual([])
   })
 
-  test('refuses an answer with a figure of two percent more, or three times as much', ({ played }) => {
+  test('refuses a response with a figure that is two percent more or tripled', ({ played }) => {
     expect(played.lied.length).toBeGreaterThan(20)
     for (const { name, seen, one } of played.lied) {
       expect({ name, ...seen }).toMatchObject({
@@ -108,7 +108,7 @@ describe("A wallet's own node", () => {
     }
   })
 
-  test('that cannot simulate says so of each answer, and confirms what the vault says', ({ played }) => {
+  test("that cannot simulate says so in each note, and confirms the vault's figures", ({ played }) => {
     for (const one of played.fallen.filter(succeeds)) {
       expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, isSimulated: false })
       expect((one.seen as Witnessed).notes[0]).toContain('Your node cannot simulate with logs (eth_simulateV1)')
@@ -116,7 +116,7 @@ describe("A wallet's own node", () => {
   })
 })
 
-/** An answer of the service to a request that is signed, with its body. */
+/** Sends a request whose body the service signs, and returns the exchange. */
 async function ask(service: Service, path: string, key: string, input: Record<string, unknown>): Promise<Exchange> {
   const url = `${service.baseUrl}/defi-vaults/v1/defi/vault/${path}`
   const body = JSON.stringify(input)
@@ -128,8 +128,8 @@ async function ask(service: Service, path: string, key: string, input: Record<st
   return { request: { method: 'POST', url, body }, answer }
 }
 
-describe('Two hosts that lie alike about the price', () => {
-  test('get three times the shares for an amount past the pattern, and are refused by the own node', async ({
+describe('Two hosts that tell the same lie about the price', () => {
+  test("pass the pattern with three times the shares, and are refused by the wallet's own node", async ({
     service,
   }) => {
     const lagoon = await openLagoonVault(service, { generation: '0.5' })
@@ -167,14 +167,14 @@ describe('Two hosts that lie alike about the price', () => {
         ...{ ok: false, reason: 'wrong_amounts', message: expect.stringContaining('the shares that the amount takes') },
       })
     }
-    // As far as the wallet allows it.
+    // A wallet can allow a larger difference.
     const lax = createWitness({ url: chain.rpcUrl, tolerancePercent: 99 })
     expect(await verifyAnswer(honest, { ...trust, witness: lax })).toMatchObject({ ok: true })
   })
 })
 
-describe('An answer', () => {
-  /** A withdrawal of savings, and the chain on which it is. */
+describe('A response', () => {
+  /** Prepares a withdrawal from a savings vault; `spend` moves the shares away first. */
   async function withdrawal(
     service: Service,
   ): Promise<{ one: Recorded; chain: LocalChain; spend: () => Promise<unknown> }> {
@@ -188,9 +188,7 @@ describe('An answer', () => {
     return { one: recorded[0] as Recorded, chain: savings.chain, spend }
   }
 
-  test('is refused by a node of another chain, where there is none, and where it gives no response', async ({
-    service,
-  }) => {
+  test('is refused if the node is of another chain, is missing, or does not respond', async ({ service }) => {
     const { one, chain } = await withdrawal(service)
     const { 42161: arbitrum = '' } = urlsOf(service)
     expect(await witnessOf({ url: chain.rpcUrl }, one)).toMatchObject({ reason: undefined })
@@ -210,7 +208,7 @@ describe('An answer', () => {
     }
   })
 
-  test('is refused whose transactions revert at the node, also where it cannot simulate', async ({ service }) => {
+  test('is refused if its transactions revert at the node, even one that cannot simulate', async ({ service }) => {
     const { one, chain, spend } = await withdrawal(service)
     await spend()
     for (const more of [{}, { fetch: withoutSimulation }]) {
@@ -220,7 +218,7 @@ describe('An answer', () => {
     }
   })
 
-  test('is refused where another token leaves the user, whatever its pattern', async ({ service }) => {
+  test('is refused if the dry run moves another token out of the account', async ({ service }) => {
     const { one, chain } = await withdrawal(service)
     const user = `0x${ALICE.address.slice(2).toLowerCase().padStart(64, '0')}`
     const topic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -267,7 +265,7 @@ describe('An answer', () => {
     }
   })
 
-  test('is confirmed in part by a node that leaves the logs out of its dry run', async ({ service }) => {
+  test('is confirmed without simulation by a node whose dry run lacks logs', async ({ service }) => {
     const { one, chain } = await withdrawal(service)
     const withoutLogs: typeof fetch = async (url, init) => {
       const response = await fetch(url, init)
@@ -281,7 +279,7 @@ describe('An answer', () => {
     expect(seen).toMatchObject({ reason: undefined, isSimulated: false })
   })
 
-  test('of a vault with fees, with other decimals, or of another make is confirmed', async ({ service }) => {
+  test('of a vault with fees, other decimals or another implementation is confirmed', async ({ service }) => {
     const seen: unknown[] = []
     const { service: listening } = recording(service, async (one) => {
       for (const more of [{}, { fetch: withoutSimulation }])
@@ -328,7 +326,7 @@ describe('An answer', () => {
 })
 
 describe('The command', () => {
-  test('asks the node of --rpc, and refuses what it does not confirm', async ({ service }) => {
+  test('checks at the node of --rpc, and refuses what it does not confirm', async ({ service }) => {
     const { recorded, service: listening } = recording(service)
     const savings = await openYieldVault(listening)
     await savings.mint(ALICE.address, 100n * ONE)
@@ -360,7 +358,7 @@ describe('The entry', () => {
     }
   })
 
-  test('knows the views by the selectors of their signatures', async () => {
+  test('calls each view by the selector of its signature', async () => {
     const one = { preparation: 'cancel', input: {}, answer: {} } as const
     const asked: string[] = []
     const listening: typeof fetch = async (_, init) => {

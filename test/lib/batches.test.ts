@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inBatches } from '../../lib/core/batches.ts'
 
-test('Batches have all items in order, and so many each but the last', () => {
+test('Batches have all items in order, and all but the last have the given size', () => {
   fc.assert(
     fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 10 }), (items, size) => {
       const batches = inBatches(items, size)

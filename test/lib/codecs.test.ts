@@ -15,7 +15,7 @@ import { runs } from '../support/runs.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
 const MAX = 2n ** 256n - 1n
-// From EIP-55 itself.
+// Examples of EIP-55.
 const CHECKSUMMED = [
   '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
   '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
@@ -39,7 +39,7 @@ const anything = fc.oneof(
   fc.stringMatching(/^0x[0-9a-fA-F]{39,41}$/),
 )
 
-/** Whatever a codec takes, it gives back in the one canonical form; nothing makes it throw. */
+/** Expects a codec to refuse an input, or to encode it again in its canonical form. */
 function takesOnlyCanonical(codec: z.ZodType, input: unknown, canonical: (text: string) => string): void {
   const { success, data } = codec.safeDecode(input)
   if (!success) return
@@ -48,7 +48,7 @@ function takesOnlyCanonical(codec: z.ZodType, input: unknown, canonical: (text: 
 }
 
 describe('An address', () => {
-  test('is taken as EIP-55 writes it, and in all lower and all upper case, and comes back as EIP-55 writes it', () => {
+  test('is read with its EIP-55 checksum, in lower or upper case, and is written with the checksum', () => {
     for (const text of CHECKSUMMED) {
       for (const form of [text, text.toLowerCase(), `0x${text.slice(2).toUpperCase()}`]) {
         expect(Address.decode(form)).toBe(text)
@@ -76,7 +76,7 @@ describe('An address', () => {
     fc.assert(
       fc.property(mistyped, (text) => {
         const digits = text.slice(2)
-        // With all letters in one case there is no checksum to be wrong.
+        // An address with all letters in one case has no checksum.
         const isPlain = digits === digits.toLowerCase() || digits === digits.toUpperCase()
         expect(Address.safeDecode(text).success).toBe(isPlain || text === getAddress(text.toLowerCase()))
       }),
@@ -84,7 +84,7 @@ describe('An address', () => {
     )
   })
 
-  test('is the only thing that is taken for one', () => {
+  test('is the only input that its codec takes', () => {
     fc.assert(
       fc.property(anything, (input) => takesOnlyCanonical(Address, input, (text) => getAddress(text.toLowerCase()))),
       { numRuns: runs(2000) },
@@ -110,7 +110,7 @@ describe('An address', () => {
     expect(Address.safeParse(input).error?.issues).toHaveLength(1)
   })
 
-  test('of a person is never zero, in whatever form it is written', () => {
+  test('of a user is never the zero address', () => {
     const zero = `0x${'0'.repeat(40)}`
     expect(Address.decode(zero)).toBe(zero)
     expect(UserAddress.safeDecode(zero).error?.issues).toMatchObject([{ message: 'must not be the zero address' }])
@@ -123,7 +123,7 @@ describe('An address', () => {
 })
 
 describe('An amount', () => {
-  test('survives encoding and decoding, up to the largest of 256 bits', () => {
+  test('survives encoding and decoding, up to 256 bits', () => {
     for (const value of [0n, 1n, 2n ** 53n + 1n, 2n ** 128n, MAX - 1n, MAX]) {
       expect(Amount.decode(Amount.encode(value))).toBe(value)
     }
@@ -134,7 +134,7 @@ describe('An amount', () => {
     )
   })
 
-  test('is written in one way only', () => {
+  test('has only one text', () => {
     const digits = fc.stringMatching(/^[0-9]{1,80}$/)
     fc.assert(
       fc.property(fc.oneof(anything, digits), (input) => takesOnlyCanonical(Amount, input, (text) => text)),
@@ -142,7 +142,7 @@ describe('An amount', () => {
     )
   })
 
-  test('of more than 256 bits, or below zero, neither comes in nor goes out', () => {
+  test('above 256 bits or below zero is neither decoded nor encoded', () => {
     const tooLarge = fc.bigInt({ min: MAX + 1n, max: 2n ** 300n })
     fc.assert(
       fc.property(fc.oneof(tooLarge, fc.bigInt({ max: -1n })), (value) => {
@@ -186,12 +186,12 @@ describe('An amount', () => {
     expect(Amount.safeDecode(text as string).error?.issues).toHaveLength(1)
   })
 
-  test('is never taken from a number, which would have lost digits', () => {
+  test('is never read from a JSON number, which may have lost digits', () => {
     for (const value of [0, 1, 1e21, 2 ** 53, Number.NaN]) expect(Amount.safeParse(value).success).toBe(false)
     for (const value of [0, 1, '1']) expect(Amount.safeEncode(value as unknown as bigint).success).toBe(false)
   })
 
-  test('to be paid is positive', () => {
+  test('of a payment is positive', () => {
     expect(PositiveAmount.safeDecode('0').error?.issues).toMatchObject([{ message: 'must be positive' }])
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: MAX }), (value) => {
@@ -210,7 +210,7 @@ describe('A moment', () => {
     )
   })
 
-  test('is written in UTC with milliseconds and in no other way', () => {
+  test('is written only in UTC with milliseconds', () => {
     expect(Timestamp.encode(new Date(1_795_132_800_001))).toBe('2026-11-20T00:00:00.001Z')
     fc.assert(
       fc.property(anything, (input) => takesOnlyCanonical(Timestamp, input, (text) => text)),
@@ -237,7 +237,7 @@ describe('A moment', () => {
     expect(Timestamp.safeDecode(text as string).success).toBe(false)
   })
 
-  test('that is none does not go out', () => {
+  test('that is invalid is not encoded', () => {
     expect(Timestamp.safeEncode(new Date(Number.NaN)).success).toBe(false)
   })
 })
@@ -245,7 +245,7 @@ describe('A moment', () => {
 describe('The hash of a transaction', () => {
   const HASH = `0x${'5c'.repeat(32)}`
 
-  test('is 32 bytes in hex, in whatever case', () => {
+  test('is 32 bytes in hex, in any letter case', () => {
     for (const text of [HASH, `0x${'5C'.repeat(32)}`]) expect(TransactionHash.decode(text)).toBe(HASH)
   })
 
@@ -256,7 +256,7 @@ describe('The hash of a transaction', () => {
   })
 })
 
-test('A number as text is whole, within its limits, and written in one way', () => {
+test('A number as text is whole, within its limits, and has only one text', () => {
   const Index = numberText(0, 49)
   for (const number of [0, 7, 49]) expect(Index.decode(`${number}`)).toBe(number)
   for (const text of ['', 'x', '-1', '1.5', '01', '50', '999999']) expect(Index.safeDecode(text).success).toBe(false)

@@ -8,7 +8,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const INVALID = expect.objectContaining({ code: 'invalid_cursor' })
 
 describe('A cursor', () => {
-  test('leads back to its position in its own list', () => {
+  test('decodes to its position in its own list', () => {
     fc.assert(
       fc.property(text, text, (position, list) => {
         const cursor = encodeCursor(position, list)
@@ -18,7 +18,7 @@ describe('A cursor', () => {
     )
   })
 
-  test('is no cursor of any other list', () => {
+  test('is invalid in any other list', () => {
     fc.assert(
       fc.property(text, text, text, (position, list, other) => {
         fc.pre(list !== other)
@@ -27,7 +27,7 @@ describe('A cursor', () => {
     )
   })
 
-  test('with any one character changed, taken away or added is no cursor', () => {
+  test('with any character changed, removed or added is invalid', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 12 }), text, (position, list) => {
         const cursor = encodeCursor(position, list)
@@ -44,7 +44,7 @@ describe('A cursor', () => {
     )
   })
 
-  test('is nothing that we did not hand out', () => {
+  test('that the service did not issue is invalid', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 400 }), text, (cursor, list) => {
         expect(() => decodeCursor(cursor, list)).toThrow(INVALID)

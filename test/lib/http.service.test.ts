@@ -11,13 +11,13 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
 const KEY = 'hunter2'
 const DEADLINE_MS = 20_000
-/** For what comes too late. */
+/** Deadline for responses that come too late. */
 const SHORT_DEADLINE_MS = 500
 const QUICK = { random: () => 0 }
 
 let server: ReturnType<typeof createServer>
 let origin: string
-/** What the service answers to the first request, the second, and so on; the last one to all further ones. */
+/** Responses of the service in order; the last one repeats. */
 let script: Answer[] = []
 let requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = []
 
@@ -72,7 +72,6 @@ const upstream = ({ url = `${origin}/v1/${KEY}`, random = Math.random, deadlineM
   )
 const ask = (request: UpstreamRequest = { path: '/things' }) => upstream()(request)
 
-/** The error that a question ends with. */
 async function errorOf(question: Promise<unknown>): Promise<AppError> {
   const error = await question.then(
     () => new Error('It was answered'),
@@ -82,8 +81,8 @@ async function errorOf(question: Promise<unknown>): Promise<AppError> {
   return error
 }
 
-describe('a question', () => {
-  test('is a GET with its query and the headers of the service', async () => {
+describe('A request', () => {
+  test('is a GET with its query and the service’s headers', async () => {
     script = [json({ ok: true })]
     const answer = await ask({ path: '/things', query: { ids: 'a,b&c', 'name of': 'ü' } })
     expect(answer).toEqual({ status: 200, body: { ok: true } })
@@ -99,20 +98,20 @@ describe('a question', () => {
     expect(requests[0]?.headers['content-type']).toBe('application/json')
   })
 
-  test('that is refused has the refusal as its answer, and is asked once', async () => {
+  test('that is refused returns the refusal and is not repeated', async () => {
     script = [json({ error: 'coin not found' }, 404)]
     expect(await ask()).toEqual({ status: 404, body: { error: 'coin not found' } })
     expect(requests).toHaveLength(1)
   })
 
-  test('that is refused without JSON has an answer without a body', async () => {
+  test('that is refused without JSON returns a response without a body', async () => {
     script = [status(403)]
     expect(await ask()).toEqual({ status: 403, body: undefined })
     expect(requests).toHaveLength(1)
   })
 })
 
-/** How a service fails, once and for good: what is told, and how often it was asked. */
+/** Failures of a service, each with the error code and the number of requests. */
 const FAILURES: readonly (readonly [string, Answer, string, number])[] = [
   ['hangs up', hangUp, 'upstream_unavailable', 2],
   ['cuts the connection', cut, 'upstream_unavailable', 2],
@@ -128,8 +127,8 @@ const FAILURES: readonly (readonly [string, Answer, string, number])[] = [
   ['redirects for good', status(308, { location: 'https://elsewhere.example' }), 'upstream_bad_answer', 1],
 ]
 
-describe.each(FAILURES)('a service that %s', (_, failure, code, times) => {
-  test(`is ${code} after ${times} in all, within the deadline, without a word of where it is`, async () => {
+describe.each(FAILURES)('A service that %s', (_, failure, code, times) => {
+  test(`is ${code} after ${times} in all, within the deadline, and the error hides its URL`, async () => {
     script = [failure]
     const deadlineMs = code === 'upstream_timeout' ? SHORT_DEADLINE_MS : DEADLINE_MS
     const error = await errorOf(upstream({ deadlineMs })({ path: '/things', query: { key: KEY } }))
@@ -143,14 +142,14 @@ describe.each(FAILURES)('a service that %s', (_, failure, code, times) => {
     expect(error.cause).not.toHaveProperty('cause')
   })
 
-  test.runIf(times === 2)('once is asked again, and its second answer taken', async () => {
+  test.runIf(times === 2)('in its first response is called again, and its second response counts', async () => {
     script = [failure, json({ ok: true })]
     expect(await upstream(QUICK)({ path: '/things' })).toEqual({ status: 200, body: { ok: true } })
     expect(requests).toHaveLength(2)
   })
 })
 
-test('a service that refuses connections is upstream_unavailable', async () => {
+test('A service that refuses connections is upstream_unavailable', async () => {
   const closed = createServer()
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`
@@ -158,21 +157,21 @@ test('a service that refuses connections is upstream_unavailable', async () => {
   expect((await errorOf(upstream({ url })({ path: '/' }))).code).toBe('upstream_unavailable')
 })
 
-test('a service that fails twice is told of as it failed the second time', async () => {
+test('A service that fails twice is reported with its second failure', async () => {
   script = [status(500), status(429, { 'retry-after': '17' })]
   const error = await errorOf(ask())
   expect(error.headers).toEqual({ 'retry-after': '17' })
   expect(requests).toHaveLength(2)
 })
 
-test('a service that is only slow is not given up to be asked again', async () => {
+test('A slow service is not called again before its deadline', async () => {
   const deadlineMs = 4_000
   script = [(response, request) => sleep(deadlineMs / 2).then(() => json({ ok: true })(response, request))]
   expect(await upstream({ deadlineMs })({ path: '/things' })).toEqual({ status: 200, body: { ok: true } })
   expect(requests).toHaveLength(1)
 })
 
-test('an answer that does not end is not read to its end', async () => {
+test('An endless response is not read to its end', async () => {
   const megabyte = Buffer.alloc(2 ** 20, 'a')
   script = [
     (response) => {
@@ -183,12 +182,12 @@ test('an answer that does not end is not read to its end', async () => {
       flood()
     },
   ]
-  // Its size ends it, and not the time that it takes.
+  // Its size ends the response, not the deadline.
   expect((await errorOf(ask())).code).toBe('upstream_bad_answer')
   expect(requests).toHaveLength(1)
 })
 
-test('a service that fails late is not asked again when there is no time for it', async () => {
+test('A service that fails close to the deadline is not called again', async () => {
   const moments = [0]
   const question = createUpstream(
     { name: 'some service', url: origin, deadlineMs: DEADLINE_MS },
@@ -216,12 +215,12 @@ describe('Retry-After', () => {
     [429, 'Wed, 21 Oct 2099 07:28:00 GMT', '600'],
     [429, 'Wed, 99 Oct 2026 07:28:00 GMT', '30'],
     [429, 'in 2 minutes', '30'],
-  ])('of a %i is told as whole seconds from 1 to 600: %j is %j', async (code, header, told) => {
+  ])('of a %i is reported in whole seconds from 1 to 600: %j is %j', async (code, header, told) => {
     script = [status(code, { 'retry-after': header, date: 'Wed, 21 Oct 2026 07:28:00 GMT' })]
     expect((await errorOf(ask())).headers['retry-after']).toBe(told)
   })
 
-  test('that is a date is unknown where the service does not tell its own time', async () => {
+  test('that is a date is ignored if the response has no date of its own', async () => {
     script = [
       (response) => {
         response.sendDate = false
@@ -234,13 +233,13 @@ describe('Retry-After', () => {
   test.each([
     [429, { 'retry-after': '30' }],
     [503, {}],
-  ])('of a %i that does not tell it is that of our pause: %j', async (code, headers) => {
+  ])('of a %i without the header comes from our pause: %j', async (code, headers) => {
     script = [status(code)]
     expect((await errorOf(ask())).headers).toEqual(headers)
   })
 })
 
-test('A service with limits by the second is asked again after a 429, and paused only if it says so', async () => {
+test('A service with limits per second is called again after a 429, and paused only by its Retry-After', async () => {
   const begun: number[] = []
   const pause = { secondsLeft: async () => 0, begin: async (seconds: number) => void begun.push(seconds) }
   const limited = createUpstream(
@@ -258,10 +257,10 @@ test('A service with limits by the second is asked again after a 429, and paused
   expect(begun).toEqual([5])
 })
 
-describe('an answer', () => {
+describe('A response', () => {
   const Schema = z.object({ price: z.number() })
 
-  test('is read in its form, whatever else stands in it', () => {
+  test('is parsed by its schema, and other fields are ignored', () => {
     expect(parseAnswer(Schema, { status: 200, body: { price: 1, more: true } })).toEqual({ price: 1 })
   })
 
@@ -270,7 +269,7 @@ describe('an answer', () => {
     [200, undefined],
     [404, { price: 1 }],
     [401, undefined],
-  ])('of status %i and %j is bad, and what stands in it is not told', (code, body) => {
+  ])('of status %i and %j is upstream_bad_answer, and the error hides its body', (code, body) => {
     const parse = () => parseAnswer(Schema, { status: code, body })
     expect(parse).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
     expect(parse).toThrow(expect.objectContaining({ cause: new Error(expected(code)) }))

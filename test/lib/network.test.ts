@@ -6,7 +6,7 @@ test.for([
   ['2001:db8::1', '2001:0db8:0:0:5::'],
   ['fe80::1%eth0', 'fe80::2'],
   ['::1', '::2'],
-])('%s and %s are of one network', ([one = '', other = '']) => {
+])('%s and %s are in the same network', ([one = '', other = '']) => {
   expect(networkOf(one)).toBe(networkOf(other))
 })
 
@@ -15,6 +15,6 @@ test.for([
   ['2001:db8::1', '2001:db9::1'],
   ['192.0.2.1', '192.0.2.2'],
   ['::ffff:192.0.2.1', '::ffff:192.0.2.2'],
-])('%s and %s are of two networks', ([one = '', other = '']) => {
+])('%s and %s are in different networks', ([one = '', other = '']) => {
   expect(networkOf(one)).not.toBe(networkOf(other))
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { refreshed } from '../../lib/core/once.ts'
 
-describe('What is read anew', () => {
-  test('is read once in its time, and again after it', async () => {
+describe('A refreshed value', () => {
+  test('is read once per period', async () => {
     let [time, reads] = [0, 0]
     const read = refreshed(
       async () => ++reads,
@@ -16,7 +16,7 @@ describe('What is read anew', () => {
     expect(await read()).toBe(2)
   })
 
-  test('stays what it was while it cannot be read, and fails where it never was', async () => {
+  test('keeps its last value while a read fails, and throws if it never had one', async () => {
     let [time, works] = [0, false]
     const read = refreshed(
       async () => {

@@ -20,7 +20,7 @@ const sends =
 const gzip = { 'content-encoding': 'gzip' }
 const stalls: Server = (response) => response.writeHead(200).write('{"pr')
 
-/** How servers behave, and what becomes of a request to them: the body of its answer, or the error. */
+/** Servers by their behaviour, with the body of the response or the error. */
 const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['sends text', sends(TEXT), TEXT],
   [
@@ -30,15 +30,19 @@ const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ],
   ['compresses by gzip', sends(gzipSync(TEXT), gzip), TEXT],
   ['compresses by Brotli', sends(brotliCompressSync(TEXT), { 'content-encoding': 'br' }), TEXT],
-  ['compresses in a way that was not asked for', sends(TEXT, { 'content-encoding': 'pack200-gzip' }), TEXT],
+  ['compresses in a way that was not requested', sends(TEXT, { 'content-encoding': 'pack200-gzip' }), TEXT],
   ['refuses', sends('{"no":1}', {}, 403), '{"no":1}'],
   ['refuses with nothing, as gzip', sends('', gzip, 401), undefined],
   ['answers 204', sends('', {}, 204), 'upstream_bad_answer: not JSON'],
   ['answers 204 as gzip', sends('', gzip, 204), 'upstream_bad_answer: not JSON'],
-  ['says gzip and sends text', sends(TEXT, gzip), 'upstream_unavailable: no connection'],
+  ['announces gzip and sends text', sends(TEXT, gzip), 'upstream_unavailable: no connection'],
   ['ends its gzip too early', sends(gzipSync(TEXT).subarray(0, 20), gzip), 'upstream_bad_answer: not JSON'],
   ['sends too much', sends(HUGE), `upstream_bad_answer: more than ${MAX_BYTES} bytes`],
-  ['sends little that is too much', sends(gzipSync(HUGE), gzip), `upstream_bad_answer: more than ${MAX_BYTES} bytes`],
+  [
+    'sends few bytes that expand to too many',
+    sends(gzipSync(HUGE), gzip),
+    `upstream_bad_answer: more than ${MAX_BYTES} bytes`,
+  ],
   ['redirects', sends('{}', { location: '/' }, 307), 'upstream_bad_answer: HTTP status 307'],
   ['resets the connection', (response) => response.socket?.resetAndDestroy(), 'upstream_unavailable: no connection'],
   [
@@ -47,7 +51,7 @@ const SERVERS: readonly (readonly [string, Server, unknown])[] = [
     'upstream_unavailable: no connection',
   ],
   [
-    'speaks another protocol from here on',
+    'switches to another protocol',
     sends('', { connection: 'upgrade', upgrade: 'other' }, 101),
     'upstream_unavailable: no connection',
   ],
@@ -60,7 +64,7 @@ const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['never answers', () => {}, 'upstream_timeout: no answer in time'],
 ]
 
-/** Starts the server. Returns its URL, and the requests that it got with the ports that they came from. */
+/** Starts a server. Returns its URL and its requests with their source ports. */
 async function start(serve: Server) {
   const requests: { readonly headers: IncomingMessage['headers']; readonly port: number | undefined }[] = []
   const { url, stop } = await listen((request, response) => {
@@ -71,7 +75,7 @@ async function start(serve: Server) {
   return { url, requests }
 }
 
-/** The answer's body, or the code and text of why there is none, within half a second. */
+/** Returns the response's body or the error's text, within half a second. */
 async function outcomeOf(fetch: Fetch, url: string): Promise<unknown> {
   const request = { url, mostBytes: MAX_BYTES, body: '{}' }
   return await sendOnce({ fetch }, request, AbortSignal.timeout(500)).then(
@@ -80,20 +84,20 @@ async function outcomeOf(fetch: Fetch, url: string): Promise<unknown> {
   )
 }
 
-test.for(SERVERS)('a server that %s has the same outcome as with fetch', async ([, serve, outcome]) => {
+test.for(SERVERS)('A server that %s has the same outcome as with fetch', async ([, serve, outcome]) => {
   const { url } = await start(serve)
   expect(await outcomeOf(fetchDirectly, url)).toBe(outcome)
   expect(await outcomeOf(fetch, url)).toBe(outcome)
 })
 
 test.for(['http://127.0.0.1:9', 'https://127.0.0.1:9', 'https://name.invalid', 'http://no host', 'ftp://127.0.0.1'])(
-  'the server of %s cannot be reached',
+  'The server of %s cannot be reached',
   async (url) => {
     expect(await outcomeOf(fetchDirectly, url)).toBe('upstream_unavailable: no connection')
   },
 )
 
-test('a server gets the name of fetch and the encodings that are decoded', async () => {
+test('A server gets the user agent of fetch and the encodings that are decoded', async () => {
   const { url, requests } = await start(sends('{}'))
   await outcomeOf(fetchDirectly, url)
   expect(requests[0]?.headers).toMatchObject({
@@ -105,7 +109,7 @@ test('a server gets the name of fetch and the encodings that are decoded', async
   })
 })
 
-test('a connection is kept after a whole answer, a late end of the signal included, and not after half of one', async () => {
+test('A connection is kept after a whole response, even if aborted later, but not after a partial one', async () => {
   const answers = [sends('{}'), sends('{}'), sends(HUGE), sends('{}')]
   const { url, requests } = await start((...given) => answers[requests.length - 1]?.(...given))
   for (const _ of answers) {
@@ -120,7 +124,7 @@ test('a connection is kept after a whole answer, a late end of the signal includ
   expect(fourth).not.toBe(first)
 })
 
-test('the connection of a redirect ends unread', async () => {
+test('The connection of a redirect closes unread', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const { url } = await start((response) => {
     response.socket?.once('close', resolve)
@@ -130,7 +134,7 @@ test('the connection of a redirect ends unread', async () => {
   await closed
 })
 
-test('a request loads no undici', async () => {
+test('A request loads no undici', async () => {
   const { url } = await start(sends('{}'))
   const script = `import { fetchDirectly } from '${new URL('../../lib/core/outbound.ts', import.meta.url)}'
     const init = { headers: {}, redirect: 'manual', signal: new AbortController().signal }

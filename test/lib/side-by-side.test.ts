@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sideBySide } from '../../lib/core/side-by-side.ts'
 
-test('Once a task fails none is begun any more, and the failure is thrown when those under way have ended', async () => {
+test('After a failed task none starts, and the failure is thrown once running tasks have ended', async () => {
   const begun: number[] = []
   const ended: number[] = []
   const failing = sideBySide(Array.from({ length: 40 }).keys(), async (task) => {

@@ -3,14 +3,13 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The account pages of the demo wallet in a real Chromium: passkeys, sessions, recovery, a Solana wallet, and the end of it.
+// Account pages of the demo wallet in a real Chromium: passkeys, sessions, recovery, a Solana wallet, and deletion.
 
 const EMAIL = 'owner@example.com'
 
-/** The kits that the tests were shown, oldest first. */
+/** Recovery kits that the tests were shown, oldest first. */
 const kits: string[] = []
 
-/** Passkeys of this page, a row for each. */
 function passkeysOf(page: Page) {
   return page.getByRole('list', { name: 'Passkeys' }).getByRole('listitem')
 }
@@ -19,7 +18,7 @@ function sessionsOf(page: Page) {
   return page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
 }
 
-/** Axe's complaints at both widths, light and dark, and what is wider than the window. */
+/** Returns axe's violations and overflow at both widths, in light and dark. */
 async function complaintsAbout(page: Page): Promise<string[]> {
   const found: string[] = []
   for (const { viewport, colorScheme } of VIEWS.slice(0, 2)) {
@@ -32,7 +31,7 @@ async function complaintsAbout(page: Page): Promise<string[]> {
   return found
 }
 
-/** All that the developer drawer has of this page's requests. */
+/** Returns all text of the developer drawer about this page's requests. */
 async function readDrawer(page: Page): Promise<string> {
   await press(page, /^Requests/)
   const drawer = page.getByRole('complementary', { name: 'Requests of this page' })
@@ -43,7 +42,7 @@ async function readDrawer(page: Page): Promise<string> {
 
 type Refusal = { readonly status: number; readonly code: string; readonly retryAfter?: string }
 
-/** Has the service refuse the next request of this method and path. */
+/** Makes the service refuse the next request of this method and path. */
 async function refuseOnce(page: Page, [method, url]: readonly [string, string], refusal: Refusal): Promise<void> {
   const { status, code, retryAfter } = refusal
   const handle = async (route: Route) => {
@@ -59,7 +58,7 @@ async function refuseOnce(page: Page, [method, url]: readonly [string, string], 
   await page.route(url, handle)
 }
 
-/** Has the service do the next POST to this URL, and cuts the connection before its response. */
+/** Lets the service execute the next POST to this URL, and cuts the connection before its response. */
 async function loseResponse(page: Page, url: string): Promise<void> {
   const handle = async (route: Route) => {
     if (route.request().method() !== 'POST') return route.fallback()
@@ -74,7 +73,6 @@ async function readStorage(page: Page): Promise<string> {
   return page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
 }
 
-/** The secret and the key id of a kit. */
 function secretsOf(kit: string): string[] {
   return ['Key id', 'Secret'].map((label) => {
     const [, secret = ''] = new RegExp(`${label}: (\\S+)`).exec(kit) ?? []
@@ -124,7 +122,7 @@ describe('Passkeys', () => {
     expect(await used.textContent()).toContain('Security key')
   })
 
-  test('are removed after a question and a fresh login, but for the last one', async ({
+  test('are removed after a confirmation and a fresh login, except the last one', async ({
     visitor: { page },
     sandbox,
   }) => {
@@ -144,14 +142,14 @@ describe('Passkeys', () => {
     onTestFinished(() => page.unroute(/login\/init$/))
     await remove.click()
     await page.getByText('is removed.').waitFor()
-    // Another account of this device must not be the one that logs in.
+    // No other account of this device may log in.
     expect(logins).toEqual([{ email: EMAIL }])
     expect(await passkeysOf(page).count()).toBe(1)
     await page.getByText('It is your only passkey').waitFor()
     expect(await page.evaluate<string>('document.activeElement.ariaLabel')).toBe('Passkeys')
   })
 
-  test('say how long to wait after too many attempts, and that the service is not reached', async ({
+  test('show how long to wait after too many attempts, and that the service is unreachable', async ({
     visitor: { page },
     sandbox,
   }) => {
@@ -175,7 +173,7 @@ describe('Passkeys', () => {
 })
 
 describe('Sessions', () => {
-  test('are listed, and the others end at once', async ({ visitor, browser, sandbox }) => {
+  test('are listed, and the user can end the others', async ({ visitor, browser, sandbox }) => {
     const { page, authenticator } = visitor
     const context = await browser.newContext({ baseURL: sandbox.walletUrl, locale: 'en-US' })
     onTestFinished(() => context.close())
@@ -208,7 +206,7 @@ describe('Sessions', () => {
 })
 
 describe('A recovery kit', () => {
-  test('is shown once, and stays out of the storage and of the developer drawer', async ({ visitor: { page } }) => {
+  test('is shown once, and is neither in the storage nor in the developer drawer', async ({ visitor: { page } }) => {
     await page.goto('/account')
     await page.getByRole('link', { name: /^Recovery kit\s*Not made yet$/ }).click()
     await press(page, 'Make a recovery kit')
@@ -232,7 +230,7 @@ describe('A recovery kit', () => {
     expect(drawer).not.toContain(token)
   })
 
-  test('that may have replaced the old one is shown with a warning, until it is made again', async ({
+  test('that may have replaced the old kit is shown with a warning until a new one is made', async ({
     visitor: { page },
     sandbox,
   }) => {
@@ -299,7 +297,7 @@ describe('A recovery kit', () => {
     await context.close()
   })
 
-  test('that was used opens nothing', async ({ visitor: { page } }) => {
+  test('that was used is no longer valid', async ({ visitor: { page } }) => {
     await page.getByLabel('Recovery kit').fill(kits.at(-2) ?? '')
     await press(page, 'Recover with a new passkey')
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('This recovery kit does not fit.')
@@ -319,7 +317,7 @@ describe('A recovery kit', () => {
     await press(page, 'Log in with the new passkey')
     await page.getByText(`Logged in as ${EMAIL}`).waitFor()
     const { passkey } = JSON.parse((await page.evaluate(() => sessionStorage.getItem('vaultline.session'))) ?? '')
-    // The passkey before it opens nothing, and the device would offer it too.
+    // The device would also offer the old passkey, which is no longer valid.
     await authenticator.keepOnly(passkey.toString())
     await press(page, 'Log out')
     await page.getByRole('button', { name: 'Log in', exact: true }).waitFor()
@@ -370,6 +368,6 @@ describe('An account', () => {
   })
 })
 
-test('Nothing broke on the way, and no page asked another host', ({ visitor: { trouble } }) => {
+test('No page threw, and none sent a request to another host', ({ visitor: { trouble } }) => {
   expect(trouble).toEqual([])
 })

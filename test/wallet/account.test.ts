@@ -18,12 +18,12 @@ describe('A recovery kit', () => {
     `${KIT.secret}\n${KIT.keyId}`,
     `${KIT.keyId}\n${KIT.secret.toLowerCase().replaceAll('-', ' ')}`,
     `key ${KIT.keyId}\nsecret ${KIT.secret.replaceAll('-', '')}`,
-  ])('is read from its two parts in any order, and its secret in any case: %s', (text) => {
+  ])('is read from key id and secret in any order, in any letter case of the secret: %s', (text) => {
     expect(parseKit(text)).toEqual({ keyId: KIT.keyId, secret: KIT.secret })
   })
 
   test.each(['', KIT.keyId, KIT.secret, `${KIT.keyId} ${KIT.secret.slice(0, -1)}`, `${KIT.keyId}x ${KIT.secret}`])(
-    'that lacks a part is no kit: %s',
+    'that lacks a part is not read: %s',
     (text) => {
       expect(parseKit(text)).toBeUndefined()
     },
@@ -47,7 +47,7 @@ describe('The developer drawer', () => {
     expect(text).not.toContain('SECRET')
   })
 
-  test('shows the address of a token, and any other text as it came', () => {
+  test('shows the address of a token, and all other text unchanged', () => {
     const text = '{ "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" }'
     expect(JSON.parse(redact(text))).toEqual(JSON.parse(text))
     expect(redact('{ "amount":  "1" }')).toBe('{ "amount":  "1" }')

@@ -3,20 +3,17 @@ import { createWalletClient, encodeFunctionData, getAddress, http, parseAbi, pub
 import { describe, expect, onTestFinished } from 'vitest'
 import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The timeline of the wallet: what a visitor deposits and withdraws, in a real Chromium, on two chains.
+// The wallet's timeline in a real Chromium: deposits and withdrawals of a visitor on two chains.
 
-/** Opens the timeline from any page. */
 async function openActivity(page: Page): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
   await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
 }
 
-/** Rows about a vault. */
 function rowsOf(page: Page, vault: string) {
   return page.getByRole('group').filter({ hasText: vault })
 }
 
-/** Texts of the steps of an opened row. */
 function stepsOf(page: Page, vault: string) {
   return rowsOf(page, vault).first().locator('.timeline > li > .event:first-child > span:first-child').allTextContents()
 }
@@ -27,7 +24,7 @@ const DEPOSITS = parseAbi([
   'function deposit(uint256 assets, address receiver)',
 ])
 
-/** Deposits 1 USDC as often as asked, past the wallet: the sandbox's nodes hold the keys of its accounts. */
+/** Deposits 1 USDC several times without the wallet: the sandbox's nodes hold the keys of its accounts. */
 async function depositOften(
   {
     chains,
@@ -80,7 +77,7 @@ describe('A deposit that settles', () => {
     await page.getByText('Waiting for the vault’s settlement').waitFor()
     await openActivity(page)
     const rows = rowsOf(page, 'Harbor USDC')
-    // The sandbox settles now and then by itself.
+    // The sandbox settles by itself, so the deposit may already be claimable.
     const open = page.getByRole('region', { name: 'In progress' })
     await open.getByText(/^(Waiting|Ready to claim)$/).waitFor()
     await rows.locator('summary').focus()
@@ -107,7 +104,7 @@ describe('A deposit that settles', () => {
 })
 
 describe('A deposit from another chain', () => {
-  test('is one entry that goes from one step to the next, and ends done', async ({ visitor, sandbox }) => {
+  test('is one entry that shows each step until the deposit', async ({ visitor, sandbox }) => {
     const { page } = visitor
     await sandbox.control('transfers/hold')
     await openVault(page, 'Cove USDC Savings')
@@ -141,7 +138,7 @@ describe('A deposit from another chain', () => {
 })
 
 describe('A withdrawal', () => {
-  test('is one entry, with what the vault paid', async ({ visitor: { page } }) => {
+  test('is one entry with the paid amount', async ({ visitor: { page } }) => {
     await openVault(page, 'Cove USDC Savings')
     await press(page, 'Withdraw')
     await page.getByLabel('Amount').fill('5')
@@ -191,7 +188,10 @@ describe('The timeline', () => {
     },
   )
 
-  test('has 20 rows of at most 60 px on fewer than 1,400, by day', async ({ visitor: { page }, sandbox }) => {
+  test('shows 20 rows by day in less than 1,400 px, each at most 60 px high', async ({
+    visitor: { page },
+    sandbox,
+  }) => {
     await openVault(page, 'Cove USDC Savings')
     await depositOften(sandbox, new URL(page.url()).pathname.split('/').at(-1) ?? '', 20)
     await page.goto('/activity?kind=deposit')
@@ -203,7 +203,7 @@ describe('The timeline', () => {
     expect((today?.height ?? 0) / heights.length).toBeLessThan(1400 / 20)
   })
 
-  test('shows rows that are loading, then what there is', async ({ visitor: { page } }) => {
+  test('shows placeholder rows while it loads, then its entries', async ({ visitor: { page } }) => {
     onTestFinished(() => page.unroute(/\/deposits\?/))
     let release = () => {}
     const isHeld = new Promise<void>((resolve) => {
@@ -230,7 +230,7 @@ describe('The timeline', () => {
   })
 })
 
-test('An amount that is cut shows all of its digits to the keyboard', async ({ visitor: { page } }) => {
+test('A shortened amount shows all its digits on focus', async ({ visitor: { page } }) => {
   await openVault(page, 'Harbor USDC')
   const figure = page.getByRole('region', { name: 'Your position' }).locator('.cut').first()
   await figure.focus()

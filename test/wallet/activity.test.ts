@@ -87,7 +87,7 @@ const bridging = {
   deadline: null,
   refund: null,
   events: [sent],
-  // Only the fields that the timeline reads.
+  // The cast stands for a whole response: the timeline reads these fields only.
 } as unknown as GetTransferStatusResponse
 const arrived: GetTransferStatusResponse = {
   ...bridging,
@@ -131,11 +131,11 @@ describe('A deposit', () => {
     expect(textsOf(entry?.steps)).toEqual(['Deposited: done'])
   })
 
-  test('that was cancelled says so', () => {
+  test('that was cancelled has a cancelled step', () => {
     expect(textsOf(ofDeposit({ status: 'cancelled' })[0]?.steps)).toEqual(['Requested: done', 'Cancelled: done'])
   })
 
-  test('from another chain is one entry from the first moment to the last', () => {
+  test('from another chain is one entry from the first step to the last', () => {
     const followed = (progress: GetTransferStatusResponse | undefined) => [{ started, progress }]
     const [early, ...others] = timeline({ transfers: followed(bridging) })
     expect(others).toEqual([])
@@ -148,13 +148,13 @@ describe('A deposit', () => {
     expect(textsOf(late[0]?.steps)).toEqual(['Sent: done', 'Arrived: done', 'Deposited: done'])
   })
 
-  test('from another chain that another browser sent has its source as first step', () => {
+  test('from another chain that another browser sent starts with the source transaction', () => {
     const source = { chainId: 42161, transactionHash: '0xbb' } as const
     const [entry] = ofDeposit({ source, epochId: 0, status: 'completed' })
     expect(entry?.steps).toMatchObject([{ text: 'Sent', chainId: 42161, hash: '0xbb' }, { text: 'Arrived' }, {}])
   })
 
-  test('is not taken for one of another account or vault that arrived in the same transaction', () => {
+  test('is not confused with one for another account or vault in the same transaction', () => {
     const elsewhere = { ...started, vault: { ...started.vault, address: ALICE } } as const
     const transfers = [{ started: elsewhere, progress: arrived }]
     expect(ofDeposit({ epochId: 0 }, { transfers })).toHaveLength(2)
@@ -162,12 +162,12 @@ describe('A deposit', () => {
 })
 
 describe('A withdrawal', () => {
-  test('is estimated until it is settled, without the unit that vaults keep', () => {
+  test('shows an estimate until its settlement, without the unit that vaults keep', () => {
     expect(ofWithdrawal({})[0]).toMatchObject({ assets: null, estimate: 2_099_999n })
     expect(ofWithdrawal({ assets: '2050000' })[0]?.assets).toBe(2_050_000n)
   })
 
-  test('that was paid at once has one transaction, a claimed one two', () => {
+  test('that was paid immediately has one transaction, and a claimed one has two', () => {
     const paid = { status: 'completed', assets: '1', claimTransactionHash: '0xaa' } as const
     expect(textsOf(ofWithdrawal(paid)[0]?.steps)).toEqual(['Withdrawn: done'])
     const [claimed] = ofWithdrawal({ ...paid, claimTransactionHash: '0xcc' })
@@ -190,7 +190,7 @@ describe('A withdrawal', () => {
     expect(over).toMatchObject([{ status: 'completed', state: undefined }])
   })
 
-  test('that is sent on is an entry of its own where its withdrawal is not known', () => {
+  test('that is sent on without a known withdrawal is its own entry', () => {
     const onward = { ...started, kind: 'withdrawal', srcChainId: 8453 } as const
     expect(ofWithdrawal({}, { transfers: [{ started: onward, progress: bridging }] })).toHaveLength(2)
   })
@@ -199,14 +199,14 @@ describe('A withdrawal', () => {
 describe('A transfer', () => {
   const sentFrom = { srcChainId: 42161, hash: '0xbb', now: 0 } as const
 
-  test('arrives while it is going on, and has arrived afterwards', () => {
+  test('is shown as arriving while it is under way, and as arrived afterwards', () => {
     expect(textsOf(stepsOfTransfer(undefined, sentFrom))).toEqual(['Sending: now'])
     expect(textsOf(stepsOfTransfer(bridging, sentFrom))).toContain('Arriving: now')
     const steps = textsOf(stepsOfTransfer(arrived, sentFrom))
     expect(steps).toEqual(['Sent: done', 'Arrived: done', 'Deposited: done'])
   })
 
-  test('that only arrives has one step for it', () => {
+  test('that only arrives has one step for its arrival', () => {
     const delivered = { ...filled, kind: 'delivered', logIndex: 1 } as const
     const plain = { ...arrived, action: null, events: [sent, filled, delivered] }
     expect(textsOf(stepsOfTransfer(plain, sentFrom))).toEqual(['Sent: done', 'Arrived: done'])
@@ -216,7 +216,7 @@ describe('A transfer', () => {
     )
   })
 
-  test('that failed stays open until its money is back', () => {
+  test('that failed stays open until the refund arrived', () => {
     const expired = { ...bridging, status: 'failed', reason: 'expired' } as const
     const [open] = timeline({ transfers: [{ started, progress: expired }] })
     expect(open).toMatchObject({ status: 'pending', state: { text: 'Being refunded' } })
@@ -231,7 +231,7 @@ describe('A transfer', () => {
 describe('The timeline', () => {
   const time = (minute: number) => new Date(Date.UTC(2026, 10, 1) + minute * 60_000).toISOString()
   const hash = (index: number) => `0x${index.toString(16).padStart(4, '0')}` as const
-  /** Histories with a transfer for some entries, each newest first. */
+  /** Histories of deposits and withdrawals, newest first, some entries with a transfer. */
   const histories = fc
     .array(
       fc.record({
@@ -274,7 +274,7 @@ describe('The timeline', () => {
     ...{ items: items.slice(0, count), hasMore: count < items.length },
   })
 
-  test('has each thing once, newest first, with nothing lost', () => {
+  test('has each deposit, withdrawal and transfer once, newest first', () => {
     const isComplete = fc.property(histories, ({ deposits, withdrawals, transfers, count }) => {
       const entries = timeline({ deposits: load(deposits, 99), withdrawals: load(withdrawals, 99), transfers })
       expect(entries).toHaveLength(count)
@@ -286,11 +286,11 @@ describe('The timeline', () => {
     fc.assert(isComplete)
   })
 
-  test('grows at its end page by page, so that nothing moves in between what is read already', () => {
+  test('grows only at its end with each page: closed entries keep their places', () => {
     const pages = fc.integer({ min: 1, max: 20 })
     const isPrefix = fc.property(histories, pages, pages, (all, first, second) => {
       const whole = timeline({ ...all, deposits: load(all.deposits, 99), withdrawals: load(all.withdrawals, 99) })
-      // The transfers of entries that are not loaded yet are known by their own time.
+      // Without transfers, no entry comes from a transfer whose history page is not loaded.
       const part = timeline({
         deposits: load(all.deposits, first),
         withdrawals: load(all.withdrawals, second),
@@ -305,7 +305,7 @@ describe('The timeline', () => {
     fc.assert(isPrefix)
   })
 
-  test('ends where one of its lists is not loaded further, but never cuts off what is open', () => {
+  test('ends at the last loaded entry of each list, but always shows open entries', () => {
     const at = (minute: number, status: Deposit['status'] = 'completed') => ({
       ...{ ...deposit, depositId: `d${minute}`, timestamp: time(minute), status },
     })
@@ -320,7 +320,7 @@ describe('The timeline', () => {
     ])
   })
 
-  test('is grouped by the days of its reader', () => {
+  test('is grouped by days of the reader’s time zone', () => {
     const now = new Date(2026, 10, 27, 12).getTime()
     const on = (day: number, year = 2026) => ({
       ...{ ...deposit, depositId: `d${year}-${day}`, timestamp: new Date(year, 10, day, 9).toISOString() },

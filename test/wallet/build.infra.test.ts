@@ -14,7 +14,7 @@ const Manifest = z.record(
   z.object({ file: z.string(), imports: z.array(z.string()).default([]), css: z.array(z.string()).default([]) }),
 )
 
-/** Builds the demo wallet as it is deployed; in a process of its own, since the tests' NODE_ENV would choose another React. */
+/** Builds the demo wallet for deployment, in its own process: the tests' NODE_ENV would select another build of React. */
 function buildWallet() {
   const { PATH } = process.env
   const args = ['build', 'wallet', '--outDir', folder, '--emptyOutDir', '--manifest', '--logLevel', 'error']
@@ -23,7 +23,7 @@ function buildWallet() {
   return Manifest.parse(JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8')))
 }
 
-test('The deployed wallet loads at most 170 kB gzipped for its first page, and has no local account and no control room', () => {
+test('The deployed wallet loads at most 170 kB gzipped for its first page, without local accounts and control room', () => {
   const manifest = buildWallet()
   const files = new Set(['index.html'])
   const add = (name: string) => {

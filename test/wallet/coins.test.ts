@@ -19,7 +19,7 @@ function coin(id: string | null, chainId: number, current_price: number | null):
   }
 }
 
-test('A coin stands once, with the chains that it is on', () => {
+test('A coin is listed once, with its chains', () => {
   const coins = [coin('ether', 1, 3000), coin('ether', 8453, 3000), coin(null, 1, null), coin(null, 8453, null)]
   expect(listMarketCoins(coins).map(({ id, chainIds }) => [id, chainIds])).toEqual([
     ['ether', [1, 8453]],
@@ -28,7 +28,7 @@ test('A coin stands once, with the chains that it is on', () => {
   ])
 })
 
-test('Coins are sorted either way, and what is not known comes last both times', () => {
+test('Coins are sorted in both directions, and unknown values come last in both', () => {
   const coins = listMarketCoins([coin('low', 1, 1), coin('unknown', 1, null), coin('high', 1, 9)])
   expect(sortCoins(coins, 'price', false).map(({ id }) => id)).toEqual(['high', 'low', 'unknown'])
   expect(sortCoins(coins, 'price', true).map(({ id }) => id)).toEqual(['low', 'high', 'unknown'])

@@ -6,19 +6,17 @@ import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
 const walletOf = (page: Page) => page.frameLocator('iframe')
 
-/** Opens a group of controls. */
 async function openGroup(page: Page, name: string): Promise<void> {
   await page.getByRole('radio', { name, exact: true }).check()
 }
 
-/** Uses the control of this title, with these choices. */
+/** Submits the control with this title and these choices. */
 async function use(page: Page, title: string, choices: Readonly<Record<string, string>> = {}): Promise<void> {
   const form = page.getByRole('form', { name: title, exact: true })
   for (const [field, label] of Object.entries(choices)) await form.getByLabel(field).selectOption({ label })
   await form.getByRole('button', { name: title, exact: true }).click()
 }
 
-/** Opens a vault's page in the frame. */
 async function openVault(page: Page, name: string): Promise<void> {
   const wallet = walletOf(page)
   await wallet.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()
@@ -59,7 +57,7 @@ describe('In the control room', () => {
     expect(await wallet.getByRole('alert').count()).toBe(0)
   })
 
-  test('a response that is changed on its way is refused by the wallet, which asks for no signature, until it is ended', async ({
+  test('the wallet refuses a response changed in transit and requests no signature, until the control ends', async ({
     visitor: { page },
   }) => {
     const asked: string[] = []
@@ -104,7 +102,7 @@ describe('In the control room', () => {
     expect(await delivery.textContent()).toContain('"type": "deposit.claimable"')
   })
 
-  test('a reorganisation takes a deposit back, and its event is reverted', async ({ visitor: { page } }) => {
+  test('a reorganisation undoes a deposit, and its event is reverted', async ({ visitor: { page } }) => {
     await openVault(page, 'Cove USDC Savings')
     const wallet = walletOf(page)
     await wallet.getByLabel('Amount').fill('4')
@@ -117,7 +115,7 @@ describe('In the control room', () => {
     await expect.poll(() => events.textContent()).toContain('deposit.reverted')
   })
 
-  test('a stopped chain shows in the wallet, until it is ended', async ({ visitor: { page } }) => {
+  test('the wallet shows that a chain cannot be read, until the control ends', async ({ visitor: { page } }) => {
     await openVault(page, 'Harbor USDC')
     await openGroup(page, 'A chain')
     await use(page, 'Stop', { Chain: 'Base' })
@@ -133,7 +131,7 @@ describe('In the control room', () => {
     expect(await page.getByRole('button', { name: /^End/ }).count()).toBe(0)
   })
 
-  test('with a host that lies the API returns 503 for a deposit, and the wallet asks for no signature', async ({
+  test('with a lying host the API returns 503 for a deposit, and the wallet requests no signature', async ({
     visitor: { page },
   }) => {
     await openGroup(page, 'Nodes')
@@ -153,7 +151,7 @@ describe('In the control room', () => {
     await wallet.getByRole('button', { name: /^(Approve|Deposit) 5 USDC/ }).waitFor()
   })
 
-  test('a host that is far behind is silent, and one that is a little behind is not', async ({ visitor, sandbox }) => {
+  test('a host far behind prevents deposits, and a host two blocks behind does not', async ({ visitor, sandbox }) => {
     onTestFinished(() => sandbox.control('nodes/resume'))
     const { page } = visitor
     await openGroup(page, 'Nodes')
@@ -171,7 +169,7 @@ describe('In the control room', () => {
     await wallet.getByRole('button', { name: /^(Approve|Deposit) 6 USDC/ }).waitFor()
   })
 
-  test('a receiver that refuses shows as failed deliveries, which come again', async ({ visitor, sandbox }) => {
+  test('a receiver that refuses shows failed deliveries', async ({ visitor, sandbox }) => {
     const { page } = visitor
     onTestFinished(() => sandbox.control('webhooks/resume'))
     await openGroup(page, 'Webhooks')
@@ -188,7 +186,7 @@ describe('In the control room', () => {
     await expect.poll(() => page.getByRole('button', { name: /^End/ }).count()).toBe(0)
   })
 
-  test('a paused vault says so in the wallet, until it is ended', async ({ visitor: { page } }) => {
+  test('the wallet shows that a vault is paused, until the control ends', async ({ visitor: { page } }) => {
     await openGroup(page, 'A vault')
     await use(page, 'Pause', { Vault: 'Cove USDC Savings on Base' })
     const end = page.getByRole('button', { name: 'End: Cove USDC Savings is paused' })
@@ -205,7 +203,7 @@ describe('In the control room', () => {
     await end.waitFor({ state: 'detached' })
   })
 
-  test('a changed vault takes no deposits and asks for no other try until it is confirmed', async ({
+  test('a changed vault takes no deposits, and the wallet offers no retry, until it is confirmed', async ({
     visitor: { page },
     sandbox,
   }) => {
@@ -231,13 +229,13 @@ describe('In the control room', () => {
     await expect.poll(prepare).toBe(200)
   })
 
-  test('a control that is impossible now says why', async ({ visitor: { page } }) => {
+  test('a control that is impossible says why', async ({ visitor: { page } }) => {
     await openGroup(page, 'A vault')
     await use(page, 'Upgrade', { Vault: 'Cove USDC Savings on Base' })
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('is no proxy')
   })
 
-  test('money goes to an account by the amount that people write', async ({ visitor, sandbox }) => {
+  test('an account gets the amount that is typed in tokens', async ({ visitor, sandbox }) => {
     const { page } = visitor
     await openGroup(page, 'Money')
     const [to] = sandbox.accounts
@@ -250,7 +248,7 @@ describe('In the control room', () => {
     await page.getByText('Done').waitFor()
   })
 
-  test('a prepared state is shown as its account, with its key, and the own wallet comes back', async ({
+  test('a prepared state shows its account with its key, and the visitor’s own wallet returns afterwards', async ({
     visitor: { page },
     sandbox,
   }) => {
@@ -313,7 +311,7 @@ describe('The explorer of the sandbox', () => {
 })
 
 test.for(VIEWS)(
-  'The control room has nothing that axe finds wrong, and does not overflow, at $name',
+  'The control room has no violations of axe, and does not overflow, at $name',
   async (view, { visitor: { page } }) => {
     await page.setViewportSize(view.viewport)
     await page.emulateMedia({ colorScheme: view.colorScheme })
@@ -330,6 +328,6 @@ test.for(VIEWS)(
   },
 )
 
-test('Nothing left the machine and no page threw', ({ visitor: { trouble } }) => {
+test('No request left the machine, and no page threw', ({ visitor: { trouble } }) => {
   expect(trouble).toEqual([])
 })

@@ -12,10 +12,10 @@ test.for([
   { holds: 'something on its own chain, before an amount is typed', own: 1n, other: 500n, typed: '', from: base },
   { holds: 'nothing on its own chain, before an amount is typed', own: 0n, other: 1n, typed: '', from: bsc },
   { holds: 'nothing at all', own: 0n, other: 0n, typed: '', from: base },
-])('A deposit comes from where the money is: $holds', ({ own, other, typed, from }) => {
+])('A deposit comes from the chain that has the money: $holds', ({ own, other, typed, from }) => {
   expect(findSource([base, bsc], [whole(own, base), whole(other, bsc)], typed)).toBe(from)
 })
 
-test('A deposit comes from the own chain of the vault while balances are unknown', () => {
+test('A deposit comes from the vault’s own chain while balances are unknown', () => {
   expect(findSource([base, bsc], [undefined, undefined], '5')).toBe(base)
 })

@@ -11,7 +11,6 @@ const movement = {
 
 type Told = { type: string; timestamp?: string; data?: object }
 
-/** Events as they arrived, the newest first, as the wallet has them. */
 function arrivals(...events: readonly Told[]): Arrival[] {
   const list = events.map(({ data, ...event }, index) => ({
     ...{ number: index + 1, attempt: 1, isVerified: true, isTaken: true, status: 204, delayMs: 1000 },
@@ -21,7 +20,7 @@ function arrivals(...events: readonly Told[]): Arrival[] {
       ...{ data: { ...movement, ...data }, ...event },
     },
   }))
-  // Only what the test is about, in the form of the service.
+  // The cast stands for whole arrivals: the tests read these fields only.
   return list.toReversed() as unknown as Arrival[]
 }
 
@@ -42,7 +41,7 @@ test('An event that a reorganisation has undone reports no step', () => {
   expect(listReported(arrivals({ type: 'deposit.completed' }, undone))).toEqual(new Map())
 })
 
-test('Deliveries that were not taken, tests, new types and events without a request report no step', () => {
+test('Refused deliveries, tests, new types and events without a request report no step', () => {
   const settled = { type: 'deposit.claimable' }
   const dropped = arrivals(settled).map((arrival) => ({ ...arrival, isTaken: false }))
   const strange = arrivals(

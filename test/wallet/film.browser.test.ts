@@ -4,13 +4,12 @@ import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The demo wallet as a newcomer meets it: `npm start` with nodes that refuse what public ones do, a real Chromium, a passkey,
-// and money that moves on two chains.
-// FILM=<folder> keeps a picture of each page, at two widths, light and dark.
+// The demo wallet of `npm start` in a real Chromium: a newcomer with a passkey moves money on two chains.
+// The nodes have the limits of public ones. FILM=<folder> keeps a picture of each page, at two widths, light and dark.
 
 const PICTURES = process.env['FILM']
 
-/** Pages that the tests leave for each other, by name. */
+/** Paths of pages that the tests share, by name. */
 const paths = new Map<string, string>()
 
 describe('A newcomer', () => {
@@ -42,7 +41,7 @@ describe('A newcomer', () => {
       .toMatch(/(24\.9999|25) USDC/)
   })
 
-  test('reads what became of it, and a developer how it was reported', async ({ visitor, sandbox }) => {
+  test('sees the finished deposit, and a developer sees its event', async ({ visitor, sandbox }) => {
     const { page } = visitor
     await sandbox.control('chains/advance', { seconds: 180 })
     await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
@@ -72,7 +71,7 @@ describe('A newcomer', () => {
     await expect.poll(() => position.textContent()).toMatch(/Withdrawn(24\.9999|25) USDC/)
   })
 
-  test('deposits from the other chain, and follows the transfer over a reload', async ({ visitor, sandbox }) => {
+  test('deposits from the other chain, and follows the transfer after a reload', async ({ visitor, sandbox }) => {
     const { page } = visitor
     await sandbox.control('transfers/hold')
     await openVault(page, 'Cove USDC Savings')
@@ -91,7 +90,7 @@ describe('A newcomer', () => {
 })
 
 describe('A visitor', () => {
-  test('takes money out to the other chain, as far as the transfer', async ({ visitor: { page }, sandbox }) => {
+  test('withdraws to the other chain, up to the transfer', async ({ visitor: { page }, sandbox }) => {
     await openVault(page, 'Cove USDC Savings')
     await press(page, 'Withdraw')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
@@ -105,7 +104,7 @@ describe('A visitor', () => {
     await expect.poll(() => page.getByRole('region', { name: 'Your position' }).textContent()).toMatch(/9\.86\d+ USDC/)
   })
 
-  test('who reloads while a deposit waits for its chain finds it there', async ({ visitor: { page }, sandbox }) => {
+  test('sees a pending deposit again after a reload', async ({ visitor: { page }, sandbox }) => {
     onTestFinished(() => sandbox.control('chains/resume'))
     await openVault(page, 'Cove USDC Savings')
     await page.getByLabel('Amount').fill('7')
@@ -123,7 +122,7 @@ describe('A visitor', () => {
   })
 })
 
-test('A page reads anew what an event is about, without waiting', async ({ visitor: { page }, sandbox }) => {
+test('A page immediately reloads the data that an event concerns', async ({ visitor: { page }, sandbox }) => {
   const received = '**/sandbox/webhooks/received*'
   const [vault] = sandbox.vaults
   const place = { chainId: vault?.chainId, vaultAddress: vault?.address }
@@ -152,7 +151,7 @@ test('A page reads anew what an event is about, without waiting', async ({ visit
     status: 204,
     delayMs: 1,
   }
-  // Nothing waits, so that the page asks for nothing by itself.
+  // Nothing is pending, so the page sends no requests by itself.
   await page.goto('/activity')
   await page.getByText('Cove USDC Savings').first().waitFor()
   const again = page.waitForRequest(/\/deposits\?/)
@@ -163,7 +162,7 @@ test('A page reads anew what an event is about, without waiting', async ({ visit
   await page.unroute(received)
 })
 
-test('A chart is drawn where the browser names its language in a way that Intl does not know', async ({ visitor }) => {
+test('A chart is drawn if Intl does not know the browser’s language', async ({ visitor }) => {
   const page = await visitor.page.context().newPage()
   onTestFinished(() => page.close())
   await page.addInitScript("Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })")
@@ -171,7 +170,7 @@ test('A chart is drawn where the browser names its language in a way that Intl d
   await expect.poll(() => page.locator('.uplot').isVisible()).toBe(true)
 })
 
-test('A page that is opened by a click begins below the header', async ({ visitor: { page } }) => {
+test('A page that opens by a click begins below the header', async ({ visitor: { page } }) => {
   await page.goto('/markets')
   await page.getByRole('heading', { name: 'Supported in this wallet' }).waitFor()
   await page.mouse.wheel(0, 400)
@@ -181,11 +180,8 @@ test('A page that is opened by a click begins below the header', async ({ visito
   expect(heading?.y).toBeGreaterThan(header?.height ?? 0)
 })
 
-describe('While something is down', () => {
-  test('a vault shows its last known state and says that nothing can be sent, then goes on', async ({
-    visitor: { page },
-    sandbox,
-  }) => {
+describe('During an outage', () => {
+  test('a vault shows its last known state and a warning, then recovers', async ({ visitor: { page }, sandbox }) => {
     onTestFinished(() => sandbox.control('chains/resume'))
     await openVault(page, 'Harbor USDC')
     await sandbox.control('chains/stop', { chainId: 8453 })
@@ -197,7 +193,7 @@ describe('While something is down', () => {
     await warning.waitFor({ state: 'detached' })
   })
 
-  test('a deposit from another chain says that the bridge cannot be asked, and goes on', async ({
+  test('a deposit from another chain says that the bridge is unreachable, then recovers', async ({
     visitor,
     sandbox,
   }) => {
@@ -216,7 +212,7 @@ describe('While something is down', () => {
   })
 
   test.for(['coingecko', 'defillama', 'lifi', 'goldrush', 'solana'])(
-    'the portfolio and the markets show what is known without %s',
+    'the portfolio and the markets show known data without %s',
     async (source, { visitor: { page }, sandbox }) => {
       onTestFinished(() => sandbox.control('sources/resume'))
       await sandbox.control('sources/fail', { source })
@@ -231,7 +227,7 @@ describe('While something is down', () => {
     },
   )
 
-  test('a page says that the service cannot be reached, and goes on', async ({ visitor: { page }, sandbox }) => {
+  test('a page says that the service is unreachable, then recovers', async ({ visitor: { page }, sandbox }) => {
     const service = `${sandbox.apiUrl}/**`
     await page.route(service, (route) => route.abort())
     await page.goto('/vaults')
@@ -242,7 +238,7 @@ describe('While something is down', () => {
     expect(await page.getByRole('alert').count()).toBe(0)
   })
 
-  test('a page asks a throttled service again, and goes on', async ({ visitor: { page }, sandbox }) => {
+  test('a page repeats a throttled request and shows its data', async ({ visitor: { page }, sandbox }) => {
     await sandbox.control('api/throttle', { seconds: 10 })
     const throttled = page.waitForResponse((response) => response.status() === 429)
     await page.goto('/vaults')
@@ -252,9 +248,7 @@ describe('While something is down', () => {
 })
 
 describe('The server of the pages', () => {
-  test('answers every path of the wallet with one page, and has its code under names that last', async ({
-    sandbox,
-  }) => {
+  test('returns one page for every path of the wallet, and its code under immutable names', async ({ sandbox }) => {
     const page = await (await fetch(sandbox.walletUrl)).text()
     const answer = await fetch(`${sandbox.walletUrl}/vaults/8453/0x00`)
     expect(answer.headers.get('cache-control')).toBe('no-cache')
@@ -265,7 +259,7 @@ describe('The server of the pages', () => {
     expect(asset.headers.get('cache-control')).toContain('immutable')
   })
 
-  test('lets them talk to nobody but itself, the API and the chains', async ({ sandbox }) => {
+  test('permits requests only to itself, the API and the chains', async ({ sandbox }) => {
     const { walletUrl, apiUrl, chains } = sandbox
     const policy = (await fetch(walletUrl)).headers.get('content-security-policy') ?? ''
     const config = await (await fetch(`${walletUrl}/config.json`)).json()
@@ -278,7 +272,7 @@ describe('The server of the pages', () => {
     expect(policy).not.toMatch(/unsafe|\*/)
   })
 
-  test('is at localhost alone, where passkeys are made', async ({ sandbox: { walletUrl } }) => {
+  test('redirects to localhost, the host of the passkeys', async ({ sandbox: { walletUrl } }) => {
     const answer = await fetch(walletUrl.replace('localhost', '127.0.0.1'), { redirect: 'manual' })
     expect(answer.headers.get('location')).toBe(`${walletUrl}/`)
   })
@@ -291,7 +285,7 @@ describe('The server of the pages', () => {
   )
 })
 
-test('With NODES the chains are read at such nodes', ({ sandbox: { chains } }) => {
+test('With NODES the service reads the chains at simulated providers', ({ sandbox: { chains } }) => {
   for (const { rpcUrl, nodeUrls } of chains) {
     expect(nodeUrls).toHaveLength(2)
     expect(nodeUrls).not.toContain(rpcUrl)
@@ -312,7 +306,7 @@ describe('Every page', () => {
   ]
 
   for (const { name: view, viewport, colorScheme } of VIEWS.slice(0, PICTURES ? VIEWS.length : 2)) {
-    test(`can be used by everybody: axe finds nothing (${view})`, async ({ visitor: { page } }) => {
+    test(`is accessible: axe finds no violations (${view})`, async ({ visitor: { page } }) => {
       await page.setViewportSize(viewport)
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       for (const name of PAGES) {
@@ -332,6 +326,6 @@ describe('Every page', () => {
   }
 })
 
-test('Nothing broke on the way, and no page asked another host', ({ visitor: { trouble } }) => {
+test('No page threw, and none sent a request to another host', ({ visitor: { trouble } }) => {
   expect(trouble).toEqual([])
 })

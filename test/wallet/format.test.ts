@@ -16,7 +16,7 @@ const decimals = fc.integer({ min: 0, max: 24 })
 const units = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 
 describe('An amount', () => {
-  test('that is written to its last digit is read as the same', () => {
+  test('that is written to its last digit is read as the same amount', () => {
     const isReadBack = fc.property(units, decimals, (amount, places) => {
       expect(parseAmount(formatExactly(amount, places), places)).toBe(amount)
     })
@@ -42,7 +42,7 @@ describe('An amount', () => {
         atLeast(formatAmount(more, places), places),
       )
     })
-    // Neighbours at a power of ten are where the number of digits changes.
+    // The number of digits changes at a power of ten.
     const edges = fc.property(fc.integer({ min: 0, max: 30 }), decimals, (power, places) => {
       const edge = 10n ** BigInt(power)
       expect(atLeast(formatAmount(edge - 1n, places), places)).toBeLessThanOrEqual(
@@ -62,7 +62,7 @@ describe('An amount', () => {
     fc.assert(isShort)
   })
 
-  test('that is read back from what is shown is shown as the same', () => {
+  test('that is read from its shown text has the same text', () => {
     const isStable = fc.property(units, decimals, (amount, places) => {
       const text = formatAmount(amount, places)
       fc.pre(text !== '< 0.0001')
@@ -71,7 +71,7 @@ describe('An amount', () => {
     fc.assert(isStable)
   })
 
-  test('is shown with its sign, as long as without', () => {
+  test('that is negative has the same digits after its sign', () => {
     const isSymmetric = fc.property(units, decimals, (amount, places) => {
       const text = formatAmount(amount, places)
       fc.pre(amount > 0n && text !== '< 0.0001')
@@ -92,7 +92,7 @@ describe('An amount', () => {
     expect(formatAmount(amount, 6)).toBe(text)
   })
 
-  test('is written to its last digit for those who ask', () => {
+  test('can be written to its last digit', () => {
     expect(formatWhole(1_234_567_899_999n, 6)).toBe('1,234,567.899999')
     expect(formatWhole(1n, 24)).toBe('0.000000000000000000000001')
     expect(formatWhole(-(2n ** 200n), 18)).toBe(
@@ -100,19 +100,19 @@ describe('An amount', () => {
     )
   })
 
-  test('that is shortened is cut, too', () => {
+  test('that is shortened is rounded down, too', () => {
     expect(formatShortAmount(261_390_000_000n, 6)).toBe('261.3K')
     expect(formatShortAmount(999_999_000_000n, 6)).toBe('999.9K')
   })
 
-  test('that rounds to nothing is told from nothing', () => {
+  test('that rounds to zero differs from zero', () => {
     expect(formatAmount(0n, 18)).toBe('0')
     expect(formatAmount(1n, 18)).toBe('< 0.0001')
     expect(formatAmount(-1n, 18)).toBe('> -0.0001')
   })
 
   test.for(['', '.', '1,000', '1,5', '1e5', '-1', '0x1', '1.0000001', '1 000', 'Infinity'])(
-    'is not read where it can be meant in two ways, or is none: "%s"',
+    'is not read if it is ambiguous or not a number: "%s"',
     (text) => {
       expect(parseAmount(text, 6)).toBeUndefined()
     },
@@ -123,7 +123,7 @@ describe('An amount', () => {
     [' 1. ', 1_000_000n],
     ['.5', 500_000n],
     ['007.000001', 7_000_001n],
-  ] as const)('is read as it is typed: "%s"', ([text, amount]) => {
+  ] as const)('is read from its usual forms: "%s"', ([text, amount]) => {
     expect(parseAmount(text, 6)).toBe(amount)
   })
 })
@@ -139,7 +139,7 @@ test.for([
   expect(formatMoney(value, 'usd')).toBe(text)
 })
 
-test('Wallets of one name have a number from the second on', () => {
+test('Wallets with the same name are numbered from the second on', () => {
   expect(numberTwins(['Phantom', 'Rabby', 'Phantom', 'Phantom'])).toEqual([
     'Phantom',
     'Rabby',
@@ -157,6 +157,6 @@ test.for([
   expect(formatShortMoney(value, 'usd')).toBe(text)
 })
 
-test('A change has no sign, which its arrow carries', () => {
+test('A change has an arrow instead of a sign', () => {
   expect([-0.2, 0, 1.234].map(formatChange)).toEqual(['0.2%', '0%', '1.23%'])
 })

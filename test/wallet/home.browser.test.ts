@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
 import { test as base, openVault, press, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The home page and the deposit box: what is where, what is sent from where, and what is said while something is down.
+// The home page and the deposit box: holdings by chain, sources of deposits, and texts during an outage.
 
 const PHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 Safari/604.1'
 
@@ -13,7 +13,7 @@ const test = base.extend('smart', { scope: 'file' }, async ({ browser, sandbox }
   return joinAs(context, 'Local smart account')
 })
 
-/** A page of a user who has signed up and linked a local account. */
+/** Opens a page, signs up and links a local account. */
 async function joinAs(context: BrowserContext, account: string): Promise<Page> {
   const page = await context.newPage()
   page.setDefaultTimeout(40_000)
@@ -31,7 +31,7 @@ async function join(page: Page, account: string): Promise<void> {
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
 }
 
-/** Counts the presses and the fields of a way through the pages. */
+/** Returns actions on a page that count clicks and filled fields. */
 function countActs(page: Page) {
   const acts = { clicks: 0, fields: 0 }
   return {
@@ -47,7 +47,7 @@ function countActs(page: Page) {
   }
 }
 
-test('A coin of several chains is one row, which opens to its chains', async ({ smart: page }) => {
+test('A coin on several chains is one row that expands to its chains', async ({ smart: page }) => {
   await page.goto('/')
   const chains = page.getByRole('button', { name: 'ETH on 2 chains' })
   await chains.click()
@@ -78,7 +78,7 @@ test('A smart account deposits with one confirmation, in three clicks and one fi
   expect(sent).toHaveLength(1)
 })
 
-test('A reload finds a batch on its way, and offers no second deposit before it ends', async ({
+test('A reload shows a pending batch, and offers no second deposit before it ends', async ({
   smart: page,
   sandbox,
 }) => {
@@ -97,7 +97,7 @@ test('A reload finds a batch on its way, and offers no second deposit before it 
   await page.reload()
   await card.waitFor()
   expect(await page.getByLabel('Amount').count()).toBe(0)
-  // The other direction is free, and the way back offers nothing new.
+  // A withdrawal is possible meanwhile, but no second deposit.
   await press(page, 'Withdraw')
   await page.getByLabel('Amount').waitFor()
   await press(page, 'Deposit')
@@ -108,7 +108,7 @@ test('A reload finds a batch on its way, and offers no second deposit before it 
   await expect.poll(() => position.textContent()).toMatch(/Deposited19(\.\d+)? USDC/)
 })
 
-test('A batch that is left for the other tab of the form is on its way there', async ({ smart: page, sandbox }) => {
+test('A pending batch is shown in the other tab of the form, too', async ({ smart: page, sandbox }) => {
   onTestFinished(() => sandbox.control('chains/resume'))
   await page.goto('/')
   await openVault(page, 'Cove USDC Savings')
@@ -125,7 +125,7 @@ test('A batch that is left for the other tab of the form is on its way there', a
   await page.getByLabel('Amount').waitFor()
 })
 
-test('A batch that the wallet no longer knows says what to check', async ({ smart: page, sandbox }) => {
+test('A page says what to check if the wallet no longer knows a batch', async ({ smart: page, sandbox }) => {
   onTestFinished(() => sandbox.control('chains/resume'))
   await page.goto('/')
   await openVault(page, 'Cove USDC Savings')
@@ -146,7 +146,7 @@ test('A batch that the wallet no longer knows says what to check', async ({ smar
   await page.getByLabel('Amount').waitFor()
 })
 
-test('An account that sends one by one deposits in four clicks and one field from the home page', async ({
+test('An account without batches deposits in four clicks and one field from the home page', async ({
   visitor: { page },
 }) => {
   await join(page, 'Fresh local account')
@@ -161,7 +161,11 @@ test('An account that sends one by one deposits in four clicks and one field fro
   expect(acts).toEqual({ clicks: 4, fields: 1 })
 })
 
-test('What campaigns pay is shown by chain, and claimed with one confirmation', async ({ browser, sandbox, smart }) => {
+test('Rewards of campaigns are shown by chain, and claimed with one confirmation', async ({
+  browser,
+  sandbox,
+  smart,
+}) => {
   const [account] = sandbox.accounts
   const pay = (chainId: number, amount: string, inDisputePeriod: boolean) =>
     sandbox.control('rewards/grant', { chainId, account: account?.address, amount, inDisputePeriod })
@@ -196,35 +200,30 @@ test('What campaigns pay is shown by chain, and claimed with one confirmation', 
   await page.getByText('A year, on top of the yield').waitFor()
   expect(await violations(page)).toEqual([])
 
-  // Nothing is new for a user to whom no campaign pays.
+  // A user without rewards sees no section for them.
   await smart.goto('/')
   await smart.getByRole('heading', { name: 'In vaults' }).waitFor()
   await smart.waitForLoadState('networkidle')
   expect(await smart.getByText('Rewards').count()).toBe(0)
 })
 
-test('The chain that has the money is preselected, and the transfer starts within six clicks', async ({
-  smart: page,
-}) => {
+test('The chain with the money is preselected, and the transfer starts within six clicks', async ({ smart: page }) => {
   await page.goto('/')
   const { acts, click, fill } = countActs(page)
   await click('link', 'Earn')
   await click('link', 'Cove USDC Savings')
   await page.getByRole('combobox').waitFor()
-  // The vault's chain has it as long as it has enough.
+  // The vault's chain stays selected while its balance suffices.
   expect(await page.getByRole('combobox').inputValue()).toBe('8453')
   await fill('Amount', '4995')
-  // 12 of 5,000 are in the vault on Base.
+  // The balance on Base is 4,988: 12 of 5,000 are in the vault.
   await expect.poll(() => page.getByRole('combobox').inputValue()).toBe('42161')
   await click('button', /^Approve and send 4,995 USDC/)
   await page.waitForURL(/\/transfers\/42161\/0x/)
   expect(acts.clicks).toBeLessThanOrEqual(6)
 })
 
-test('A transfer that is sent as a batch is followed after a reload until it has a page', async ({
-  smart: page,
-  sandbox,
-}) => {
+test('A transfer sent as a batch is followed after a reload until it has a page', async ({ smart: page, sandbox }) => {
   onTestFinished(() => sandbox.control('chains/resume'))
   await page.goto('/')
   await openVault(page, 'Cove USDC Savings')
@@ -241,7 +240,7 @@ test('A transfer that is sent as a batch is followed after a reload until it has
   await page.getByRole('heading', { name: 'Deposit into Cove USDC Savings' }).waitFor()
 })
 
-test('A transaction that no node knows after two minutes says what to check', async ({ browser, sandbox }) => {
+test('A page says what to check if no node knows a transaction after two minutes', async ({ browser, sandbox }) => {
   const context = await browser.newContext({ baseURL: sandbox.walletUrl, locale: 'en-US' })
   onTestFinished(() => context.close())
   const [fresh, late] = [transferOf('07', Date.now()), transferOf('08', Date.now() - 121_000)]
@@ -257,7 +256,7 @@ test('A transaction that no node knows after two minutes says what to check', as
   expect(await page.getByText('We have not seen this transaction yet').count()).toBe(0)
 })
 
-/** A transfer that the wallet remembers, with a hash that no node knows. */
+/** Returns a stored transfer with a hash that no node knows. */
 function transferOf(end: string, startedAt: number) {
   const [hash, account] = [`0x${end.padStart(64, '0')}`, `0x${'11'.repeat(20)}`]
   const [vault, usdc] = [
@@ -268,7 +267,7 @@ function transferOf(end: string, startedAt: number) {
 }
 
 describe('While Base is down', () => {
-  test('a total without it says so, and so does the chart', async ({ browser, sandbox }) => {
+  test('the total and the chart say that it is missing', async ({ browser, sandbox }) => {
     onTestFinished(() => sandbox.control('chains/resume'))
     const context = await browser.newContext({ baseURL: sandbox.walletUrl, locale: 'en-US' })
     onTestFinished(() => context.close())
@@ -282,7 +281,7 @@ describe('While Base is down', () => {
   })
 })
 
-test('A phone without a wallet is sent to the wallet apps', async ({ browser, sandbox }) => {
+test('A phone without a wallet gets links to wallet apps', async ({ browser, sandbox }) => {
   const context = await browser.newContext({
     baseURL: sandbox.walletUrl,
     userAgent: PHONE,
@@ -301,7 +300,7 @@ test('A phone without a wallet is sent to the wallet apps', async ({ browser, sa
   )
 })
 
-test('A browser without passkeys says so before a press, and its wallet deposits without an account', async ({
+test('A browser without passkeys says so in advance, and its wallet deposits without an account', async ({
   browser,
   sandbox,
 }) => {
@@ -325,7 +324,7 @@ test('A browser without passkeys says so before a press, and its wallet deposits
 })
 
 for (const { name, viewport, colorScheme } of VIEWS.slice(0, 2)) {
-  test(`The home page with a coin opened can be used by everybody (${name})`, async ({ smart: page }) => {
+  test(`The home page with a coin opened is accessible (${name})`, async ({ smart: page }) => {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.goto('/')

@@ -138,19 +138,19 @@ const transfer: GetTransferStatusResponse = {
   transfers: [],
 }
 
-test('Shares of a vault count as a position or as a balance, never as both', () => {
+test('A vault’s shares count as a position or as a balance, never as both', () => {
   const shares = balance({ contract_address: VAULT.toLowerCase(), defi: true, quote: 105 })
   const answer = balancesOf(balance({}), shares)
   expect(listHoldings(answer, sharesOf([position], [])).map(({ value }) => value)).toEqual([25])
   expect(listHoldings(answer, new Set()).map(({ value }) => value)).toEqual([105, 25])
 })
 
-test('Shares with a token of their own are known by it', () => {
+test('A vault’s shares are identified by its yield token if it has one', () => {
   const token = '0x1111111111111111111111111111111111111111'
   expect(sharesOf([position], [{ ...vault, yieldTokenAddress: token }])).toEqual(new Set([keyOfToken(8453, token)]))
 })
 
-test('A holding says of which moment it is where its chain cannot be read now', () => {
+test('A holding has the time of its balance if its chain cannot be read', () => {
   const updated_at = { 'base-mainnet': '2026-11-01T00:00:00.000Z' }
   const answer = { ...balancesOf(balance({})), updated_at }
   expect(listHoldings(answer, new Set()).map(({ asOf }) => asOf)).toEqual([undefined])
@@ -158,11 +158,11 @@ test('A holding says of which moment it is where its chain cannot be read now', 
   expect(listHoldings({ ...answer, errors }, new Set()).map(({ asOf }) => asOf)).toEqual(['2026-11-01T00:00:00.000Z'])
 })
 
-test('A holding is worth what the service says, now and a day ago', () => {
+test('A holding has the service’s values of now and a day ago', () => {
   expect(listHoldings(balancesOf(balance({})), new Set())).toMatchObject([{ value: 25, valueBefore: 24 }])
 })
 
-test('A holding without a price is worth nothing known, and one without yesterday’s price has no change', () => {
+test('A holding has no value without a price, and no change without yesterday’s price', () => {
   const unpriced = balance({ price_available: false, quote: 0, quote_rate: 0, quote_24h: 0, quote_rate_24h: 0 })
   const young = balance({ quote_24h: 0, quote_rate_24h: 0 })
   const holdings = listHoldings(balancesOf(unpriced, young, balance({ balance: '0' })), new Set())
@@ -172,7 +172,7 @@ test('A holding without a price is worth nothing known, and one without yesterda
   ])
 })
 
-test('A total adds what has a price, and its change what has a price of both days', () => {
+test('A total adds values with a price, and its change those with prices of both days', () => {
   const worth = [
     { value: 110, valueBefore: 100 },
     { value: 50, valueBefore: null },
@@ -195,14 +195,14 @@ test('A position is worth its amount at the price of the asset, now and a day ag
   expect(valuePositions([position], [vault], [coin({})])).toMatchObject([{ asset: USDC, value: 210, valueBefore: 168 }])
 })
 
-test('What has lost all its worth has no worth before, and the change of the rest stays', () => {
+test('A position that lost all its value has no earlier value and leaves other changes as they are', () => {
   const lost = valuePositions([position], [vault], [coin({ current_price: 0, price_change_percentage_24h: -100 })])
   expect(lost).toMatchObject([{ value: 0, valueBefore: null }])
   const { value, change } = sumValues([...lost, { value: 110, valueBefore: 100 }])
   expect([value, change?.value]).toEqual([110, 10])
 })
 
-test('A transfer is worth its amount at the price of the asset of its vault', () => {
+test('A transfer is worth its amount at the price of its vault’s asset', () => {
   const started = {
     hash: '0xaa',
     srcChainId: 42161,
@@ -219,11 +219,11 @@ test('A transfer is worth its amount at the price of the asset of its vault', ()
   expect(valueTransfers(moved, [vault], [])).toMatchObject([{ value: null, valueBefore: null }])
 })
 
-test('Money is between chains from the bridge’s taking it until it arrives or is paid back', () => {
+test('Money is between chains from its deposit into the bridge until it arrives or is refunded', () => {
   const arrived = { ...transfer.timestamps, bridged: '2026-11-01T00:00:03.000Z' }
   expect(isBetweenChains(transfer)).toBe(true)
   expect(isBetweenChains({ ...transfer, status: 'failed', reason: 'expired' })).toBe(true)
-  // Not mined, it is still in the wallet.
+  // Before it is mined, the money is still in the wallet.
   expect(isBetweenChains({ ...transfer, status: 'pending' })).toBe(false)
   expect(isBetweenChains({ ...transfer, timestamps: arrived })).toBe(false)
   expect(isBetweenChains({ ...transfer, status: 'completed', terminal: true })).toBe(false)
@@ -240,7 +240,7 @@ const place = {
   evidence: [],
 }
 
-test('What can be claimed or taken back, and what waits, is in the asset, shares at their price', () => {
+test('Claimable, refundable and pending requests are amounts of the asset, with shares at their price', () => {
   const [valued] = valuePositions([position], [], [])
   if (!valued) throw new Error('One position has one value.')
   const requests = listRequests(
@@ -274,7 +274,7 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
   ])
 })
 
-test('Of what waits for a cooldown its assets count, which earn no more, and not the shares at their price', () => {
+test('A request in a cooldown counts with its fixed assets, not with its shares at their price', () => {
   const [valued] = valuePositions([position], [], [])
   if (!valued) throw new Error('One position has one value.')
   const amounts = {
@@ -313,13 +313,13 @@ test('Past values begin where all prices are known, and each price holds until t
   expect(sumHistories([])).toEqual([])
 })
 
-test('A token has one key however its address is written', () => {
+test('A token has the same key in any letter case of its address', () => {
   expect(keyOfToken(8453, USDC)).toBe(keyOfToken(8453, USDC.toLowerCase()))
 })
 
 const ARBITRUM_USDT = '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9'
 
-test('A coin of two chains is one row, summed at the finer decimals, and spam or a namesake never joins it', () => {
+test('A coin on two chains is one row with the larger decimals, without spam and namesakes', () => {
   const other = { contract_address: ARBITRUM_USDT, contract_decimals: 18, balance: `${5n * 10n ** 18n}`, quote: 5 }
   const spam = { contract_address: USER, is_spam: true, price_available: false }
   const namesake = { contract_address: VAULT, price_available: false }
@@ -344,7 +344,7 @@ test('A coin of two chains is one row, summed at the finer decimals, and spam or
   expect(rest.map(({ holdings }) => holdings.length)).toEqual([1, 1])
 })
 
-test('A total lacks a chain whose tokens are unknown, and not one whose tokens are of an earlier moment', () => {
+test('A total lacks a chain with unknown tokens, but not a chain with earlier balances', () => {
   const errors = { 'base-mainnet': 'Upstream unavailable' }
   const time = '2026-11-27T10:42:00.000Z'
   const known = { ...balancesOf(balance({})), errors, updated_at: { 'base-mainnet': time } }
@@ -357,7 +357,7 @@ test('A total lacks a chain whose tokens are unknown, and not one whose tokens a
   expect(missing(unknown, true)).toEqual([8453])
 })
 
-test('What all positions earn is weighted by their value, and unknown where no vault has a yield', () => {
+test('The yield of all positions is weighted by value, and unknown if no vault has a yield', () => {
   const annualYield = { percent: '6.00', days: 14, from: '2026-11-01T00:00:00.000Z', to: '2026-11-15T00:00:00.000Z' }
   const worth = { value: 1000, valueBefore: null, asset: USDC }
   const positions = [{ ...position, ...worth }, { ...position, ...worth, value: 3000, vaultAddress: USER } as const]

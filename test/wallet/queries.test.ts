@@ -12,7 +12,7 @@ function observe(queryFn: () => Promise<string>) {
   return { observer, statuses, stop }
 }
 
-test('What could not be read is tried again while it is on the page, its notice standing until there is an answer', async () => {
+test('A failed query on the page is retried, and its error stays until a response', async () => {
   let isDown = true
   const ask = vi.fn(async () => {
     if (isDown) throw new Outage()
@@ -26,7 +26,7 @@ test('What could not be read is tried again while it is on the page, its notice 
   stop()
 })
 
-test('What fails for good is not tried again', async () => {
+test('A query with a permanent error is not retried', async () => {
   const ask = vi.fn(async () => Promise.reject(new Error('There is no such vault.')))
   const { observer, stop } = observe(ask)
   await expect.poll(() => observer.getCurrentResult().status).toBe('error')

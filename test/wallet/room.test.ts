@@ -19,7 +19,7 @@ function controlOf(schema: Control['schema'], example: Control['example'] = {}):
   return { name: 'some/control', group: 'Some', does: 'It does.', schema, example, on: [] }
 }
 
-/** A form in which each of these fields has this option, by its label, or this text. */
+/** Builds the body of a form. Fields are filled with the option of this label, or with this text. */
 function fill(control: Control, entries: Readonly<Record<string, string>>): object {
   const fields = listFields(control, CHOICES)
   const form = new FormData()
@@ -37,13 +37,13 @@ describe('A control', () => {
     vaultAddress: { type: 'string', title: 'Vault', choices: 'vaults', none: 'All vaults' },
   } as const
 
-  test('has no field for the chain where the choice of a vault names it', () => {
+  test('has no field for the chain if the chosen vault determines it', () => {
     const control = controlOf({ properties: vault, required: ['chainId', 'vaultAddress'] })
     expect(listFields(control, CHOICES).map(({ key, label }) => [key, label])).toEqual([['vaultAddress', 'Vault']])
     expect(fill(control, { vaultAddress: 'Harbor on Base' })).toEqual({ chainId: 8453, vaultAddress: '0xab' })
   })
 
-  test('offers all where none is required', () => {
+  test('offers a choice of all if no single one is required', () => {
     const control = controlOf({ properties: vault })
     expect(fill(control, { vaultAddress: 'All vaults' })).toEqual({})
     expect(
@@ -51,7 +51,7 @@ describe('A control', () => {
     ).toMatchObject([{ options: [{ label: 'Harbor on Base' }] }])
   })
 
-  test('takes an amount as people write it, by the decimals of the chosen token', () => {
+  test('takes an amount in tokens, with the decimals of the chosen token', () => {
     const properties = {
       token: { type: 'string', choices: 'tokens' },
       amount: { type: 'string', format: 'amount' },
@@ -67,7 +67,7 @@ describe('A control', () => {
     expect(() => fill(control, { token: 'USDC on Base', amount: '0.0000001', to })).toThrow('is not an amount')
   })
 
-  test('begins with the numbers of its example, and sends them as numbers', () => {
+  test('starts with the numbers of its example, and sends them as numbers', () => {
     const control = controlOf({ properties: { seconds: { type: 'integer' } }, required: ['seconds'] }, { seconds: 20 })
     expect(listFields(control, CHOICES)).toMatchObject([{ kind: 'number', initial: '20' }])
     expect(fill(control, { seconds: '30' })).toEqual({ seconds: 30 })
@@ -84,7 +84,7 @@ describe('A control', () => {
     expect(fill(control, { pause: 'on', message: '0x', what: 'a' })).toEqual({ pause: true, message: '0x', what: 'a' })
   })
 
-  test('is called by the end of its name', () => {
+  test('has a title from the end of its name', () => {
     expect(titleOf('transfers/execute-slow-fill')).toBe('Execute slow fill')
   })
 })

@@ -7,7 +7,7 @@ test('A scale has as many decimals as its steps need', () => {
   expect(labelValues([4.25, 4.5], 0.25)).toEqual(['4.25', '4.50'])
 })
 
-test('A scale of large values is short, and its labels stay apart', () => {
+test('A scale of large values has short labels that differ', () => {
   expect(labelValues([260_000, 260_500, 261_000], 500)).toEqual(['260.0K', '260.5K', '261.0K'])
   expect(labelValues([9000, 10_000, 11_000], 1000)).toEqual(['9K', '10K', '11K'])
   expect(labelValues([1_000_000, 1_250_000], 250_000)).toEqual(['1.00M', '1.25M'])

@@ -7,7 +7,7 @@ const BITCOIN = { address: 'bc1', chains: ['bitcoin:mainnet'], features: ['bitco
 const HARDWARE = { address: 'Ledger', chains: ['solana:mainnet'], features: ['solana:signTransaction'] }
 const SOLANA = { address: 'So1', chains: ['solana:mainnet'], features: ['solana:signMessage'] }
 
-/** A wallet with these accounts, which puts this header before what it signs. */
+/** Returns a wallet with these accounts, which prepends this header to the messages it signs. */
 function walletOf(accounts: readonly Account[], header: readonly number[] = []): SolanaWallet {
   return {
     ...{ name: 'Many chains', icon: '', accounts },
@@ -27,16 +27,16 @@ describe('A Solana wallet', () => {
     expect(await connectSolana(walletOf([BITCOIN, HARDWARE, SOLANA]))).toBe(SOLANA)
   })
 
-  test('with accounts of other chains or without messages says that none fits', async () => {
+  test('without a Solana account that signs messages leads to an error', async () => {
     const connecting = connectSolana(walletOf([BITCOIN, HARDWARE]))
     await expect(connecting).rejects.toThrow('Many chains has no Solana account that signs messages.')
   })
 
-  test('gives its signature of the message', async () => {
+  test('returns its signature of the message', async () => {
     expect(await signWithSolana(walletOf([SOLANA]), SOLANA, 'Link me')).toBe('121')
   })
 
-  test('that signs the message with a header is told apart from one that signs with another account', async () => {
+  test('that signs a message with a header has another error than one that signs with another account', async () => {
     const signing = signWithSolana(walletOf([SOLANA], [0xff]), SOLANA, 'Link me')
     await expect(signing).rejects.toThrow('This wallet changed the message before signing. Use another wallet.')
   })

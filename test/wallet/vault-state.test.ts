@@ -9,12 +9,12 @@ const TERMS: Vault['terms'] = {
   ...{ settlement: null, valuation: null, cooldownSeconds: null },
 }
 
-test('Money may wait in each vault but a plain ERC-4626 one, however it pays withdrawals now', () => {
+test('Every vault except a plain ERC-4626 one may have pending requests', () => {
   const protocols = ['lagoon', 'erc7540', 'cooldown', 'erc4626'] as const
   expect(protocols.filter((protocol) => mayWait({ protocol }))).toEqual(['lagoon', 'erc7540', 'cooldown'])
 })
 
-test('Fees are rates, and none only if the vault reports all of them as zero', () => {
+test('Fees are listed as rates, and as none only if the vault reports all as zero', () => {
   expect(feesOf(FREE)).toBe('None')
   expect(feesOf({ ...FREE, entry: '0.50', performance: '10.00', management: '2.00' })).toBe(
     '0.5% to deposit, 10% of profit, 2% a year',
@@ -22,14 +22,14 @@ test('Fees are rates, and none only if the vault reports all of them as zero', (
   expect(feesOf(UNKNOWN)).toBeUndefined()
 })
 
-test('Where a vault does not report a fee, those that it reports are named, zeros too', () => {
+test('If a vault does not report every fee, the reported ones are listed, including zeros', () => {
   expect(feesOf({ ...UNKNOWN, management: '2.00', exit: '0.00' })).toBe(
     '0% to withdraw, 2% a year; others are not reported',
   )
   expect(feesOf({ ...FREE, haircut: null })).toMatch(/^0% to deposit.*; others are not reported$/)
 })
 
-test('A way into a vault or out of it has its usual time only if that is known', () => {
+test('A way to deposit or withdraw names its usual duration only if it is known', () => {
   const settlement = { medianSeconds: 7200, p90Seconds: 9000, samples: 5 }
   expect(describeWay('instant', { ...TERMS, settlement })).toBe('Instant')
   expect(describeWay('request', { ...TERMS, settlement })).toBe('After settlement, usually 2 h')

@@ -2,32 +2,30 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The list of vaults and a vault's page, on chains with a past: for a stranger first, then for an account with deposits.
+// The list of vaults and a vault's page on chains with a past, first without a wallet, then with deposits.
 
-// Nodes that keep old states: the past of each vault can be read.
+// These nodes keep old states, so the past of each vault can be read.
 test.override('settings', { scope: 'file' }, () => ({ NODES: 'plain,plain' }))
 
-/** Opens a vault's page as a stranger does, from the list. */
 async function openFromList(page: Page, name: string): Promise<void> {
   await page.goto('/vaults')
   await page.getByRole('link', { name }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** Names of the listed vaults, from top to bottom. */
 async function listedNames(page: Page): Promise<string[]> {
   await page.getByRole('rowheader').first().waitFor()
   return page.getByRole('rowheader').locator('strong').allTextContents()
 }
 
-describe('A stranger', () => {
+describe('A visitor without a wallet', () => {
   test('sees the past, the yields and the terms of a vault before depositing', { timeout: 240_000 }, async ({
     visitor: { page },
   }) => {
     // The first page waits for the wallet's build.
     await page.goto('/vaults', { timeout: 120_000 })
     await openFromList(page, 'Harbor USDC')
-    // The page reads the past again each minute: the job may still be recording it.
+    // The page reads the past again each minute, while a job may still record it.
     await page.getByRole('slider', { name: 'Share price of Harbor USDC' }).waitFor({ timeout: 100_000 })
     for (const days of [7, 30, 90]) {
       const tile = page.locator('.tile', { hasText: `${days}-day yield` })
@@ -65,7 +63,7 @@ describe('A stranger', () => {
     expect(targets[0]).toContain(`/address/${vault}`)
   })
 
-  test('has the deposit box in view while the page scrolls, and on a phone before the chart', async ({
+  test('keeps the deposit box in view while scrolling, and sees it above the chart on a phone', async ({
     visitor: { page },
   }) => {
     const box = page.getByRole('region', { name: 'Deposit or withdraw' })
@@ -81,7 +79,7 @@ describe('A stranger', () => {
     expect(boxBelow?.y).toBeGreaterThan(figures?.y ?? Number.POSITIVE_INFINITY)
   })
 
-  test('sorts the vaults by yield, total and name, and the address keeps the order', async ({ visitor: { page } }) => {
+  test('sorts the vaults by yield, total and name, and the URL keeps the order', async ({ visitor: { page } }) => {
     await page.goto('/vaults')
     const yields = await page.getByRole('cell').filter({ hasText: '% APY' }).allTextContents()
     const percents = yields.map((text) => Number.parseFloat(text))
@@ -102,7 +100,7 @@ describe('A stranger', () => {
 })
 
 describe('An account with deposits', () => {
-  test('sees them in the list, and only these vaults by "My vaults"', async ({ visitor: { page } }) => {
+  test('sees its deposits in the list, and filters by "My vaults"', async ({ visitor: { page } }) => {
     await page.goto('/account')
     await page.getByLabel('E-mail address').fill('holder@example.com')
     await press(page, 'Sign up with a passkey')
@@ -133,7 +131,7 @@ describe('An account with deposits', () => {
   })
 })
 
-describe('While something is down', () => {
+describe('During an outage', () => {
   test('the figures of a vault are dimmed with their time, and unknown terms have a reason', async ({
     visitor: { page },
     sandbox,
@@ -151,7 +149,7 @@ describe('While something is down', () => {
     await row.getByText('as of').waitFor()
   })
 
-  test('the chart says that the history is not available, and the rest of the page stands', async ({
+  test('the chart says that the history is not available, and the rest of the page works', async ({
     visitor: { page },
     sandbox,
   }) => {
@@ -170,7 +168,7 @@ describe('While something is down', () => {
 })
 
 for (const { name: view, viewport, colorScheme } of VIEWS) {
-  test(`The list and a vault's page can be used by everybody: axe finds nothing (${view})`, async ({
+  test(`The list and a vault's page are accessible: axe finds no violations (${view})`, async ({
     visitor: { page },
   }) => {
     await openFromList(page, 'Harbor USDC')
@@ -188,6 +186,6 @@ for (const { name: view, viewport, colorScheme } of VIEWS) {
   })
 }
 
-test('Nothing broke on the way, and no page asked another host', ({ visitor: { trouble } }) => {
+test('No page threw, and none sent a request to another host', ({ visitor: { trouble } }) => {
   expect(trouble).toEqual([])
 })

@@ -14,7 +14,7 @@ const EXPECTED = { challenge: CHALLENGE, origins: ORIGINS, rpId: 'localhost' }
 const OPTIONS = { challenge: CHALLENGE, user: { id: 'alice' } }
 const HELD = { factor: 'first', createdAt: new Date(0) } as const
 
-/** How a check of a credential fails: its cause says which check it was. */
+/** Matches the error of a failed check, which its cause names. */
 const failing = (check: string) =>
   expect.objectContaining({
     code: 'invalid_credential',
@@ -24,11 +24,9 @@ const failing = (check: string) =>
 const newKey = (attestation: unknown) => FirstAttestation.parse(attestation) as NewKey
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-/** The credentials that the service keeps of a new passkey and a new key. */
 const attestedPasskey = (made: unknown) => attestPasskey(newKey(made).credentialInfo, EXPECTED)
 const attestedKey = (made: unknown) => attestKey(newKey(made).credentialInfo, EXPECTED)
 
-/** A passkey that is registered, and the logins that it makes. */
 async function registeredPasskey(type: KeyType = 'P-256') {
   const passkey = somePasskey(undefined, type)
   const made = await attestedPasskey(passkey.create(OPTIONS))
@@ -37,7 +35,6 @@ async function registeredPasskey(type: KeyType = 'P-256') {
   return { passkey, credential, login }
 }
 
-/** A key that is registered, and the logins that it makes. */
 function registeredKey(type: KeyType = 'P-256') {
   const pair = someKeyPair(type)
   const made = attestedKey(pair.create(OPTIONS))
@@ -46,34 +43,32 @@ function registeredKey(type: KeyType = 'P-256') {
   return { pair, credential, login }
 }
 
-/** Faults of signatures, of passkeys and keys alike. */
 const SIGNED: [what: string, faults: Faults, check: string][] = [
   ['of something else', { signature: 'of something else' }, 'signature'],
   ['of another challenge', { challenge: 'another challenge' }, 'challenge'],
-  ['for the page of a stranger', { origin: 'https://evil.example' }, 'origin'],
-  ['in a frame of a stranger', { origin: ORIGINS[0], crossOrigin: true }, 'origin'],
+  ['for the page of a third party', { origin: 'https://evil.example' }, 'origin'],
+  ['in a frame of a third party', { origin: ORIGINS[0], crossOrigin: true }, 'origin'],
   [
-    'in a page that a stranger has framed',
+    'in a page that a third party has framed',
     {
       origin: ORIGINS[0],
       clientData: (fields) => JSON.stringify({ ...fields, topOrigin: 'https://evil.example' }),
     },
     'origin',
   ],
-  ['for a page whose name begins like ours', { origin: `${ORIGINS[0]}.evil.example` }, 'origin'],
+  ['for a page whose domain starts with ours', { origin: `${ORIGINS[0]}.evil.example` }, 'origin'],
   ['of a challenge encoded twice more', { challenge: base64url(base64url(CHALLENGE)) }, 'challenge'],
   ['of no challenge', { challenge: '' }, 'challenge'],
   ['of no client data', { clientData: () => 'x' }, 'client data'],
-  ['of client data that is no object', { clientData: () => '"x"' }, 'client data'],
+  ['of client data that is not an object', { clientData: () => '"x"' }, 'client data'],
 ]
 
-/** Attestations that are none, of a passkey as of a key. */
 const NO_ATTESTATIONS: [what: string, attestation: unknown][] = [
-  ['no JSON', 'hunter2'],
-  ['no object', []],
+  ['not JSON', 'hunter2'],
+  ['not an object', []],
   ['without a signature', { publicKey: 'x' }],
   ['a signature in another form', { publicKey: 'x', signature: 'zz' }],
-  ['no PEM', { publicKey: 'x', signature: '00' }],
+  ['not PEM', { publicKey: 'x', signature: '00' }],
   ['a broken PEM', { publicKey: '-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----', signature: '00' }],
   ['a private key', { publicKey: '-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----', signature: '00' }],
 ]
@@ -83,16 +78,16 @@ const withAttestation = <Made extends { credentialInfo: object }>(made: Made, at
 })
 
 describe('A passkey is registered', () => {
-  test('where it vouches for itself', async () => {
+  test('with a self attestation', async () => {
     const { id, create } = somePasskey()
     await expect(attestedPasskey(create(OPTIONS, { attestation: 'packed' }))).resolves.toMatchObject({ id })
   })
 
   test.for<[what: string, faults: Faults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
-    // Only one that vouches for itself is signed.
+    // Only a self-attested passkey has a signature.
     ...SIGNED.filter(([, { signature }]) => !signature),
     ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
-    ['on a page that is not told', { origin: undefined }, 'origin'],
+    ['on an unknown page', { origin: undefined }, 'origin'],
     ['at another relying party', { rpId: 'evil.example' }, 'relying party'],
     ['made for a login', { type: 'webauthn.get' }, 'type'],
     ['made as a key', { type: 'key.create' }, 'type'],
@@ -102,15 +97,15 @@ describe('A passkey is registered', () => {
     ['of RSA that is too short', {}, 'algorithm', 'RSA of 1024 bits'],
     ['of RSA that others can sign for', {}, 'algorithm', 'RSA with the exponent 3'],
     ['with another id inside', { innerId: base64url('another id') }, 'credential id'],
-    ['without its user verified', { flags: 0x41 }, 'user verification'],
-    ['without its user present', { flags: 0x44 }, 'user verification'],
-    ['that says more than it is', { padding: new Uint8Array(3000) }, 'attestation'],
+    ['without user verification', { flags: 0x41 }, 'user verification'],
+    ['without user presence', { flags: 0x44 }, 'user verification'],
+    ['longer than it declares', { padding: new Uint8Array(3000) }, 'attestation'],
     ['with no credential inside', { flags: 0x05 }, 'attestation'],
-  ])('never where it is %s', async ([, faults, check, type]) => {
+  ])('never if it is %s', async ([, faults, check, type]) => {
     await expect(attestedPasskey(somePasskey(undefined, type).create(OPTIONS, faults))).rejects.toEqual(failing(check))
   })
 
-  test.for(NO_ATTESTATIONS)('never where its attestation is %s', async ([, attestation]) => {
+  test.for(NO_ATTESTATIONS)('never if its attestation is %s', async ([, attestation]) => {
     const made = withAttestation(somePasskey().create(OPTIONS), attestation)
     await expect(attestedPasskey(made)).rejects.toEqual(failing('attestation'))
   })
@@ -121,7 +116,7 @@ describe('A key is registered', () => {
     ['trimmed', (pem) => pem.trim()],
     ['in one line', (pem) => pem.replaceAll(/(?<!-)\n(?!-)/g, '')],
     ['with the lines of Windows and a space', (pem) => `${pem.replaceAll('\n', '\r\n')} `],
-  ])('in one form, though its PEM is written %s', ([, write]) => {
+  ])('with its PEM in one form, even if it is written %s', ([, write]) => {
     let written = ''
     const pem = (text: string) => {
       written = text
@@ -139,7 +134,7 @@ describe('A key is registered', () => {
     expect(() => attestedKey(someKeyPair().create(OPTIONS, faults))).toThrow(failing(check))
   })
 
-  test.for(NO_ATTESTATIONS)('never where its attestation is %s', ([, attestation]) => {
+  test.for(NO_ATTESTATIONS)('never if its attestation is %s', ([, attestation]) => {
     const made = withAttestation(someKeyPair().create(OPTIONS), attestation)
     expect(() => attestedKey(made)).toThrow(failing('attestation'))
   })
@@ -151,7 +146,7 @@ describe('A key is registered', () => {
     ['as another one', (pem) => `${pem}${pem}`],
     ['as a header', (pem) => pem.replace('KEY-----\n', 'KEY-----\nProc-Type: 4\n\n')],
     ['as spaces', (pem) => `${pem}${' '.repeat(1024)}`],
-  ])('never where its PEM has more %s', ([, pem]) => {
+  ])('never with a PEM that has more text %s', ([, pem]) => {
     expect(() => attestedKey(someKeyPair('P-256', { pem }).create(OPTIONS))).toThrow(failing('attestation'))
   })
 })
@@ -171,10 +166,10 @@ describe('A passkey logs in', () => {
   test.for<[what: string, faults: Faults, check: string]>([
     ...SIGNED,
     ['made for a registration', { type: 'webauthn.create' }, 'type'],
-    ['without its user verified', { flags: 1 }, 'user verification'],
-    ['without its user present', { flags: 4 }, 'user verification'],
+    ['without user verification', { flags: 1 }, 'user verification'],
+    ['without user presence', { flags: 4 }, 'user verification'],
     ['at another relying party', { rpId: 'evil.example' }, 'relying party'],
-    ['on a page that is not told', { origin: undefined }, 'origin'],
+    ['on an unknown page', { origin: undefined }, 'origin'],
   ])('never with a signature %s', async ([, faults, check]) => {
     const { credential, login } = await registeredPasskey()
     await expect(assertPasskey(login(faults), credential, EXPECTED)).rejects.toEqual(failing(check))
@@ -184,13 +179,13 @@ describe('A passkey logs in', () => {
     { seen: 5, told: 6, flags: 5, isIn: true },
     { seen: 5, told: 5, flags: 5, isIn: false },
     { seen: 5, told: 4, flags: 5, isIn: false },
-    // An authenticator that does not count.
+    // The authenticator has no counter.
     { seen: 0, told: 0, flags: 5, isIn: true },
-    // One that counted once and does no more.
+    // The authenticator once had a counter.
     { seen: 50, told: 0, flags: 5, isIn: true },
-    // One that is synced, each of whose places counts for itself (flag 8).
+    // The passkey is synced (flag 8), and each device has its own counter.
     { seen: 5, told: 4, flags: 5 | 8, isIn: true },
-  ])('where its counter rises, was $seen and is $told (flags $flags): $isIn', async ({ seen, told, flags, isIn }) => {
+  ])('only if its counter rises: from $seen to $told (flags $flags) is $isIn', async ({ seen, told, flags, isIn }) => {
     const { credential, login } = await registeredPasskey()
     const asserted = assertPasskey(login({ counter: told, flags }), { ...credential, counter: seen }, EXPECTED)
     if (isIn) expect(await asserted).toMatchObject({ counter: told })
@@ -219,27 +214,27 @@ describe('A key logs in', () => {
   })
 })
 
-describe('A public key for which others can sign', () => {
-  test.for(['P-384', 'RSA of 1024 bits', 'RSA with the exponent 3'] as const)('is not taken: %s', (type) => {
+describe('A public key that is unsupported or weak', () => {
+  test.for(['P-384', 'RSA of 1024 bits', 'RSA with the exponent 3'] as const)('is refused: %s', (type) => {
     expect(() => registeredKey(type)).toThrow(failing('algorithm'))
   })
 
-  test('is not taken: RSA with the exponent 1', () => {
+  test('is refused: RSA with the exponent 1', () => {
     const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
     expect(isSound(createPublicKey({ key: { kty: 'RSA', n, e: 'AQ' }, format: 'jwk' }))).toBe(false)
   })
 
-  test('is not taken: RSA so long that every login would be work', () => {
+  test('is refused: RSA so long that each login would be costly', () => {
     const jwk = { kty: 'RSA', n: Buffer.alloc(513, 0xff).toString('base64url'), e: 'AQAB' }
     expect(isSound(createPublicKey({ key: jwk, format: 'jwk' }))).toBe(false)
   })
 
-  // The identity of the curve and a point of order eight (https://eprint.iacr.org/2020/1244, table 6).
+  // The points are the identity and points of order eight (https://eprint.iacr.org/2020/1244, table 6).
   test.for([
     `01${'00'.repeat(31)}`,
     'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
     'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
-  ])('is not taken: the Ed25519 point %s of small order', (point) => {
+  ])('is refused: the Ed25519 point %s of small order', (point) => {
     const x = Buffer.from(point, 'hex').toString('base64url')
     expect(isSound(createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }))).toBe(false)
   })
@@ -260,21 +255,21 @@ describe('A user with a second factor', () => {
   })
   const claimant = { clientId: 'client', email: user.email, sourceIp: '192.0.2.1' }
 
-  test('logs in with both', async () => {
+  test('logs in with both factors', async () => {
     const after = await verify(user, { firstFactor: first.login(), secondFactor: second.login() }, EXPECTED, claimant)
     expect(Object.values(after).map(({ lastUsedAt }) => lastUsedAt?.getTime())).toEqual([5_000, 5_000])
   })
 
   test.for<[how: string, secondFactor: object | undefined, check: string]>([
-    ['without it', undefined, 'second factor'],
-    ['with the first one twice', first.login(), 'signature'],
-    ['with a wrong one', second.login({ signature: 'of something else' }), 'signature'],
+    ['without the second factor', undefined, 'second factor'],
+    ['with the first factor twice', first.login(), 'signature'],
+    ['with a wrong second factor', second.login({ signature: 'of something else' }), 'signature'],
   ])('does not log in %s', async ([, secondFactor, check]) => {
     const assertions = { firstFactor: first.login(), ...(secondFactor && { secondFactor: secondFactor as never }) }
     await expect(verify(user, assertions, EXPECTED, claimant)).rejects.toEqual(failing(check))
   })
 
-  test('does not log in with it alone, nor as nobody', async () => {
+  test('does not log in with the second factor only, nor as an unknown user', async () => {
     await expect(verify(user, { firstFactor: second.login() }, EXPECTED, claimant)).rejects.toEqual(
       failing('signature'),
     )

@@ -4,7 +4,7 @@ import { limiter } from '../../../lib/accounts/limits.ts'
 import type { RateLimits } from '../../../lib/accounts/rate-limits.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 
-/** A limiter whose tries are counted in memory, and its clock. */
+/** Returns a limiter that counts attempts in memory, and its clock. */
 function startLimiter(limits: Partial<RateLimits>) {
   const clock = { now: 0 }
   const tries = new Map<string, Set<string>>()
@@ -28,33 +28,33 @@ function startLimiter(limits: Partial<RateLimits>) {
 const REFUSED = expect.objectContaining({ code: 'too_many_requests' })
 const ANN = { clientId: 'acme', user: 'ann', sourceIp: '192.0.2.1', seed: 'JBSWY3DP' }
 
-describe('A try', () => {
+describe('An attempt', () => {
   test.for<[other: string, kind: 'password' | 'code', by: object]>([
     ['kind', 'code', ANN],
     ['client', 'password', { ...ANN, clientId: 'other' }],
     ['user', 'password', { ...ANN, user: 'bob' }],
-  ])('counts for its kind, client and user: one of another %s goes on', async ([, kind, by]) => {
+  ])('counts for its kind, client and user: one of another %s is free', async ([, kind, by]) => {
     const { limitTries } = startLimiter({ perUser: 1 })
     await limitTries('password', ANN)
     await expect(limitTries('password', ANN)).rejects.toEqual(REFUSED)
     await limitTries(kind, by)
   })
 
-  test('of a new user counts at the network', async () => {
+  test('of a new user counts against the network', async () => {
     const { limitTries } = startLimiter({ perNetwork: 1 })
     await limitTries('password', ANN)
     await expect(limitTries('password', { ...ANN, user: 'bob' })).rejects.toEqual(REFUSED)
     await limitTries('password', { ...ANN, user: 'bob', sourceIp: '192.0.2.2' })
   })
 
-  test('counts at the /64 of an IPv6 address', async () => {
+  test('counts against the /64 of an IPv6 address', async () => {
     const { limitTries } = startLimiter({ perNetwork: 1 })
     await limitTries('registration', { sourceIp: '2001:db8:1:2::1' })
     await expect(limitTries('registration', { sourceIp: '2001:db8:1:2::2' })).rejects.toEqual(REFUSED)
     await limitTries('registration', { sourceIp: '2001:db8:1:3::1' })
   })
 
-  test('that one limit refuses counts at no other', async () => {
+  test('that one limit refuses counts against no other', async () => {
     const { limitTries } = startLimiter({ perUser: 2, perNetwork: 1 })
     await limitTries('password', ANN)
     await expect(limitTries('password', ANN)).rejects.toEqual(REFUSED)
@@ -62,14 +62,14 @@ describe('A try', () => {
     await expect(limitTries('password', { ...ANN, sourceIp: '192.0.2.3' })).rejects.toEqual(REFUSED)
   })
 
-  test('that is taken back does not count', async () => {
+  test('that is refunded does not count', async () => {
     const { limitTries } = startLimiter({ perUser: 1, perNetwork: 1, perSeed: 1 })
     for (let tried = 0; tried < 3; tried += 1) await (await limitTries('code', ANN))()
     await limitTries('code', ANN)
     await expect(limitTries('code', ANN)).rejects.toEqual(REFUSED)
   })
 
-  test('counts for ten minutes at a user, and the refusal says when they end', async () => {
+  test('counts for ten minutes against a user, and the refusal says when these end', async () => {
     const { limitTries, clock } = startLimiter({ perUser: 1 })
     await limitTries('password', ANN)
     clock.now = 10 * MINUTE_MS - 2_500
@@ -78,7 +78,7 @@ describe('A try', () => {
     await limitTries('password', ANN)
   })
 
-  test('of a code counts for thirty days at the seed of its generator', async () => {
+  test('of a code counts for thirty days against the seed of its generator', async () => {
     const { limitTries, clock } = startLimiter({ perSeed: 1 })
     await limitTries('code', ANN)
     for (const passed of [10 * MINUTE_MS, 30 * DAY_MS - 1]) {

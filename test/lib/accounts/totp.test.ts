@@ -3,7 +3,7 @@ import { deriveTotpSecret, otpUrl, totpStep } from '../../../lib/accounts/totp.t
 
 const SECRET = Buffer.from('12345678901234567890')
 
-// The last six of the eight digits of RFC 6238, appendix B.
+// These codes are the last six of the eight digits in RFC 6238, appendix B.
 test.for([
   [1111111109, '081804'],
   [1111111111, '050471'],
@@ -20,18 +20,14 @@ test.for([
   expect(totpStep(SECRET, code, seconds * 1000, step)).toBeNull()
 })
 
-test('A secret is one user’s, and the service’s own', () => {
-  const secrets = [
-    deriveTotpSecret('key', 'alice'),
-    deriveTotpSecret('key', 'bob'),
-    deriveTotpSecret('other key', 'alice'),
-  ]
+test('A secret depends on the user and on the service’s key', () => {
+  const secrets = [totpSecret('key', 'alice'), totpSecret('key', 'bob'), totpSecret('other key', 'alice')]
   expect(new Set(secrets.map((secret) => Buffer.from(secret).toString('hex'))).size).toBe(3)
   expect(secrets.map(({ length }) => length)).toEqual([20, 20, 20])
   expect(deriveTotpSecret('key', 'alice')).toEqual(secrets[0])
 })
 
-test('A URL tells authenticator applications all that they need', () => {
+test('A URL has all that authenticator apps need', () => {
   expect(otpUrl(SECRET, { issuer: 'A & B', account: 'alice@example.com' })).toBe(
     'otpauth://totp/A%20%26%20B:alice%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' +
       '&issuer=A%20%26%20B&algorithm=SHA1&digits=6&period=30',

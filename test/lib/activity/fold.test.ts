@@ -58,7 +58,7 @@ const trade = (
   args: { sender: owner, receiver: owner, owner, assets, shares },
 })
 
-/** Events, one list per transaction, each in a block of its own. */
+/** Places lists of events on a chain: each list is a transaction in its own block. */
 const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
   transactions.flatMap((events, block) =>
     events.map((event, logIndex) => ({
@@ -74,7 +74,7 @@ const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
     })),
   )
 
-/** Posts a vault's events after a ledger, or where its price is read after one read before them. */
+/** Posts a vault's events to a ledger, by default with the ledger's price as the last one. */
 const post = (
   vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
   ledger: Ledger,
@@ -82,14 +82,13 @@ const post = (
   lastPrices: readonly BlockPrice[] = ledger.supply > 0n ? [readAt(0n, ledger)] : [],
 ) => postEvents(vault, { ledger, lastPrices }, events)
 
-/** What one whole share of six decimals was worth after a block. */
+/** Returns the price of a share of six decimals after a block. */
 const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
   price: (10n ** 6n * assets) / supply,
   blockNumber,
   timestamp: blockNumber,
 })
 
-/** What happened to whom, in short. */
 const told = (
   vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
   transactions: readonly (readonly Told[])[],
@@ -107,7 +106,7 @@ const worth = ({ assets, supply }: Ledger, shares: bigint) => (shares * (assets 
 describe('The events of a Lagoon vault', () => {
   const before = { assets: 1_000_000_000n, supply: 900n * 10n ** 18n }
 
-  test('tell shares that move between users at their value then, and none on their way through the vault', () => {
+  test('report transfers between users at their value at that time, and none through the vault', () => {
     const shares = 7n * 10n ** 18n
     const value = worth(before, shares)
     expect(told(LAGOON, [[transfer(ALICE, BOB, shares)]], before)).toEqual([
@@ -119,7 +118,7 @@ describe('The events of a Lagoon vault', () => {
     expect(told(LAGOON, [[transfer(SILO, zeroAddress, 1n)]], before)).toEqual([])
   })
 
-  test('tell a redemption of whom it is for, and one for somebody else as a gift besides', () => {
+  test('report a redemption for its controller, and one for another account also as a gift', () => {
     const requested = (controller: Address): Told => ({
       eventName: 'RedeemRequest',
       args: { controller, owner: ALICE, requestId: 2n, sender: ALICE, shares: OFFSET },
@@ -134,7 +133,7 @@ describe('The events of a Lagoon vault', () => {
     ])
   })
 
-  test('tell the cancellation of a redemption of its controller, and none of nothing', () => {
+  test('report a cancelled redemption for its controller, and none of zero shares', () => {
     const cancelled = (shares: bigint): Told => ({
       eventName: 'RedeemRequestCanceled',
       args: { requestId: 2n, controller: ALICE, shares },
@@ -143,7 +142,7 @@ describe('The events of a Lagoon vault', () => {
     expect(told(LAGOON, [events], before)).toEqual([[ALICE, 'cancelRedeem', undefined, OFFSET]])
   })
 
-  test('tell a claim from a payment at once by the burn alone, whoever claims and whoever is paid', () => {
+  test('distinguish a claim from an instant payment by the burn only, whoever claims or is paid', () => {
     const [assets, shares] = [1_111_111n, 10n ** 18n]
     const paid = (sender: Address, receiver: Address, eventName = 'Withdraw'): Told => ({
       eventName,
@@ -155,7 +154,7 @@ describe('The events of a Lagoon vault', () => {
       post(LAGOON, before, chain([events])).entries.flatMap((entry) =>
         entry.kind === 'withdraw' ? [[entry.account, entry.isClaim]] : [],
       )
-    // The safe claims for her, then she does for somebody else; in the same transaction shares are redeemed directly.
+    // The safe claims for Alice, then she claims for Bob, and redeems shares directly in the same transaction.
     expect(isClaim(paid(VAULT, ALICE), paid(ALICE, BOB), ...atOnce, paid(ALICE, ALICE))).toEqual([
       [ALICE, true],
       [ALICE, true],
@@ -170,11 +169,11 @@ describe('The events of a Lagoon vault', () => {
     expect(entries).toMatchObject([{ kind: 'withdraw', isClaim: false }])
   })
 
-  test('tell a burn by the next event of the vault alone, and each burn once', () => {
+  test('explain a burn only by the vault’s next event, and each burn once', () => {
     const [assets, shares] = [1_111_111n, 10n ** 18n]
     const [claim, fees] = [trade('Withdraw', ALICE, assets, shares), [mint(FEES, 9n), mint(BOB, 1n)]]
     const burn = transfer(ALICE, zeroAddress, shares)
-    // Four claims and one redemption of a closed vault, all of the same size and in one transaction.
+    // One transaction has four claims and one redemption of a closed vault, all of the same size.
     const multicall = [claim, claim, burn, ...fees, claim, claim, claim]
     expect(post(LAGOON, before, chain([multicall])).ledger).toEqual({
       assets: before.assets - assets,
@@ -184,7 +183,7 @@ describe('The events of a Lagoon vault', () => {
     expect(post(LAGOON, before, chain([others])).ledger.assets).toBe(before.assets)
   })
 
-  test('tell that a haircut lowers the total by more than is paid, so that the price stays', () => {
+  test('lower the total by more than the payment after a haircut, so that the price stays', () => {
     const [shares, fee, haircut] = [100n * 10n ** 18n, 10n ** 18n, 10n ** 19n]
     const events: Told[] = [
       transfer(ALICE, zeroAddress, shares),
@@ -202,7 +201,7 @@ describe('The events of a Lagoon vault', () => {
     expect(entries.at(-1)).toMatchObject({ kind: 'withdraw', assets: worth(before, shares - fee - haircut), shares })
   })
 
-  test('tell nothing where nothing is requested, claimed, paid or moved', () => {
+  test('report nothing for amounts of zero', () => {
     const request = { controller: ALICE, owner: BOB, requestId: 1n, sender: BOB }
     const none: Told[] = [
       { eventName: 'DepositRequest', args: { ...request, assets: 0n } },
@@ -232,7 +231,7 @@ describe('The events of a Lagoon vault', () => {
     ])
   })
 
-  test('value a fee at the end of its transaction, though its mint comes before the assets', () => {
+  test('value a fee at the end of its transaction, although its mint precedes the assets', () => {
     const [fee, shares] = [3n * OFFSET, 10n ** 20n]
     const deposited: Told = { eventName: 'DepositSync', args: { sender: BOB, owner: BOB, assets: 10n ** 9n, shares } }
     const after = { assets: before.assets + 10n ** 9n, supply: before.supply + fee + shares }
@@ -260,7 +259,7 @@ describe('The events of a Lagoon vault', () => {
     ])
   })
 
-  test('tell a price with each valuation and settlement, with the total, one for each block, after its fees', () => {
+  test('report one price per block with a valuation or settlement, after its fees, with the total', () => {
     const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
     const fee = 10n ** 18n
     const { prices } = post(
@@ -281,24 +280,24 @@ describe('The events of a Lagoon vault', () => {
 })
 
 describe('The events of a synchronous vault', () => {
-  test('value shares by the last price that was read before them, and not by a trade', () => {
+  test('value shares by the last price read before them, not by a trade', () => {
     const traded = [trade('Deposit', ALICE, 10_000_000n, 5_000_000n)]
     const moved = [transfer(ALICE, BOB, 700n)]
     const events = chain([traded, moved, moved, moved])
     const prices = [readAt(1n, { assets: 11n, supply: 10n }), readAt(3n, { assets: 12n, supply: 10n })]
     const received = post(SYNC, EMPTY_LEDGER, events, prices).entries.filter(({ kind }) => kind === 'receive')
-    // A price read after a block counts from the next block on.
+    // A price after a block counts from the next block on.
     expect(received.map((entry) => 'assets' in entry && entry.assets)).toEqual([770n, 770n, 840n])
   })
 
-  test('tell no value of shares that moved before the first price', () => {
+  test('report no value of shares that moved before the first price', () => {
     expect(told(SYNC, [[transfer(ALICE, BOB, 700n)]])).toEqual([
       [ALICE, 'send', null, 700n],
       [BOB, 'receive', null, 700n],
     ])
   })
 
-  test('tell no price: fees are part of what they tell', () => {
+  test('report no price, because their amounts include fees', () => {
     expect(post(SYNC, EMPTY_LEDGER, chain([[trade('Deposit', ALICE, 1_005_000n, 1_000_000n)]])).prices).toEqual([])
   })
 })
@@ -307,7 +306,7 @@ describe('The events of an ERC-7540 vault', () => {
   const before = { assets: 2_000_000n, supply: 1_000_000n }
   const entriesOf = (...events: Told[]) => post(ASYNC, before, chain([events])).entries
 
-  test('name the payer of a request where that is not its controller', () => {
+  test('name the payer of a request if it is not the controller', () => {
     const requests = (controller: Address): Told[] => [
       { eventName: 'DepositRequest', args: { controller, owner: ALICE, requestId: 1n, sender: ALICE, assets: 7n } },
       transfer(ALICE, VAULT, 4n),
@@ -328,7 +327,7 @@ describe('The events of an ERC-7540 vault', () => {
   })
 
   test('count a claim for its controller, and what another account receives of it as a gift', () => {
-    // Some vaults mint the shares at the claim, others hold them until then.
+    // Some vaults mint the shares at the claim, others hold them until the claim.
     for (const from of [zeroAddress, VAULT]) {
       const claimed = (owner: Address): Told[] => [
         transfer(from, owner, 5n),
@@ -345,7 +344,7 @@ describe('The events of an ERC-7540 vault', () => {
   })
 })
 
-describe('A cancellation that is claimed from an ERC-7540 vault', () => {
+describe('A claimed cancellation of an ERC-7540 vault', () => {
   const before = { assets: 2_000_000n, supply: 1_000_000n }
   type Named = { readonly controller: Address; readonly receiver: Address; readonly sender: Address }
 
@@ -353,35 +352,32 @@ describe('A cancellation that is claimed from an ERC-7540 vault', () => {
     ['the controller for itself', { controller: ALICE, receiver: ALICE, sender: ALICE }, ALICE, ALICE],
     ['the controller for another account', { controller: ALICE, receiver: BOB, sender: ALICE }, ALICE, BOB],
     [
-      'the controller, where the vault names the receiver first',
+      'the controller of a vault that names the receiver first',
       { controller: BOB, receiver: ALICE, sender: ALICE },
       ALICE,
       BOB,
     ],
     ['an operator', { controller: ALICE, receiver: BOB, sender: FEES }, ALICE, BOB],
-  ])(
-    'by %s is of the request of the controller, and its shares are of the receiver',
-    ([, named, controller, receiver]) => {
-      const assetsBack: Told = { eventName: 'CancelDepositClaim', args: { ...named, requestId: 1n, assets: 7n } }
-      const sharesBack: Told = { eventName: 'CancelRedeemClaim', args: { ...named, requestId: 2n, shares: 4n } }
-      const gift = [
-        [controller, 'send', 8n, 4n],
-        [receiver, 'receive', 8n, 4n],
-      ]
-      expect(told(ASYNC, [[assetsBack, transfer(VAULT, receiver, 4n), sharesBack]], before)).toEqual([
-        [controller, 'cancel', 7n, undefined],
-        [controller, 'cancelRedeem', undefined, 4n],
-        ...(receiver === controller ? [] : gift),
-      ])
-    },
-  )
+  ])('by %s belongs to the controller’s request, and its shares to the receiver', ([, named, controller, receiver]) => {
+    const assetsBack: Told = { eventName: 'CancelDepositClaim', args: { ...named, requestId: 1n, assets: 7n } }
+    const sharesBack: Told = { eventName: 'CancelRedeemClaim', args: { ...named, requestId: 2n, shares: 4n } }
+    const gift = [
+      [controller, 'send', 8n, 4n],
+      [receiver, 'receive', 8n, 4n],
+    ]
+    expect(told(ASYNC, [[assetsBack, transfer(VAULT, receiver, 4n), sharesBack]], before)).toEqual([
+      [controller, 'cancel', 7n, undefined],
+      [controller, 'cancelRedeem', undefined, 4n],
+      ...(receiver === controller ? [] : gift),
+    ])
+  })
 })
 
-describe('Amounts that a vault makes up', () => {
+describe('Invented amounts of a vault', () => {
   const supply = 10n ** 20n
   const before = { assets: 10n ** 9n, supply }
 
-  test('are impossible where it burns more shares than there are', () => {
+  test('are impossible if it burns more shares than its supply', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 2n * supply }), (burnt) => {
         const posted = post(LAGOON, before, chain([[transfer(SILO, zeroAddress, burnt)]]))
@@ -391,7 +387,7 @@ describe('Amounts that a vault makes up', () => {
     )
   })
 
-  test('are impossible where it pays more assets than there are, or has more than 2^256 - 1', () => {
+  test('are impossible if it pays more assets than its total, or has more than 2^256 - 1', () => {
     const after = (event: Told, ledger: Ledger) => isPossible(post(LAGOON, ledger, chain([[event]])))
     const pays = (assets: bigint): Told => trade('WithdrawSync', ALICE, assets, 1n)
     expect(after(pays(before.assets), before)).toBe(true)
@@ -402,7 +398,6 @@ describe('Amounts that a vault makes up', () => {
   })
 })
 
-/** Whether one of the indexed parameters, all of which are addresses or ids, is this account. */
 function concerns(account: Address, { eventName, args }: VaultEvent): boolean {
   const indexed = eventName === 'Transfer' ? ['from', 'to'] : ['sender', 'owner', 'receiver', 'controller']
   return Object.entries(args).some(([name, value]) => indexed.includes(name) && value === account)
@@ -416,7 +411,6 @@ function movesPrice(event: VaultEvent): boolean {
 describe('Events', () => {
   const user = fc.constantFrom(ALICE, BOB, FEES)
   const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
-  /** What one call of a vault tells. */
   const call: fc.Arbitrary<Told[]> = fc.oneof(
     fc.tuple(user, user, amount).map(([from, to, value]) => [transfer(from, to, value)]),
     fc
@@ -463,22 +457,25 @@ describe('Events', () => {
   )
   const transaction = fc.array(call, { minLength: 1, maxLength: 4 }).map((calls) => calls.flat())
 
-  test.each([LAGOON, SYNC])('of a user and of the price tell the same of that user as all of them ($kind)', (vault) => {
-    fc.assert(
-      fc.property(fc.array(transaction, { maxLength: 8 }), user, (transactions, account) => {
-        const events = chain(transactions)
-        const part = events.filter((event) => concerns(account, event) || movesPrice(event))
-        const all = post(vault, EMPTY_LEDGER, events)
-        const seen = post(vault, EMPTY_LEDGER, part)
-        const of = ({ entries }: typeof all) => entries.filter((entry) => entry.account === account)
-        expect(of(seen)).toEqual(of(all))
-        expect(seen.prices).toEqual(all.prices)
-        expect(seen.ledger).toEqual(all.ledger)
-      }),
-    )
-  })
+  test.each([LAGOON, SYNC])(
+    'of a user and of the price give the same entries for the user as all events ($kind)',
+    (vault) => {
+      fc.assert(
+        fc.property(fc.array(transaction, { maxLength: 8 }), user, (transactions, account) => {
+          const events = chain(transactions)
+          const part = events.filter((event) => concerns(account, event) || movesPrice(event))
+          const all = post(vault, EMPTY_LEDGER, events)
+          const seen = post(vault, EMPTY_LEDGER, part)
+          const of = ({ entries }: typeof all) => entries.filter((entry) => entry.account === account)
+          expect(of(seen)).toEqual(of(all))
+          expect(seen.prices).toEqual(all.prices)
+          expect(seen.ledger).toEqual(all.ledger)
+        }),
+      )
+    },
+  )
 
-  test.each([LAGOON, SYNC])('give the same, however many of them are posted at once ($kind)', (vault) => {
+  test.each([LAGOON, SYNC])('give the same result in any number of batches ($kind)', (vault) => {
     fc.assert(
       fc.property(fc.array(transaction, { maxLength: 15 }), fc.nat(), (transactions, cut) => {
         const events = chain(transactions)

@@ -9,7 +9,7 @@ const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => to
 const request = (requestId: bigint, assets: bigint): Given => ({ kind: 'deposit', requestId, assets, shares: null })
 const claim = (assets: bigint, shares: bigint): Given => ({ kind: 'claim', assets, shares })
 
-/** What the entries say, one line each: status, pending, claimable and current. */
+/** Returns status, pending assets, claimable and current shares of each deposit. */
 const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
   buildDeposits(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [
@@ -21,7 +21,7 @@ const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
   )
 
 describe('The deposits of a user in a vault', () => {
-  test('are all of them, in order, once', () => {
+  test('are all listed once, in order', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const deposits = entries.filter(({ kind }) => kind === 'deposit')
@@ -30,7 +30,7 @@ describe('The deposits of a user in a vault', () => {
     )
   })
 
-  test('have parts that add up to the whole, to the last unit', () => {
+  test('have amounts that add up to the account’s, to the last unit', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const deposits = buildDeposits(entries, live)
@@ -44,7 +44,7 @@ describe('The deposits of a user in a vault', () => {
     )
   })
 
-  test('have a part of each that is never more than they can have', () => {
+  test('have amounts within their own size and status', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         for (const { entry, status, pendingDeposit, claimableShares, currentShares } of buildDeposits(entries, live)) {
@@ -60,7 +60,7 @@ describe('The deposits of a user in a vault', () => {
     )
   })
 
-  test('are spent oldest first: nothing is left of one while an older one has something', () => {
+  test('are spent oldest first: a deposit is reduced only if all older ones are empty', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const spent = entries.some(({ kind }) => kind === 'send' || kind === 'withdraw' || kind === 'redeem')
@@ -68,14 +68,14 @@ describe('The deposits of a user in a vault', () => {
         const deposits = buildDeposits(entries, live)
         if (!spent) expect(deposits).toEqual(whole)
         const touched = deposits.map(({ currentShares }, index) => currentShares < (whole[index]?.currentShares ?? 0n))
-        // Behind the last deposit that lost something, all are whole; before it, all are empty.
+        // All deposits before the last reduced one are empty.
         const last = touched.lastIndexOf(true)
         for (const { currentShares } of deposits.slice(0, Math.max(0, last))) expect(currentShares).toBe(0n)
       }),
     )
   })
 
-  test('before a cancelled request are not cancelled with it', () => {
+  test('before a cancelled request are not cancelled', () => {
     const given = [request(1n, 5n), claim(5n, 50n), request(3n, 7n), { kind: 'cancel', requestId: 3n } as const]
     expect(told(given, { shares: 50n })).toEqual([
       ['completed', 0n, 0n, 50n],
@@ -83,7 +83,7 @@ describe('The deposits of a user in a vault', () => {
     ])
   })
 
-  test('of which a part was taken back are not cancelled', () => {
+  test('are not cancelled by a partial cancellation', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 4n } as const
     const given = [request(1n, 10n), cancel]
     expect(told(given, { pendingAssets: 6n })).toEqual([['pending', 6n, 0n, 0n]])
@@ -92,7 +92,7 @@ describe('The deposits of a user in a vault', () => {
     expect(told([request(1n, 10n), { ...cancel, assets: 10n }], {})).toEqual([['cancelled', 0n, 0n, 0n]])
   })
 
-  test('get nothing of a claim before them, though it was rounded up', () => {
+  test('get nothing of an earlier claim, even if it was rounded up', () => {
     const given = [request(0n, 10n), claim(6n, 60n), claim(6n, 60n), request(0n, 20n)]
     expect(told(given, { pendingAssets: 20n, shares: 120n })).toEqual([
       ['completed', 0n, 0n, 120n],
@@ -103,7 +103,7 @@ describe('The deposits of a user in a vault', () => {
     ])
   })
 
-  test('that were taken back after a later one was claimed are cancelled, and the claim is of the later one', () => {
+  test('cancelled after a later claim are cancelled, and the claim belongs to the later deposit', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 10n } as const
     const given = [request(1n, 10n), request(2n, 20n), claim(20n, 200n), cancel]
     expect(told(given, { shares: 200n })).toEqual([
@@ -112,7 +112,7 @@ describe('The deposits of a user in a vault', () => {
     ])
   })
 
-  test('are what the vault tells, and cancelled whole, though claims of an earlier one were rounded up', () => {
+  test('match the vault’s pending assets and are fully cancelled after claims were rounded up', () => {
     const given = [request(0n, 10n), request(0n, 20n), request(0n, 5n), claim(6n, 60n), claim(6n, 60n)]
     expect(told(given, { pendingAssets: 25n, shares: 120n }).map((one) => one.slice(0, 2))).toEqual([
       ['completed', 0n],
@@ -127,7 +127,7 @@ describe('The deposits of a user in a vault', () => {
     ])
   })
 
-  test('stand in line with shares that came by transfer', () => {
+  test('are spent in one order with shares received by transfer', () => {
     const given: Given[] = [
       { kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n },
       { kind: 'receive', assets: 5n, shares: 50n },

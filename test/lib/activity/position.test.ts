@@ -28,7 +28,7 @@ const unreachable = createChainReader(EVM_CHAINS[0] as EvmChain, () =>
 )
 
 describe('A position', () => {
-  test('is none without a ledger entry, and one with any', () => {
+  test('exists only with a ledger entry', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         expect(buildPosition([], live)).toBeNull()
@@ -37,7 +37,7 @@ describe('A position', () => {
     )
   })
 
-  test('earned what it is worth and what came out, less what went in', () => {
+  test('has earned its value plus withdrawals minus deposits', () => {
     fc.assert(
       fc.property(lives, amount, amount, ({ entries, live }, pendingRedeemShares, claimableRedeemAssets) => {
         const position = buildPosition(entries, { ...live, pendingRedeemShares, claimableRedeemAssets })
@@ -53,7 +53,7 @@ describe('A position', () => {
     )
   })
 
-  test('counts in and out what was not taken back', () => {
+  test('counts deposits and withdrawals that were not cancelled', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const position = buildPosition(entries, live)
@@ -78,7 +78,7 @@ describe('A position', () => {
     )
   })
 
-  test('counts what moved before the first price at what it is worth today, so that it earned nothing', () => {
+  test('values shares that moved before the first price at today’s price, with no earnings', () => {
     const moved = inOrder([
       { kind: 'receive', assets: null, shares: 10n },
       { kind: 'send', assets: null, shares: 4n },
@@ -92,7 +92,7 @@ describe('A position', () => {
     })
   })
 
-  test('is the same whether redemptions were requested and taken back, or never', () => {
+  test('is the same with cancelled redemptions as without them', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const others = entries.filter(({ kind }) => kind !== 'redeem' && kind !== 'cancelRedeem')
@@ -101,7 +101,7 @@ describe('A position', () => {
     )
   })
 
-  test('counts and dates its deposits without the cancelled ones', () => {
+  test('counts and dates only deposits that are not cancelled', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const position = buildPosition(entries, live)
@@ -119,13 +119,13 @@ describe('A position', () => {
   })
 })
 
-describe('What a vault makes up of its own', () => {
+describe('Arbitrary state of a vault', () => {
   const word = fc.oneof(
     { weight: 8, arbitrary: fc.bigInt({ min: 0n, max: 10n ** 12n }) },
     fc.bigInt({ min: 0n, max: MAX_UINT256 }),
     fc.constantFrom(0n, 1n, 2n ** 53n, 2n ** 255n, MAX_UINT256),
   )
-  /** What is made of storage may be any number. */
+  /** Claimable shares, which are computed from storage and may be any number. */
   const settled = fc.option(fc.bigInt({ min: -1n, max: 2n ** 257n }))
   const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
   const someAddress = checksumAddress(place(0).vault)
@@ -149,7 +149,7 @@ describe('What a vault makes up of its own', () => {
     protocol,
     ...made
   }: {
-    // Those whose records this makes; another protocol's has fields of its own.
+    // Protocols whose records this function builds.
     protocol: 'erc4626' | 'erc7540' | 'lagoon'
     assetDecimals: number
     shareDecimals: number
@@ -182,7 +182,7 @@ describe('What a vault makes up of its own', () => {
     { maxLength: 4 },
   )
 
-  test('is a failure of its own, or can be told', async () => {
+  test('leads to an AppError or to a valid response', async () => {
     let told = 0
     const answers = fc.array(fc.option(word, { freq: 40 }), { minLength: 20, maxLength: 20 })
     await fc.assert(

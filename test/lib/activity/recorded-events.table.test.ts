@@ -8,7 +8,7 @@ import { test } from '../../support/dynamo.ts'
 
 const ACCOUNT = '0x00000000000000000000000000000000000000A1'
 
-test('An account with an event that only a newer version knows is refused, where the fold would show other amounts', async ({
+test('An account with an event that only a newer version knows is refused, not shown with wrong amounts', async ({
   tables: { deposits },
 }) => {
   const vault = someVault()

@@ -13,7 +13,7 @@ const cancel = (requestId: bigint, shares: bigint): Given => ({ kind: 'cancelRed
 const claim = (shares: bigint, assets: bigint): Given => ({ kind: 'withdraw', assets, shares, isClaim: true })
 const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
 
-/** What the entries say, one line each: status, assets, pending, claimable, paid and cancelled shares. */
+/** Returns status, assets, and pending, claimable, paid and cancelled shares of each withdrawal. */
 const told = (given: readonly Given[], live: Partial<LiveAccount> = {}) =>
   buildWithdrawals(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [
@@ -27,7 +27,7 @@ const told = (given: readonly Given[], live: Partial<LiveAccount> = {}) =>
   )
 
 describe('The withdrawals of a user from a vault', () => {
-  test('are all redemption requests and all withdrawals at once, in order, once', () => {
+  test('are all redemption requests and all instant withdrawals, once and in order', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const expected = entries.filter(
@@ -38,7 +38,7 @@ describe('The withdrawals of a user from a vault', () => {
     )
   })
 
-  test('have parts that add up to the whole, to the last unit', () => {
+  test('have amounts that add up to the account’s, to the last unit', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const withdrawals = buildWithdrawals(entries, live)
@@ -57,7 +57,7 @@ describe('The withdrawals of a user from a vault', () => {
     )
   })
 
-  test('have the status of what is furthest from its end, and their assets once none of it is pending', () => {
+  test('have the status of their least advanced part, and assets once nothing is pending', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         for (const withdrawal of buildWithdrawals(entries, live)) {
@@ -72,7 +72,7 @@ describe('The withdrawals of a user from a vault', () => {
     )
   })
 
-  test('stand in line: one is paid before a later one, and claimable before that', () => {
+  test('are settled and paid in order', () => {
     fc.assert(
       fc.property(lives, ({ entries, live }) => {
         const requests = buildWithdrawals(entries, live).filter(({ entry }) => entry.kind === 'redeem')
@@ -85,7 +85,7 @@ describe('The withdrawals of a user from a vault', () => {
     )
   })
 
-  test('share a claim pro rata, and each has the transaction that paid it last', () => {
+  test('share a claim pro rata, and each names the transaction of its last payment', () => {
     const given = [redeem(2n, 3n), redeem(2n, 7n), claim(2n, 21n), claim(5n, 53n), claim(3n, 30n)].map(
       (one, index) => ({ ...one, transactionHash: hashOf(index) }),
     )
@@ -103,7 +103,7 @@ describe('The withdrawals of a user from a vault', () => {
     ])
   })
 
-  test('can be settled in parts: the first of them first', () => {
+  test('can be settled in part, oldest first', () => {
     const given = [redeem(0n, 10n), redeem(0n, 10n)]
     expect(told(given, { pendingRedeemShares: 5n, claimableRedeemShares: 15n, claimableRedeemAssets: 30n })).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
@@ -116,7 +116,7 @@ describe('The withdrawals of a user from a vault', () => {
     ])
   })
 
-  test('that are taken back are cancelled as far as they were not settled, the last ones of their id first', () => {
+  test('are cancelled as far as they are not settled, the latest of their id first', () => {
     const given = [redeem(2n, 9n), claim(9n, 9n), redeem(4n, 5n), redeem(4n, 6n), cancel(4n, 11n), redeem(4n, 7n)]
     expect(told(given, { pendingRedeemShares: 7n })).toEqual([
       ['completed', 9n, 0n, 0n, 9n, 0n],
@@ -124,7 +124,7 @@ describe('The withdrawals of a user from a vault', () => {
       ['cancelled', 0n, 0n, 0n, 0n, 6n],
       ['pending', null, 7n, 0n, 0n, 0n],
     ])
-    // One id for all, of which 12 are settled when the rest is taken back.
+    // Both requests have one id. 12 of 20 shares are settled before the rest is cancelled.
     const partly = [redeem(0n, 10n), redeem(0n, 10n), cancel(0n, 8n)]
     expect(told(partly, { claimableRedeemShares: 12n, claimableRedeemAssets: 24n })).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
@@ -133,7 +133,7 @@ describe('The withdrawals of a user from a vault', () => {
     expect(told([...partly, claim(12n, 24n)]).map(([status]) => status)).toEqual(['completed', 'completed'])
   })
 
-  test('that are taken back after a later one was paid are cancelled, and the payment is of the later one', () => {
+  test('cancelled after a later payment are cancelled, and the payment belongs to the later one', () => {
     const given = [redeem(1n, 10n), redeem(2n, 20n), claim(20n, 40n), cancel(1n, 10n)]
     expect(told(given)).toEqual([
       ['cancelled', 0n, 0n, 0n, 0n, 10n],
@@ -143,7 +143,7 @@ describe('The withdrawals of a user from a vault', () => {
     expect(cancelled?.claimTransactionHash).toBeNull()
   })
 
-  test('are what the vault tells, and cancelled whole, though claims of an earlier one were rounded up', () => {
+  test('match the vault’s pending shares and are fully cancelled after claims were rounded up', () => {
     const given = [redeem(0n, 10n), redeem(0n, 20n), claim(6n, 12n), claim(5n, 10n)]
     expect(told(given, { pendingRedeemShares: 4n, claimableRedeemShares: 16n, claimableRedeemAssets: 32n })).toEqual([
       ['completed', 20n, 0n, 0n, 10n, 0n],
@@ -152,7 +152,7 @@ describe('The withdrawals of a user from a vault', () => {
     expect(told([...given, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
   })
 
-  test('get nothing of a payment before them, though it was rounded up', () => {
+  test('get nothing of an earlier payment, even if it was rounded up', () => {
     const given = [redeem(0n, 10n), claim(6n, 12n), claim(6n, 12n), redeem(0n, 20n)]
     expect(told(given, { pendingRedeemShares: 20n })).toEqual([
       ['completed', 24n, 0n, 0n, 10n, 0n],
@@ -161,9 +161,9 @@ describe('The withdrawals of a user from a vault', () => {
     expect(buildWithdrawals(inOrder(given), NOTHING).at(-1)?.claimTransactionHash).toBeNull()
   })
 
-  test('are pending while the vault shows nothing of them and paid nothing', () => {
+  test('are pending while the vault neither shows nor paid anything of them', () => {
     expect(told([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
-    // Units that a claim left and that are nobody's are nothing to wait for.
+    // A unit that no claim paid and that the vault no longer reports is not pending.
     expect(told([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
   })
 })

@@ -18,7 +18,7 @@ afterEach(() => {
   server?.close()
 })
 
-/** A server that answers requests with these, the last of them for ever, or never; remembers the requests. */
+/** Starts a server that sends these replies and repeats the last one. Without replies it never responds. */
 async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
   const requests: Promise<unknown>[] = []
   server = createServer((request, response) => {
@@ -32,7 +32,7 @@ async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
   return { endpoint, requests, count: () => requests.length }
 }
 
-/** Lets every wait of these milliseconds be over after a twentieth of them; how many were begun. */
+/** Shortens every timer of this length twentyfold. Returns a function that counts these timers. */
 function hurryWaitsOf(milliseconds: number): () => number {
   const wait = setTimeout
   const spy = vi.spyOn(globalThis, 'setTimeout')
@@ -47,7 +47,7 @@ function hurryWaitsOf(milliseconds: number): () => number {
 }
 
 describe('The DynamoDB client', () => {
-  test('gives up on a table that does not answer after 2 s, tried twice', async () => {
+  test('gives up on a table without a response after two tries of 2 s', async () => {
     const { endpoint, count } = await fakeDynamo()
     const waits = hurryWaitsOf(2000)
     await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
@@ -55,13 +55,13 @@ describe('The DynamoDB client', () => {
     expect(waits()).toBe(2)
   })
 
-  test('tries a failed request a second time and no more', async () => {
+  test('retries a failed request once', async () => {
     const { endpoint, count } = await fakeDynamo({ status: 500, body: {} })
     await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toThrow()
     expect(count()).toBe(2)
   })
 
-  test('is one per process and finds its endpoint in the environment', async () => {
+  test('is one per process and has its endpoint from the environment', async () => {
     const { endpoint, count } = await fakeDynamo({ status: 200, body: {} })
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint)
     vi.stubEnv('AWS_PROFILE', undefined)
@@ -78,7 +78,7 @@ describe('The DynamoDB client', () => {
 
 describe('A batch', () => {
   test.for(['ProvisionedThroughputExceededException', 'ThrottlingException', 'RequestLimitExceeded'])(
-    'that is thrown back with %s is asked for again',
+    'that is throttled with %s is sent again',
     async (name) => {
       const replies = [1, 2, 3].map(() => ({
         status: 400,
@@ -90,7 +90,7 @@ describe('A batch', () => {
     },
   )
 
-  test('of writes is sent again as far as it is left undone, and that alone', async () => {
+  test('of writes sends only its undone writes again', async () => {
     const undone = { any: [{ PutRequest: { Item: { pk: { S: 'c' }, sk: { S: 'd' } } } }] }
     const { endpoint, requests } = await fakeDynamo(
       { status: 200, body: { UnprocessedItems: undone } },
@@ -110,7 +110,7 @@ describe('A conditional write', () => {
   const conditional = (endpoint: string) => tableAt(endpoint).add(z.object({}), { pk: 'a', sk: 'b' }, {})
   const failure = (name: string) => ({ status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}` } })
 
-  test('that fails for another reason than its condition is thrown on', async () => {
+  test('that fails for another reason than its condition throws', async () => {
     const { endpoint } = await fakeDynamo(failure('ValidationException'))
     await expect(conditional(endpoint)).rejects.toMatchObject({ name: 'ValidationException' })
   })
@@ -120,7 +120,7 @@ describe('A conditional write', () => {
     expect(await conditional(endpoint)).toBe(false)
   })
 
-  test('has certainly done nothing where each try was throttled, and not where one was lost', async () => {
+  test('is known to be refused if each try was throttled, but not if a response was lost', async () => {
     const throttled = await fakeDynamo(failure('ThrottlingException'))
     expect(wasRefused(await conditional(throttled.endpoint).catch((error: unknown) => error))).toBe(true)
     server?.close()
@@ -142,7 +142,7 @@ describe('A transaction', () => {
     tableAt(endpoint).transact([{ delete: { pk: 'a', sk: 'b' } }, { delete: { pk: 'a', sk: 'c' } }])
 
   test.for(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
-    'that is cancelled by %s is made by another try with the same token',
+    'that is cancelled by %s succeeds in another try with the same token',
     async (code) => {
       const { endpoint, requests } = await fakeDynamo(cancelled(code), made)
       expect(await transact(endpoint)).toEqual([])
@@ -151,7 +151,7 @@ describe('A transaction', () => {
     },
   )
 
-  test('that is not answered is made by another try with the same token', async () => {
+  test('without a response succeeds in another try with the same token', async () => {
     const down = { status: 500, body: {} }
     const { endpoint, requests } = await fakeDynamo(down, down, made)
     expect(await transact(endpoint)).toEqual([])
@@ -159,13 +159,13 @@ describe('A transaction', () => {
     expect([tokens.length, new Set(tokens).size]).toEqual([3, 1])
   })
 
-  test('whose condition does not hold tells which, and is not tried again', async () => {
+  test('whose condition does not hold names the condition, and is not retried', async () => {
     const { endpoint, count } = await fakeDynamo(cancelled('ConditionalCheckFailed'))
     expect(await transact(endpoint)).toEqual([1])
     expect(count()).toBe(1)
   })
 
-  test('is not tried again where there are no credentials to ask by', async () => {
+  test('is not retried without credentials', async () => {
     const credentials = vi.fn<() => Promise<never>>().mockRejectedValue(new Error('No credentials.'))
     const client = dynamoClient({ ...localConfig('http://127.0.0.1:1'), credentials })
     const transaction = createOperatorTable(connectOperator(client), 'any').transact([{ delete: { pk: 'a', sk: 'b' } }])

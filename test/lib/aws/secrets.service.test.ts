@@ -39,11 +39,11 @@ describe('A secret', () => {
   })
 
   test.each([
-    ['is no JSON', 'hunter2 is not JSON'],
+    ['is not JSON', 'hunter2 is not JSON'],
     ['has another form', '{"rpcUrls":{"8453":["hunter2"]}}'],
     ['has a field too many', '{"rpcUrls":{},"hunter2":1}'],
     ['has no text', undefined],
-  ])('that %s is refused with an error that says nothing of its content', async (_, SecretString) => {
+  ])('that %s is refused with an error without its content', async (_, SecretString) => {
     reply = { status: 200, body: { SecretString } }
     const error: unknown = await readSecretJson('vaultline/dev/config', Config).catch((thrown: unknown) => thrown)
     expect(error).toEqual(new Error('The secret vaultline/dev/config does not have the expected form.'))

@@ -5,7 +5,7 @@ import { connectOperator } from '../../../lib/aws/operator-table.ts'
 import { createTables, type LocalDynamo, localConfig, startDynamo } from '../../../sandbox/dynamo.ts'
 import { describeTable, openForTests } from '../../support/table-conformance.ts'
 
-// The same promises over HTTP: at the DynamoDB of this machine, or at the one that DYNAMODB_ENDPOINT names.
+// The table's conformance tests over HTTP, at a local DynamoDB or the one in DYNAMODB_ENDPOINT.
 let server: LocalDynamo | undefined
 let client: ReturnType<typeof dynamoClient>
 

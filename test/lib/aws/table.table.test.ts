@@ -18,8 +18,8 @@ const test = base
 
 describeTable(() => openForTests(memoryDynamo().dynamo, 'test'))
 
-describe('A write whose answer is lost', () => {
-  test('is known for its own: an item that it added, a change that it made', async ({ memory, table }) => {
+describe('A write whose response is lost', () => {
+  test('recognises its own effect: an added item or a change', async ({ memory, table }) => {
     let tries = 0
     memory.losesAnswer = () => {
       tries += 1
@@ -31,7 +31,7 @@ describe('A write whose answer is lost', () => {
     expect(await table.get(Word, KEY)).toEqual({ word: 'two' })
   })
 
-  test('throws where the second answer is lost too, and is not known to be refused', async ({ memory, table }) => {
+  test('throws if the second response is lost too, and is not known to be refused', async ({ memory, table }) => {
     memory.losesAnswer = () => true
     const error = await table.add(Word, KEY, { word: 'one' }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ name: 'TimeoutError' })
@@ -42,14 +42,14 @@ describe('A write whose answer is lost', () => {
 })
 
 describe('A table without throughput', () => {
-  test('throws after two tries, of which certainly nothing was done', async ({ memory, table }) => {
+  test('throws after two tries, and is known to have refused both', async ({ memory, table }) => {
     memory.throttles = () => true
     const error = await table.add(Word, KEY, { word: 'one' }).catch((thrown: unknown) => thrown)
     expect(wasRefused(error)).toBe(true)
     expect(memory.tries).toHaveLength(2)
   })
 
-  test('is sent a batch of writes again until it has taken all', async ({ memory, table }) => {
+  test('gets a batch of writes again until it has taken all', async ({ memory, table }) => {
     let tries = 0
     memory.throttles = () => {
       tries += 1
@@ -61,7 +61,7 @@ describe('A table without throughput', () => {
 })
 
 describe('A read', () => {
-  test('sees nothing newer while it lags, unless it is consistent', async ({ memory, table }) => {
+  test('sees no newer data from a lagging replica, unless it is consistent', async ({ memory, table }) => {
     await table.putMany([{ ...KEY, word: 'old' }])
     memory.lag()
     await table.putMany([{ ...KEY, word: 'new' }])
@@ -102,8 +102,8 @@ describe('A batch of writes that a caller waits for', () => {
   })
 })
 
-describe('A transaction that is under way', () => {
-  test('has others of its items tried again, and single writes refused', async ({ memory, table }) => {
+describe('A transaction in progress', () => {
+  test('delays other transactions of its items, and single writes are refused', async ({ memory, table }) => {
     const hold = Promise.withResolvers<void>()
     memory.holdTransactions = hold.promise
     const first = table.transact([{ put: { ...KEY, word: 'first' } }])
@@ -120,8 +120,8 @@ describe('A transaction that is under way', () => {
   })
 })
 
-describe('An item of a form that this version does not know', () => {
-  test('is refused as trouble that passes, and the error names the field and not its value', async ({ table }) => {
+describe('An item in a form that this version does not know', () => {
+  test('is refused as a temporary error that names the field but not its value', async ({ table }) => {
     await table.putMany([{ ...KEY, word: 7_777 }])
     const error = await table.get(Word, KEY).catch((thrown: unknown) => thrown)
     expect(codeOf(error)).toBe('service_unavailable')
@@ -135,7 +135,7 @@ describe('An item of a form that this version does not know', () => {
       await expect(read).rejects.toThrow('does not know the form')
   })
 
-  test('is read with what this version knows of it, if a newer version added a field', async ({ table }) => {
+  test('is read without the fields that a newer version added', async ({ table }) => {
     await table.putMany([{ ...KEY, word: 'one', newer: 1 }])
     expect(await table.get(Word, KEY)).toEqual({ word: 'one' })
   })

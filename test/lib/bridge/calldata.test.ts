@@ -37,7 +37,7 @@ const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 const CHAINS = [1, 10, 56, 137, 8453, 42161]
 
 type Replacement = { readonly token: Address; readonly offset: bigint }
-/** A call that the handler makes with its balance put in. */
+/** Call in which the handler replaces placeholders by its balance. */
 type WithBalance = {
   readonly target: Address
   readonly inner: Call
@@ -46,7 +46,6 @@ type WithBalance = {
 }
 type Step = { readonly target: Address; readonly value: bigint; readonly call: Call | WithBalance }
 type Message = { readonly calls: readonly Step[]; readonly fallbackRecipient: Address }
-/** Everything that a deposit through the bridge says, field by field. */
 type Plan = {
   readonly to: Address
   readonly value: bigint
@@ -61,13 +60,11 @@ type Plan = {
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   readonly exclusivity: number
-  /** Absent where the tokens go to a wallet. */
   readonly message?: Message
 }
 
-// A call is of any function of the ABI, which viem wants to know one by one.
+// The cast is needed because viem's types want one function, and a call may be any of the ABI.
 const encodeCall = (call: Call): Hex => encodeFunctionData({ abi: ABI, ...call } as never)
-/** What says a deposit into a vault. */
 type DepositPlan = Plan & { readonly message: Message }
 
 const isWithBalance = (call: Call | WithBalance): call is WithBalance => 'replacement' in call
@@ -114,7 +111,6 @@ function decodeStep({ target, value, callData }: { target: Address; value: bigin
   return { target, value, call: { target: innerTarget, inner: decodeCall(data), value: innerValue, replacement } }
 }
 
-/** What a transaction says, read by an ABI of its own. */
 function decodePlan({ to, data, value }: Transaction): Plan {
   const { message, ...deposit } = decodeBridgeDeposit(data)
   if (message === '0x') return { to, value, ...deposit }
@@ -122,7 +118,7 @@ function decodePlan({ to, data, value }: Transaction): Plan {
   return { to, value, ...deposit, message: { calls: calls.map(decodeStep), fallbackRecipient } }
 }
 
-/** What a request must become: the specification, once more. */
+/** Returns the plan that the specification requires for a request. */
 function planOf({ request, terms }: Setting): Plan {
   const { account, route, inputAmount, isInCoin, deposit: into } = request
   const { source, destination } = route
@@ -167,7 +163,6 @@ function messageOf({ vault, operation }: DepositSetting['request']['deposit'], a
 }
 
 type Setting = { readonly request: BridgeRequest; readonly terms: BridgeTerms; readonly stranger: Address }
-/** One whose tokens go into a vault. */
 type DepositSetting = Setting & { readonly request: Required<BridgeRequest> }
 
 const anyAddress = fc
@@ -225,7 +220,6 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
       }
     })
 const anyDeposit = settingsWith(anyOperation)
-/** What goes to the wallet of its sender. */
 const anyPayment = anyDeposit.map(
   ({ request: { deposit: _, ...request }, ...setting }): Setting => ({ ...setting, request }),
 )
@@ -243,13 +237,13 @@ function passes(setting: Setting, transaction: Transaction): boolean {
   }
 }
 
-/** Enough for a change that is wrong for every request. */
+/** Options for a change that is wrong for every request, so few runs suffice. */
 const FEW = { numRuns: runs(2) }
-/** One byte in so many is changed. The number divides no word, so each place of a word has its turn. */
+/** Distance of the changed bytes. It does not divide a word, so each position in a word is changed. */
 const STRIDE = 3
 
-describe('what is encoded', () => {
-  test('A deposit decodes to exactly its request and its terms', () => {
+describe('The calldata of a bridge deposit', () => {
+  test('decodes to exactly its request and its terms', () => {
     fc.assert(
       fc.property(anySetting, anyIntegrator, (setting, integrator) => {
         const transaction = encodeBridgeDeposit(setting.request, setting.terms, integrator)
@@ -258,7 +252,7 @@ describe('what is encoded', () => {
     )
   })
 
-  test('The coin goes only to a pool that wraps it, and only where it is what is paid', () => {
+  test('has the coin only as payment, and only for a pool that wraps it', () => {
     fc.assert(
       fc.property(anySetting, (setting) => {
         const { request, terms } = setting
@@ -282,7 +276,7 @@ describe('what is encoded', () => {
     )
   })
 
-  test('It is that to the byte, with nothing behind it but the integrator id', () => {
+  test('matches the expected bytes, followed only by the integrator id', () => {
     fc.assert(
       fc.property(anySetting, anyIntegrator, (setting, integrator) => {
         const { data } = encodeBridgeDeposit(setting.request, setting.terms, integrator)
@@ -292,7 +286,7 @@ describe('what is encoded', () => {
     )
   })
 
-  test('The message that is quoted is the one that is sent', () => {
+  test('has the message of the quote', () => {
     fc.assert(
       fc.property(anySetting, (setting) => {
         expect(encodeMessage(setting.request)).toBe(encodePlanMessage(planOf(setting).message))
@@ -300,7 +294,7 @@ describe('what is encoded', () => {
     )
   })
 
-  test('Each placeholder of an amount is a word of zeros, into which the balance can be put', () => {
+  test('has a word of zeros as each placeholder for the handler’s balance', () => {
     fc.assert(
       fc.property(anyDeposit, ({ request }) => {
         const [{ calls }] = decodeAbiParameters(MESSAGE, encodeMessage(request))
@@ -325,8 +319,8 @@ describe('what is encoded', () => {
   })
 })
 
-describe('the verification of a deposit through the bridge', () => {
-  test('The right one passes, with an integrator id or without', () => {
+describe('The verification of a bridge deposit', () => {
+  test('accepts the right deposit, with or without an integrator id', () => {
     fc.assert(
       fc.property(anySetting, anyIntegrator, (setting, integrator) => {
         const { request, terms } = setting
@@ -346,7 +340,7 @@ describe('the verification of a deposit through the bridge', () => {
     'transfer to a wallet': anyPayment,
   }
 
-  test.for(Object.entries(settings))('A %s that differs in one place does not pass', ([, ofKind]) => {
+  test.for(Object.entries(settings))('refuses a %s that differs in one place', ([, ofKind]) => {
     fc.assert(
       fc.property<[Setting]>(ofKind, (setting) => {
         const { request, stranger } = setting
@@ -368,7 +362,7 @@ describe('the verification of a deposit through the bridge', () => {
     )
   })
 
-  /** The right plan with another first, second or third call in its message. */
+  /** Returns the plan with a changed call in its message, by the index of the call. */
   const withCall = (plan: DepositPlan, index: number, change: (step: Step) => Partial<Step>): DepositPlan => ({
     ...plan,
     message: {
@@ -380,7 +374,7 @@ describe('the verification of a deposit through the bridge', () => {
   const WRONG: Readonly<Record<string, (plan: DepositPlan, setting: DepositSetting) => readonly Transaction[]>> = {
     'that is left out': () => [],
     'made twice': (plan) => [encodePlan(plan), encodePlan(plan)],
-    'that deposits as of now': (plan) => {
+    'with depositV3Now': (plan) => {
       const args = argsOf(plan, encodePlanMessage(plan.message)).toSpliced(8, 1)
       return [{ ...encodePlan(plan), data: encodeCall({ functionName: 'depositV3Now', args }) }]
     },
@@ -397,7 +391,7 @@ describe('the verification of a deposit through the bridge', () => {
         withCall(plan, 2, ({ call }) => ({ target: request.deposit.vault.address, call: (call as WithBalance).inner })),
       ),
     ],
-    'whose handler drains to a stranger': (plan, { stranger }) => [
+    'whose handler drains to a third party': (plan, { stranger }) => [
       encodePlan(
         withCall(plan, 2, () => ({
           target: plan.recipient,
@@ -417,7 +411,7 @@ describe('the verification of a deposit through the bridge', () => {
     ],
   }
 
-  test.for(Object.entries(WRONG))('A deposit %s does not pass', ([, wrong]) => {
+  test.for(Object.entries(WRONG))('refuses a deposit %s', ([, wrong]) => {
     fc.assert(
       fc.property(anyDeposit, (setting) => {
         const plan = planOf(setting)
@@ -433,7 +427,7 @@ describe('the verification of a deposit through the bridge', () => {
     ['with a byte for a message', (plan) => encodePlan(plan, '0x00')],
     ['to the handler', (plan, { request }) => encodePlan({ ...plan, recipient: request.route.destination.handler })],
     ['that is a deposit into a vault', (_, { request, terms }) => encodeBridgeDeposit(request, terms)],
-  ])('A transfer to a wallet %s does not pass', ([, wrong]) => {
+  ])('refuses a transfer to a wallet %s', ([, wrong]) => {
     fc.assert(
       fc.property(anyDeposit, (setting) => {
         const { deposit: _, ...request } = setting.request
@@ -443,7 +437,7 @@ describe('the verification of a deposit through the bridge', () => {
     )
   })
 
-  test('A deposit that is cut anywhere does not pass', () => {
+  test('refuses a deposit that is cut anywhere', () => {
     fc.assert(
       fc.property(anySetting, fc.nat(), (setting, at) => {
         const right = encodePlan(planOf(setting))
@@ -487,7 +481,7 @@ describe('the verification of a deposit through the bridge', () => {
   }
 
   test.for(Object.entries(OTHERS).map(([what, change]) => ({ what, change })))(
-    'The right deposit of a request with another $what does not pass for this one',
+    'refuses the right deposit of a request with another $what',
     ({ change }) => {
       fc.assert(
         fc.property(anyDeposit, (setting) => {
@@ -500,7 +494,7 @@ describe('the verification of a deposit through the bridge', () => {
     },
   )
 
-  test('Whatever byte of it is changed, what passes says the same', () => {
+  test('accepts a changed byte only if the decoded deposit is the same', () => {
     let passed = 0
     fc.assert(
       fc.property(anyDeposit, fc.integer({ min: 1, max: 255 }), fc.nat(STRIDE - 1), (setting, flip, start) => {
@@ -519,10 +513,10 @@ describe('the verification of a deposit through the bridge', () => {
           expect(decodePlan(changed)).toEqual(plan)
         }
       }),
-      // A third of some 1,500 bytes: more where there are more samples.
+      // A run changes a third of about 1,500 bytes.
       { numRuns: runs(1), endOnFailure: true },
     )
-    // Bytes that fill up a word say nothing.
+    // Padding bytes have no meaning, so their changes pass.
     expect(passed).toBeGreaterThan(0)
   })
 })

@@ -12,7 +12,6 @@ const paid = (at: number, amount: bigint): Payment => ({ at: day(at), amount })
 const byTime = <T extends Payment>(payments: readonly T[]) =>
   payments.toSorted((left, right) => Number(left.at) - Number(right.at))
 
-/** All subsets of these debts. */
 function subsetsOf<T>(items: readonly T[]): T[][] {
   const [first, ...rest] = items
   if (first === undefined) return [[]]
@@ -20,7 +19,6 @@ function subsetsOf<T>(items: readonly T[]): T[][] {
   return [...without, ...without.map((subset) => [first, ...subset])]
 }
 
-/** The payment that pays the debt, by all subsets of the debts that are due. */
 function findBySubsets(debt: Debt, others: readonly Debt[], payments: readonly Payment[], dust: bigint) {
   let total = 0n
   for (const payment of payments) {
@@ -48,18 +46,18 @@ describe('A debt is paid back', () => {
     expect(findRepayment(debt, [older], [paid(20, 500n)], 0n)).toEqual(paid(20, 500n))
   })
 
-  test('by nothing that comes before its deadline, or is too little', () => {
+  test('by no payment before its deadline, and by none that is too small', () => {
     const debt = owed(10, 100n)
     expect(findRepayment(debt, [], [], 0n)).toBeUndefined()
     expect(findRepayment(debt, [], [paid(9, 100n), paid(10, 100n), paid(20, 99n)], 0n)).toBeUndefined()
   })
 
-  test('not by the payment of dust that is as much as it', () => {
+  test('not by a payment that may be an equal amount of dust', () => {
     expect(findRepayment(owed(10, 100n), [], [paid(20, 100n)], 99n)).toEqual(paid(20, 100n))
     expect(findRepayment(owed(10, 100n), [], [paid(20, 100n)], 100n)).toBeUndefined()
   })
 
-  test('by a sum that no other debts have', () => {
+  test('by a sum that matches no other debts', () => {
     const debt = owed(10, 100n)
     expect(findRepayment(debt, [owed(10, 70n)], [paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
     expect(findRepayment(debt, [owed(10, 70n)], [paid(20, 70n)], 0n)).toBeUndefined()
@@ -73,7 +71,7 @@ describe('A debt is paid back', () => {
   const anyDebt = fc.tuple(fc.integer({ min: 0, max: 10 }), anyAmount).map((debt) => owed(...debt))
   const anyPayment = fc.tuple(fc.integer({ min: 0, max: 14 }), anyAmount).map((payment) => paid(...payment))
 
-  test('only if it is in every subset of the due debts that fits, or all of these are covered', () => {
+  test('only if every matching subset of the due debts has it, or all are covered', () => {
     fc.assert(
       fc.property(
         anyDebt,
@@ -88,7 +86,7 @@ describe('A debt is paid back', () => {
     )
   })
 
-  test('never unless the pool really paid it, whatever it pays together, and once it has paid all', () => {
+  test('only if the pool really paid it in any sums, and always once the pool paid all', () => {
     const anyDelay = fc.option(fc.integer({ min: 1, max: 8 }))
     const anyLarge = fc.record({ deadline: fc.integer({ min: 0, max: 6 }), amount: anyAmount, delay: anyDelay })
     const anyDust = fc.record({ at: fc.integer({ min: 1, max: 14 }), amount: fc.bigInt(1n, 300n) })
@@ -101,7 +99,7 @@ describe('A debt is paid back', () => {
         fc.array(anyDust, { maxLength: 3 }),
         (own, others, dust) => {
           const parts = [...[own, ...others].flatMap(toPaid), ...dust]
-          // The pool pays all that it pays an account at one time in one sum.
+          // The pool pays an account one sum at a time.
           const sums = [...Map.groupBy(parts, ({ at }) => at)].map(([at, group]) =>
             paid(at, sum(group.map(({ amount }) => amount))),
           )
@@ -118,7 +116,7 @@ describe('A debt is paid back', () => {
     )
   })
 
-  test('whatever dust others make in its name: 21 debts below a thousandth of it change nothing', () => {
+  test('regardless of 21 debts of dust, each below a thousandth of it', () => {
     const debt = owed(10, 1_000_000n)
     const anyOther = fc
       .tuple(fc.integer({ min: 0, max: 10 }), fc.bigInt(1n, 30n))
@@ -136,7 +134,7 @@ describe('A debt is paid back', () => {
         (others, payments, dust, place) => {
           const without = findRepayment(debt, others, payments, 0n)
           expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
-          // Nor if a payment pays them too, unless it is the last bit of what covers all.
+          // Dust in a payment changes nothing either, unless it is the last part that covers all.
           const at = payments.length > 0 ? place % payments.length : 0
           const together = payments.map((payment, index) => ({
             ...payment,
@@ -149,7 +147,7 @@ describe('A debt is paid back', () => {
     )
   })
 
-  test('never by more sums than can be compared, unless all debts are covered', () => {
+  test('never with too many debts to compare, unless all are covered', () => {
     const many = Array.from({ length: 40 }, (_, index) => owed(10, 10_000n + BigInt(7 * index * index)))
     const debt = owed(10, 10_001n)
     const all = sum([debt, ...many].map(({ amount }) => amount))

@@ -67,7 +67,7 @@ const anyUint = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
 )
 const anyTime = fc.integer({ min: 0, max: 2 ** 32 - 1 })
-/** A deposit as today's pools take it: accounts and tokens are words. */
+/** Deposits in the form of current pools: accounts and tokens are words. */
 const anyDeposit: fc.Arbitrary<BridgeDeposit> = fc.record({
   relayData: fc.record({
     depositor: anyAddress.map((address) => pad(address).toLowerCase() as Hex),
@@ -87,7 +87,7 @@ const anyDeposit: fc.Arbitrary<BridgeDeposit> = fc.record({
   quoteTimestamp: anyTime,
 })
 
-describe('What we know the bridge by', () => {
+describe('A selector of the bridge', () => {
   const selectorOf = (abi: typeof poolAbi | typeof handlerAbi, name: string) => {
     const item = abi.find((candidate) => candidate.name === name)
     if (item?.type === 'event') return toEventSelector(item)
@@ -115,12 +115,11 @@ describe('What we know the bridge by', () => {
 })
 
 describe('The relay hash', () => {
-  /** keccak256(abi.encode(relayData, destinationChainId)), put together word by word. */
   function hashByHand({ relayData, destinationChainId }: BridgeDeposit): Hash {
     const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0')
     const message = relayData.message.slice(2)
     const words = [
-      // The relay data has a part of variable length, so first comes the place where it starts.
+      // The relay data has variable length, so its offset comes first.
       word(64),
       word(destinationChainId),
       relayData.depositor.slice(2),
@@ -141,7 +140,7 @@ describe('The relay hash', () => {
     return keccak256(`0x${words.join('')}`)
   }
 
-  test('is that of the relay data and the destination, encoded word by word', () => {
+  test('is the hash of relay data and destination, encoded word by word', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
         expect(hashRelay(deposit)).toBe(hashByHand(deposit))
@@ -152,7 +151,7 @@ describe('The relay hash', () => {
 
 type RelayData = BridgeDeposit['relayData']
 
-/** The relay data twelve times, each with another part changed. */
+/** Returns copies of the relay data, each with one field changed. */
 function variations(relayData: RelayData): RelayData[] {
   return Object.entries(relayData).map(([name, value]) => {
     const other =
@@ -171,7 +170,7 @@ describe('The terms of a deposit', () => {
   const TERMS = ['recipient', 'inputToken', 'outputToken', 'inputAmount', 'outputAmount', 'fillDeadline', 'message']
   const ACCOUNTS = ['depositor', 'recipient', 'inputToken', 'outputToken', 'exclusiveRelayer'] as const
 
-  /** A deposit of accounts and tokens that calldata can name. */
+  /** Deposits whose accounts and tokens are addresses, as in calldata. */
   const anyCall = fc
     .tuple(anyDeposit, fc.tuple(anyAddress, anyAddress, anyAddress, anyAddress, anyAddress))
     .map(([deposit, accounts]): BridgeDeposit => {
@@ -188,7 +187,7 @@ describe('The terms of a deposit', () => {
     return encodeCall('depositV3', [...accounts, ...amounts, exclusiveRelayer, ...times, relayData.message])
   }
 
-  test('are those of the calldata and of the event, whatever id and exclusivity the pool gives it', () => {
+  test('are the same in calldata and event, whatever id and exclusivity the pool sets', () => {
     fc.assert(
       fc.property(anyCall, anyTime, anyUint, (deposit, exclusivity, depositId) => {
         const [made] = parseDeposits(placed([depositLog(deposit)]), POOL, 42161)
@@ -203,7 +202,7 @@ describe('The terms of a deposit', () => {
     )
   })
 
-  test('are others with any of their parts changed', () => {
+  test('differ after a change of any part', () => {
     fc.assert(
       fc.property(anyCall, (deposit) => {
         const parts = variations(deposit.relayData).filter((changed) =>
@@ -223,7 +222,7 @@ describe('The terms of a deposit', () => {
     )
   })
 
-  test('are none of other calls, and none of calldata that is cut', () => {
+  test('are not read from other calls or truncated calldata', () => {
     const [deposit] = fc.sample(anyCall, 1) as [BridgeDeposit]
     const calldata = calldataOf(deposit)
     expect(parseTerms(entryCall('deposit', ELSEWHERE))).toBeUndefined()
@@ -238,7 +237,7 @@ describe('The terms of a deposit', () => {
 describe('The deposits of a transaction', () => {
   const depositsIn = (logs: readonly Log[]) => parseDeposits(logs, POOL, 42161).map(({ deposit }) => deposit)
 
-  test('are those of its logs, in order and whole', () => {
+  test('are those of its logs, in order and complete', () => {
     fc.assert(
       fc.property(fc.array(anyDeposit, { maxLength: 4 }), (deposits) => {
         const logs = placed(deposits.map((deposit) => depositLog(deposit)))
@@ -248,7 +247,7 @@ describe('The deposits of a transaction', () => {
     )
   })
 
-  test('are the same in the event of old, whose accounts are addresses and whose id is a small number', () => {
+  test('are read from the old event too, with addresses and a 32-bit id', () => {
     const anyOldDeposit = fc.tuple(
       fc.record({
         depositor: anyAddress,
@@ -278,7 +277,7 @@ describe('The deposits of a transaction', () => {
     )
   })
 
-  test('are none where another contract emits the event', () => {
+  test('are not read from an event of another contract', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
         expect(depositsIn(placed([depositLog(deposit, ELSEWHERE)]))).toEqual([])
@@ -297,7 +296,7 @@ describe('The deposits of a transaction', () => {
 })
 
 describe('The fill of a deposit', () => {
-  test('is sped up if its amount, recipient or message are others, and not if the pool itself paid less', () => {
+  test('is sped up if amount, recipient or message changed, but not if a slow fill paid less', () => {
     const deposit = depositOf({ user: ELSEWHERE, vault: TOKEN, id: 1n, amount: 100n })
     const isSpedUp = (change: Change) => findFill(placed([fillLog(deposit, change)]), POOL, deposit)?.isSpedUp
     expect(isSpedUp({})).toBe(false)
@@ -308,7 +307,7 @@ describe('The fill of a deposit', () => {
     expect(isSpedUp({ message: '0x', isSlow: true })).toBe(true)
   })
 
-  test('is found among those of others, with what it delivered', () => {
+  test('is found among other fills, with its delivered amount', () => {
     fc.assert(
       fc.property(anyDeposit, anyUint, fc.integer({ min: 0, max: 12 }), (deposit, amount, place) => {
         const others = variations(deposit.relayData).map((relayData) => fillLog({ ...deposit, relayData }))
@@ -326,7 +325,7 @@ describe('The fill of a deposit', () => {
     )
   })
 
-  test('is none with any part changed, or of another contract', () => {
+  test('is not found with any part changed, or of another contract', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
         const others = variations(deposit.relayData).map((relayData) => fillLog({ ...deposit, relayData }))
@@ -339,7 +338,7 @@ describe('The fill of a deposit', () => {
 const autoClaimed = (user: Address, vault: Address) =>
   emit(vault, 'Deposit', { sender: user, owner: user, assets: 9n, shares: 9n })
 
-describe('What a fill led to', () => {
+describe('The result of a fill', () => {
   const USERS = [0xa1, 0xb2].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
   const VAULTS = [0xc3, 0xd4].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
 
@@ -358,14 +357,13 @@ describe('What a fill led to', () => {
     .chain(([entry, succeed]) =>
       fc.constantFrom({ entry, succeed }, { entry, fail: 'refused' as const }, { entry, fail: 'left over' as const }),
     )
-  /** One fill of a batch: for whom, where to, and whether the vault takes it. */
   const anyOrder = fc.record({
     user: fc.constantFrom(...USERS),
     vault: fc.constantFrom(...VAULTS),
     amount: fc.bigInt({ min: 1n, max: 2n ** 100n }),
     end: anyEnd,
   })
-  /** What strangers may cause between two fills: calls of the handler, and deposits for whom they like. */
+  /** Logs that third parties may cause between two fills: calls of the handler, and deposits for any user. */
   const anyNoise = fc.oneof(
     fc.constantFrom(...USERS).map((user) => callsFailed(user)),
     fc
@@ -376,7 +374,7 @@ describe('What a fill led to', () => {
       .tuple(fc.constantFrom(...USERS), fc.constantFrom(...VAULTS))
       .map(([user, vault]) => sharesIssued('Deposit')(user, vault, 1n)),
   )
-  /** What other contracts may emit at any place, also between our fill and what it leads to. */
+  /** Logs that other contracts may emit anywhere, even between a fill and its effects. */
   const anyForgery = fc.oneof(
     fc.constantFrom(...USERS).map((user) => callsFailed(user, ELSEWHERE)),
     fc.constantFrom(...USERS).map((user) => drained(user, 1n, ELSEWHERE)),
@@ -391,7 +389,7 @@ describe('What a fill led to', () => {
     maxLength: 5,
   })
 
-  test('is decided by its own message alone, whatever else is in the transaction', () => {
+  test('depends only on its own message, whatever else is in the transaction', () => {
     const anyTransaction = fc.tuple(
       anyBatch,
       fc.array(anyNoise, { maxLength: 4 }),
@@ -408,7 +406,7 @@ describe('What a fill led to', () => {
             const effect = [callsFailed(user), drained(user, amount)]
             return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
           }
-          // Calls that did nothing, as those of a vault that is gone; what comes after is somebody else's.
+          // Calls to a missing vault do nothing, and the logs after them belong to another fill.
           if ('fail' in end) {
             const others = [callsFailed(ELSEWHERE), drained(ELSEWHERE, 1n), requested(ELSEWHERE, vault, 1n)]
             return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
@@ -438,7 +436,7 @@ describe('What a fill led to', () => {
     const fill = findFill(logs, POOL, deposit) as Fill
     return parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })
   }
-  /** A result with its amount; by the log of the fill, or by the one so many after it. */
+  /** Builds a result of the fill's log, or of a log `after` places later. */
   const result = (kind: FillResult['kind'], account: Address | null, amount: bigint | null, after = 0): FillResult => ({
     ...{ kind, logIndex: 3 + after, amount, account, vaultAddress: null, shares: null },
   })
@@ -471,7 +469,7 @@ describe('What a fill led to', () => {
     expect(resultOf(ordered, { recipient: pad(ELSEWHERE) }, request)).toEqual(result('delivered', ELSEWHERE, 100n))
   })
 
-  test('is undelivered at the handler without a message, whatever strangers make of it', () => {
+  test('is undelivered at the handler without a message, whatever third parties do with the tokens', () => {
     const undelivered = result('undelivered', null, 100n)
     const silent = messageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' })
     for (const effects of [[], [arrived], [arrived, request], [arrived, callsFailed(USER), drained(ELSEWHERE, 100n)]]) {
@@ -505,21 +503,21 @@ describe('What a fill led to', () => {
     expect(resultOf(ordered, { message }, ...moved, forOther)).toEqual(taken(OTHER_VAULT, ELSEWHERE, 100n, 3))
     const minted = emit(OTHER_VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 7n })
     expect(resultOf(ordered, { message }, ...moved, minted)).toEqual(taken(OTHER_VAULT, USER, 100n, 3, 7n))
-    // Not by a contract that got nothing of the handler.
+    // A contract that got no tokens of the handler is not the vault.
     expect(resultOf(ordered, { message }, arrived, there)).toEqual(result('delivered', null, 100n))
     expect(resultOf(ordered, { message }, arrived, sent(ELSEWHERE, 100n), requested(USER, OTHER_VAULT, 9n))).toEqual(
       result('delivered', ELSEWHERE, 100n),
     )
   })
 
-  test('is the failure of a later message, whose fallback is not known before', () => {
+  test('is the failure of a later message with its own fallback', () => {
     const { message } = depositOf({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
     expect(resultOf(ordered, { message }, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual(
       result('action_failed', ELSEWHERE, 100n, 1),
     )
   })
 
-  test('is not proven by logs that end too early, nor by the event of another kind of deposit', () => {
+  test('is not proven by incomplete logs or by an event of another kind of deposit', () => {
     expect(resultOf(ordered, {})).toBeUndefined()
     expect(resultOf(ordered, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toBeUndefined()
     expect(resultOf(ordered, {}, requested(ELSEWHERE, VAULT, 100n))).toBeUndefined()
@@ -530,7 +528,7 @@ describe('What a fill led to', () => {
     expect(resultOf(sync, {}, autoClaimed(USER, VAULT))).toBeUndefined()
   })
 
-  test('of a message that another tool built is known by the vault that it names, and by its own fallback', () => {
+  test('of another tool’s message follows from its own vault and fallback', () => {
     const calls = [
       { target: TOKEN, callData: '0x1234' as const, value: 0n },
       { target: VAULT, callData: entryCall('deposit', USER), value: 0n },
@@ -550,7 +548,7 @@ describe('What a fill led to', () => {
   })
 })
 
-describe('What the pool paid back to a depositor', () => {
+describe('A refund of the pool', () => {
   const user = getAddress(pad('0xa1', { size: 20 }))
   const deposit = depositOf({ user, vault: ELSEWHERE, id: 1n, amount: 100n })
   type Leaf = {
@@ -575,14 +573,13 @@ describe('What the pool paid back to a depositor', () => {
     emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(ELSEWHERE), amount, caller })
   const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
     emit(token, 'Transfer', { from, to, value })
-  /** The amounts that were paid, and those that are owed. */
   const refunds = (...logs: Unplaced[]) => {
     const payments = parsePayments(placed(logs), POOL, deposit)
     const amounts = (wanted: boolean) => payments.flatMap(({ amount, isOwed }) => (isOwed === wanted ? [amount] : []))
     return { paid: amounts(false), owed: amounts(true) }
   }
 
-  test('is every part of a leaf that names it, in the token, and what it claimed later', () => {
+  test('is each payment to the depositor in a leaf, and each later claim', () => {
     const parts = [
       [ELSEWHERE, 1n],
       [user, 2n],
@@ -596,7 +593,7 @@ describe('What the pool paid back to a depositor', () => {
     ])
   })
 
-  test('of a leaf that defers some, is what the token itself says that the leaf paid; the rest is owed', () => {
+  test('of a leaf with deferred payments is paid if the token moved, and else owed', () => {
     const deferred = leaf({
       payments: [
         [ELSEWHERE, 1n],
@@ -607,7 +604,7 @@ describe('What the pool paid back to a depositor', () => {
     })
     expect(refunds(transfer(user, 105n), deferred)).toEqual({ paid: [105n], owed: [3n] })
     expect(refunds(transfer(user, 3n), transfer(user, 105n), deferred)).toEqual({ paid: [108n], owed: [] })
-    // Not what others pay or get, nor another amount, nor in another token, nor after the leaf or before the one before.
+    // These transfers do not count: another recipient, amount, sender or token, or another place than just before the leaf.
     const others = [
       transfer(ELSEWHERE, 105n),
       transfer(user, 104n),
@@ -617,7 +614,7 @@ describe('What the pool paid back to a depositor', () => {
     expect(refunds(...others, deferred, transfer(user, 105n))).toEqual({ paid: [], owed: [108n] })
     const before = leaf({ payments: [[ELSEWHERE, 1n]] })
     expect(refunds(transfer(user, 105n), before, deferred)).toEqual({ paid: [], owed: [108n] })
-    // Each counts once, whichever payment it is for.
+    // Each transfer counts for one payment only.
     const twice = leaf({
       payments: [
         [user, 5n],
@@ -628,7 +625,7 @@ describe('What the pool paid back to a depositor', () => {
     expect(refunds(transfer(user, 5n), twice)).toEqual({ paid: [5n], owed: [5n] })
   })
 
-  test('is nothing of other pools, tokens and accounts, and only owed if it is deferred', () => {
+  test('excludes other pools, tokens and accounts, and is only owed if it is deferred', () => {
     const nothing = { paid: [], owed: [] }
     const others = [leaf({ pool: ELSEWHERE }), leaf({ token: ELSEWHERE }), leaf({ payments: [[ELSEWHERE, 105n]] })]
     expect(refunds(...others)).toEqual(nothing)
@@ -637,7 +634,7 @@ describe('What the pool paid back to a depositor', () => {
     expect(refunds(claim(ELSEWHERE, TOKEN, 7n), claim(user, ELSEWHERE, 7n))).toEqual(nothing)
   })
 
-  test('is led to by each transaction of the pool that pays or owes it something, once', () => {
+  test('is found by each transaction that pays or owes something, once', () => {
     const leads = (...logs: Unplaced[]) => findLeads(placed(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
     expect(leads(leaf({}), leaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
     const [first, second] = [pad('0x1'), pad('0x2')]
@@ -649,7 +646,7 @@ describe('What the pool paid back to a depositor', () => {
 })
 
 describe('A message', () => {
-  test('says whom it serves and which vault it ends at', () => {
+  test('names its account and its vault', () => {
     fc.assert(
       fc.property(anyAddress, anyAddress, (account, vault) => {
         expect(parseMessage(depositOf({ user: account, vault, id: 1n, amount: 1n }))).toEqual({
@@ -660,7 +657,7 @@ describe('A message', () => {
     )
   })
 
-  test('that is none of ours is none, whatever it is', () => {
+  test('in another form is not parsed', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
         expect(parseMessage(deposit)).toBeUndefined()

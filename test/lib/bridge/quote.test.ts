@@ -35,15 +35,15 @@ function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecim
   } satisfies BridgeRequest
 }
 
-describe('what a quote must keep', () => {
-  /** The worth of an amount in units that are smaller than any token's. */
+describe('A quote', () => {
+  /** Converts an amount to 36 decimals, more than any token has. */
   const worth = (amount: bigint, decimals: number) => amount * 10n ** BigInt(36 - decimals)
 
   const anyDecimals = fc.constantFrom(0, 2, 6, 8, 18, 27)
   const near = (amount: bigint) =>
     fc.bigInt({ min: -2n, max: 2n }).map((step) => (amount + step > 0n ? amount + step : 0n))
 
-  /** Amounts that are often just at the edge between what passes and what does not. */
+  /** Amounts that are often at the limit of what passes. */
   const anyAmounts = fc
     .record({
       inputAmount: fc.oneof(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.bigInt({ min: 1n, max: 100n })),
@@ -68,7 +68,7 @@ describe('what a quote must keep', () => {
 
   const mostly = (usual: number, ...others: number[]) =>
     fc.oneof({ arbitrary: fc.constant(usual), weight: 10 }, fc.constantFrom(...others))
-  /** Times that are often good, and often just at an edge. */
+  /** Times that are often valid, and often at a limit. */
   const anyTimes = fc
     .record({
       source: fc.integer({ min: NOW - 1_000, max: NOW + 1_000 }),
@@ -103,11 +103,11 @@ describe('what a quote must keep', () => {
     const quotedAt = Math.min(quoteTimestamp, source)
     const lastMoment = Math.min(quotedAt + quoteTimeBuffer, fillDeadline - 15 * MINUTE)
     return (
-      // Within what the pool takes, but for a minute in which clocks may differ …
+      // The pool takes these times; clocks may differ by a minute.
       quoteTimestamp - source <= MINUTE &&
       source - quoteTimestamp <= quoteTimeBuffer &&
       fillDeadline - source <= fillDeadlineBuffer &&
-      // … and with time to sign and to fill.
+      // There is time to sign and to fill.
       lastMoment - source >= 30 * MINUTE &&
       fillDeadline - destination >= 30 * MINUTE
     )
@@ -116,7 +116,7 @@ describe('what a quote must keep', () => {
   const goodTimes = { quoteTimestamp: NOW - 5 * MINUTE, fillDeadline: NOW + 115 * MINUTE, expectedFillSeconds: 3 }
   const goodClocks = { source: NOW, destination: NOW, quoteTimeBuffer: 60 * MINUTE, fillDeadlineBuffer: 360 * MINUTE }
 
-  test('An amount passes within its limits, and an output of at most the input and at least nine tenths of it', () => {
+  test('is accepted within its limits, with an output between 90 and 100 percent of the input', () => {
     fc.assert(
       fc.property(anyAmounts, ([request, outputAmount, limits]) => {
         const { inputAmount, inputDecimals, outputDecimals } = request
@@ -139,8 +139,8 @@ describe('what a quote must keep', () => {
   })
 
   /**
-   * A bridge whose fee is gas and at most a hundredth of the amount. Gas is at most half of its least amount. Where the
-   * fee is above the amount, one says that nothing arrives, and another that less than nothing does.
+   * Bridges whose fee is gas plus at most 1 % of the amount. Gas is at most half of the minimum amount.
+   * For a fee above the amount, some report an output of zero, others a negative one.
    */
   const anyBridge = fc.record({
     gas: fc.bigInt({ min: 1n, max: 10n ** 9n }),
@@ -156,7 +156,7 @@ describe('what a quote must keep', () => {
     return { ...goodTimes, ...nobody, outputAmount: tellsBelowZero ? output : max(output, 0n), limits }
   }
 
-  test('Each amount that a refusal tells is taken when it is asked for, and none is told above what the bridge takes', () => {
+  test('is accepted for each amount that a refusal suggests, and no suggestion exceeds the maximum', () => {
     const anyAmount = fc.oneof(fc.bigInt({ min: 1n, max: 10n ** 13n }), fc.bigInt({ min: 1n, max: 10n ** 6n }))
     fc.assert(
       fc.property(anyBridge, anyAmount, (someBridge, inputAmount) => {
@@ -180,14 +180,14 @@ describe('what a quote must keep', () => {
     { amount: 60_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, told: 600_000n },
     { amount: 40_000n, fee: 39_000n, min: 30_000n, most: 100_000n, told: undefined },
     { amount: 100n, fee: 5_000n, min: 1_000n, most: 0n, told: undefined },
-  ])('Of $amount, for a fee of $fee, at least $told is told', ({ amount, fee, min, most, told }) => {
+  ])('with a fee of $fee for $amount suggests a minimum of $told', ({ amount, fee, min, most, told }) => {
     const quote = { ...goodTimes, ...nobody, outputAmount: max(amount - fee, 0n), limits: { min, max: most } }
     const refused = errorOf(() => agreeTerms(someRequest({ inputAmount: amount }), quote, goodClocks))
     expect(refused?.code).toBe('amount_too_low_for_bridge')
     expect(refused?.details?.[0]?.atLeast).toBe(told?.toString())
   })
 
-  test('Times pass within what the pool takes, and with half an hour to sign and a quarter of one to fill', () => {
+  test('is accepted with times that the pool takes, 30 minutes to sign and 15 minutes to fill', () => {
     fc.assert(
       fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
         const limits = { min: 0n, max: 2n ** 256n }
@@ -200,7 +200,7 @@ describe('what a quote must keep', () => {
     )
   })
 
-  test('Nothing passes that is fair but late, or timely but unfair', () => {
+  test('is accepted only if both its output and its times are', () => {
     fc.assert(
       fc.property(anyAmounts, anyTimes, ([request, outputAmount], [clocks, quoteTimestamp, fillDeadline]) => {
         const limits = { min: 0n, max: 2n ** 256n }
@@ -216,7 +216,7 @@ describe('what a quote must keep', () => {
     )
   })
 
-  test('What is agreed to has no time ahead of the source, and nobody fills alone for more than five minutes', () => {
+  test('leads to terms without a future time, and with at most five minutes of exclusivity', () => {
     const year = 31_536_000
     const exclusivity = fc.oneof(
       fc.constantFrom(0, 1, 299, 300, 301, year, year + 1, 2 ** 32 - 1),
@@ -236,7 +236,7 @@ describe('what a quote must keep', () => {
           quoteTimestamp: Math.min(quoteTimestamp, NOW),
           fillDeadline,
         })
-        // As the pool understands it, for a deposit that is made now.
+        // The pool interprets the parameter like this for a deposit made now.
         const end = (parameter: number) => (parameter > year ? parameter : parameter === 0 ? 0 : NOW + parameter)
         const isKept =
           exclusiveRelayer !== zeroAddress && exclusivityParameter > 0 && end(exclusivityParameter) <= NOW + 300
@@ -247,7 +247,7 @@ describe('what a quote must keep', () => {
     )
   })
 
-  test("A quote expires with the pool's patience or a quarter of an hour before its deadline", () => {
+  test("expires with the pool's buffer for quotes or 15 minutes before its deadline", () => {
     fc.assert(
       fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
         const expiry = computeQuoteExpiry({ quoteTimestamp, fillDeadline }, clocks)
@@ -257,7 +257,7 @@ describe('what a quote must keep', () => {
   })
 })
 
-describe('what is understood of the API', () => {
+describe("The client of the bridge's API", () => {
   const API = 'https://bridge.example/api'
   const OFFER = {
     outputAmount: '49900000',
@@ -287,7 +287,6 @@ describe('what is understood of the API', () => {
     return createAcross(createUpstream({ ...api, name: 'Across' }, world))
   }
 
-  /** The quote, or the code of the error, when the API answers so. */
   const outcomeOf = (response: Response): Promise<Quote | ErrorCode> =>
     acrossOver(async () => response.clone())
       .fetchQuote(someRequest())
@@ -296,7 +295,7 @@ describe('what is understood of the API', () => {
         throw error
       })
 
-  test('Amounts and times are understood to the digit', async () => {
+  test('reads amounts and times to the digit', async () => {
     const time = fc.integer({ min: 0, max: 2 ** 32 - 1 })
     const amount = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
     const numbers = fc.record({
@@ -330,7 +329,7 @@ describe('what is understood of the API', () => {
     )
   })
 
-  test('Whatever stands in a field, or no field at all, there comes what it says or an error that we mean', async () => {
+  test('returns the value of any field exactly, or one of the known errors', async () => {
     const odd = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom(
@@ -370,7 +369,7 @@ describe('what is understood of the API', () => {
           expect(CODES).toContain(outcome)
           return
         }
-        // As it was sent: JSON knows no negative zero.
+        // JSON has no negative zero, so the expectation reads the sent text.
         const said: typeof OFFER = JSON.parse(body)
         const tooLow = said.isAmountTooLow ? someRequest().inputAmount + 1n : 0n
         expect(outcome).toEqual({
@@ -380,7 +379,7 @@ describe('what is understood of the API', () => {
           exclusiveRelayer: said.exclusiveRelayer,
           exclusivityParameter: Number(said.exclusivityDeadline),
           expectedFillSeconds: said.estimatedFillTimeSec,
-          // What it calls too low is below the least amount, whatever it says of that.
+          // An amount that the API calls too low is below the minimum, whatever minimum it reports.
           limits: { min: max(BigInt(said.limits.minDeposit), tooLow), max: BigInt(said.limits.maxDeposit) },
         })
         const { limits, quoteTimestamp, fillDeadline, expectedFillSeconds } = outcome
@@ -395,7 +394,7 @@ describe('what is understood of the API', () => {
     )
   })
 
-  test('A refusal that is for the user to know is told, and any other is a bad answer', async () => {
+  test('reports a refusal that concerns the user, and any other as upstream_bad_answer', async () => {
     const refused = (body: object, status = 400) => outcomeOf(Response.json(body, { status }))
     expect(await refused({ code: 'AMOUNT_TOO_LOW' })).toBe('amount_too_low_for_bridge')
     expect(await refused({ code: 'AMOUNT_TOO_HIGH' })).toBe('amount_too_high_for_bridge')
@@ -407,7 +406,7 @@ describe('what is understood of the API', () => {
     }
   })
 
-  test('Whatever else comes, there comes an error that we mean', async () => {
+  test('reports one of the known errors for any other response', async () => {
     const status = fc.constantFrom(200, 201, 400, 401, 403, 404, 418, 429, 500, 502, 503, 504)
     const body = fc.oneof(fc.string(), fc.json(), fc.constantFrom('null', '[]', '{}', '<html>', '{"code":"__proto__"}'))
     await fc.assert(
@@ -418,7 +417,7 @@ describe('what is understood of the API', () => {
     )
   })
 
-  test('It is asked once, for the message that will be sent, and told the key alone', async () => {
+  test('sends one request with the message of the deposit, and the key only in a header', async () => {
     const asked: { url: URL; init: RequestInit | undefined }[] = []
     const request = someRequest()
     const fetch = async (input: string | URL | Request, init?: RequestInit) => {
@@ -436,7 +435,7 @@ describe('what is understood of the API', () => {
     }
   })
 
-  test('For what goes to a wallet it is asked for a transfer to that wallet without a message', async () => {
+  test('requests a transfer without a message if the tokens go to a wallet', async () => {
     const asked: URL[] = []
     const { account, route, inputAmount } = someRequest()
     const fetch = async (input: string | URL | Request) => {
@@ -459,22 +458,22 @@ describe('what is understood of the API', () => {
   })
 })
 
-describe('the configuration of the bridge', () => {
-  test('Where nothing is said it is the real API, without a key and an id', () => {
+describe('The configuration of the bridge', () => {
+  test('defaults to the real API, without a key and an integrator id', () => {
     expect(BridgeApi.parse({})).toEqual({
       url: 'https://app.across.to/api',
       headers: {},
     })
   })
 
-  test('An integrator id is two bytes of hex', () => {
+  test('takes an integrator id of two bytes in hex', () => {
     expect(BridgeApi.parse({ integratorId: '0x00c4' }).integratorId).toBe('0x00c4')
     for (const integratorId of ['00c4', '0x00C4', '0xc4', '0x00c4aa', '0x', '', '0x00c4\n', 'x0x00c4', 196]) {
       expect(BridgeApi.safeParse({ integratorId }).success).toBe(false)
     }
   })
 
-  test('A key that is empty and a URL that is none are mistakes', () => {
+  test('refuses an empty key and an invalid URL', () => {
     expect(BridgeApi.safeParse({ apiKey: '' }).success).toBe(false)
     expect(BridgeApi.safeParse({ url: 'across' }).success).toBe(false)
   })

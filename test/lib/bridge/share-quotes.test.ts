@@ -12,7 +12,7 @@ const question = (inputAmount: number): BridgeRequest => ({
   inputAmount: BigInt(inputAmount),
 })
 
-/** A container whose quotes tell how many were fetched before. */
+/** Starts a container whose quotes have the number of fetches as their amount. */
 function startContainer() {
   const clock = { now: 0 }
   const counts = { fetched: 0, paid: 0 }
@@ -32,7 +32,7 @@ function startContainer() {
   return { clock, counts, failures, startRequest }
 }
 
-test('The same question is answered from memory for five seconds, and paid once', async () => {
+test('A repeated quote request is served from memory for five seconds, and charged once', async () => {
   const { clock, counts, startRequest } = startContainer()
   const first = await startRequest()(question(1))
   clock.now = 4999
@@ -51,7 +51,7 @@ test('A request sees one quote, however long its work takes', async () => {
   expect(counts.fetched).toBe(1)
 })
 
-test('A failure is not remembered, but for the request that saw it', async () => {
+test('A failure is remembered only for the request that saw it', async () => {
   const { counts, failures, startRequest } = startContainer()
   failures.push(new AppError('upstream_unavailable'))
   const ask = startRequest()
@@ -60,7 +60,7 @@ test('A failure is not remembered, but for the request that saw it', async () =>
   expect(counts.fetched).toBe(2)
 })
 
-test('A refusal of one caller is not the refusal of another who asks meanwhile', async () => {
+test('A refusal of one caller does not refuse another caller at the same time', async () => {
   const { counts, startRequest } = startContainer()
   const refused = startRequest(new AppError('too_many_requests'))(question(1))
   const other = startRequest()(question(1))
@@ -69,7 +69,7 @@ test('A refusal of one caller is not the refusal of another who asks meanwhile',
   expect(counts).toEqual({ fetched: 1, paid: 1 })
 })
 
-test('A container remembers the latest thousand questions', async () => {
+test('A container remembers the latest thousand quotes', async () => {
   const { counts, startRequest } = startContainer()
   for (let amount = 0; amount <= 1000; amount += 1) await startRequest()(question(amount))
   expect(counts.fetched).toBe(1001)

@@ -25,16 +25,16 @@ const REFUND_ABI = parseAbi([
 ])
 const SOURCE = ARBITRUM
 const DESTINATION = BASE
-/** Blocks become final soon here, so that this too happens at any time: this old, and two behind the head. */
+/** Age in seconds of a final block, which must also be two blocks below the head. It is short, so finality occurs in the tests. */
 const FINAL_SECONDS = 30
 const SAFE_BEHIND = 2n
-/** Each transfer is of another amount. */
+/** Amount of the last transfer. Each transfer has another amount. */
 let lastAmount = 10_000_000n
 
-/** What a question asked of the chains: how often, how often it waited for an answer before it went on, and calls. */
+/** Cost of a status on the chains: HTTP requests, sequential rounds, and calls. */
 type Meter = { requests: number; serial: number; calls: number }
 
-/** What the chains know of a transfer, by a model that has never seen the service. */
+/** Model of a transfer on the chains, independent of the service. */
 type Model = {
   mined: boolean
   slowFillRequested: boolean
@@ -45,7 +45,7 @@ type Model = {
 type World = {
   readonly transfers: Transfers
   readonly vault: TestVault
-  /** Asks for a status; with lies, of a node that tells them and of another host's, the metered one, that does not, or is like this. */
+  /** Reads a status. With lies, one node tells them and a second, metered node is honest or `witness`. */
   readonly ask: (
     hash: Hash,
     lies?: Parameters<typeof lying>[1],
@@ -120,7 +120,6 @@ const test = base
     }
   })
 
-/** A transfer that is prepared but not sent yet, what there is of it, and what the model knows. */
 type Play = World & {
   readonly signed: `0x${string}`
   readonly hash: Hash
@@ -131,7 +130,7 @@ type Play = World & {
 async function start(world: World): Promise<Play> {
   const { transfers, vault } = world
   lastAmount += 1_000_000n
-  // So that no deposit of an earlier life is still owed.
+  // After two days no deposit of an earlier test is still owed.
   await transfers.passDays(2)
   const order = await transfers.depositCall({ into: vault, inputAmount: lastAmount, seconds: 4_000 })
   const signed = await transfers.sign(SOURCE, ALICE, order)
@@ -139,7 +138,7 @@ async function start(world: World): Promise<Play> {
   return { ...world, signed, hash: keccak256(signed), transfer: undefined, model }
 }
 
-/** The time of the destination against the deadline: a fill must come some seconds before it. */
+/** Returns whether the transfer can still be filled, with 30 seconds left before its deadline. */
 async function isOpen({ transfers, transfer, model }: Play): Promise<boolean> {
   if (!transfer || model.fill) return false
   return (await transfers.clockOf(DESTINATION)) + 30 < transfer.deposit.fillDeadline
@@ -152,7 +151,7 @@ async function isExpired({ transfers, transfer, model }: Play): Promise<boolean>
 
 type Fill = (transfer: Transfer, transfers: Transfers) => Promise<Hash>
 
-/** A fill that the vault takes or, being paused for the moment, refuses. */
+/** Fills the transfer. The vault is paused meanwhile if the fill is to fail. */
 async function fill(play: Play, { failed, amount, by }: { failed: boolean; amount?: bigint; by: Fill }): Promise<void> {
   const { transfer, transfers, vault, model } = play
   if (!transfer) return
@@ -171,7 +170,7 @@ async function fillSlowly(play: Play, failed: boolean, difference: bigint): Prom
   await fill(play, { failed, amount, by: ({ deposit }, { relayer }) => relayer.executeSlowFill(deposit, amount) })
 }
 
-/** What may happen on the chains; where it cannot happen now, nothing does. */
+/** Events on the chains. An event that is impossible at the moment does nothing. */
 const EVENTS = {
   async deposit(play: Play) {
     const { transfers, signed, hash, model } = play
@@ -212,7 +211,7 @@ const EVENTS = {
   async refund(play: Play) {
     const { transfers, transfer, model } = play
     if (model.refund || !(await isExpired(play)) || !transfer) return
-    // Refunds come long after the deadline, whatever little the chains' clocks differ.
+    // Refunds come long after the deadline, so small differences between the chains' clocks do not matter.
     await transfers.letExpire(transfer)
     model.refund = await transfers.relayer.refund(transfer.deposit)
   },
@@ -225,7 +224,6 @@ const EVENTS = {
 } satisfies Record<string, (play: Play) => Promise<void>>
 type EventName = keyof typeof EVENTS
 
-/** What the status must be now. */
 async function expectedState(play: Play): Promise<StateName> {
   const { mined, fill, refund } = play.model
   if (!mined) return 'pending'
@@ -240,7 +238,7 @@ async function isDeep({ transfers }: Play, chainId: number, hash: Hash): Promise
   return (await transfers.chainHead(chainId)) - blockNumber >= SAFE_BEHIND && age >= FINAL_SECONDS
 }
 
-/** A status only ever goes to one of a higher rank. */
+/** Ranks of the states. A status never moves to a lower rank. */
 const RANKS: Record<StateName, number> = {
   pending: 0,
   bridging: 1,
@@ -265,14 +263,14 @@ function isTold(status: Parameters<typeof stateOf>[0], state: StateName): boolea
   return stateOf(status) === state
 }
 
-/** Whether no reorganisation can change what became of the transfer. */
+/** Returns whether the transfer's outcome is final on its chains. */
 async function isOver(play: Play): Promise<boolean> {
   const { fill, refund } = play.model
   if (!(await isDeep(play, SOURCE, play.hash))) return false
   return fill ? isDeep(play, DESTINATION, fill.hash) : refund !== undefined && isDeep(play, SOURCE, refund)
 }
 
-/** Plays events one after the other and asks after each. Gives every state that was met. */
+/** Plays events in order and reads the status after each. Returns all states. */
 async function playAll(world: World, events: readonly EventName[]): Promise<StateName[]> {
   const play = await start(world)
   const met: StateName[] = []
@@ -280,7 +278,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
   const check = async () => {
     const { transfers, transfer, hash, model } = play
     const state = await expectedState(play)
-    // A search goes on at the next question where one is not enough.
+    // A long search continues with the next read.
     let asked = await play.ask(hash)
     for (let question = 0; question < 12 && !isTold(asked.status, state); question += 1) {
       expect(RANKS[stateOf(asked.status)]).toBeLessThanOrEqual(RANKS[state])
@@ -314,7 +312,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
     expect(RANKS[state]).toBeGreaterThanOrEqual(RANKS[met.at(-1) ?? 'pending'])
     expect(meter.serial).toBeLessThanOrEqual(6)
     expect(meter.calls).toBeLessThanOrEqual(8)
-    // What was final costs nothing more, and stays.
+    // A final status costs no further requests and does not change.
     expect(meter.requests > 0).toBe(!stored)
     if (stored) expect(status.final).toBe(true)
     if (status.final) expect(await isOver(play)).toBe(true)
@@ -329,7 +327,6 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
   return met
 }
 
-/** An Rpc that changes what a node answers to some methods. */
 function lying(rpc: Rpc, lies: Readonly<Record<string, (result: unknown) => unknown>>): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)
@@ -340,7 +337,7 @@ function lying(rpc: Rpc, lies: Readonly<Record<string, (result: unknown) => unkn
   }
 }
 
-describe('What a single node says becomes no final answer where a second one says otherwise:', () => {
+describe('A status is not final if only one of two nodes reports it:', () => {
   type Raw = Record<string, unknown>
   const LIES: [string, { lies: Parameters<typeof lying>[1]; lied: StateName; truth: StateName; filled: boolean }][] = [
     [
@@ -403,7 +400,7 @@ describe('What a single node says becomes no final answer where a second one say
   })
 })
 
-describe('That a transfer was not refunded in two weeks', () => {
+describe('A missing refund after two weeks', () => {
   const openLong = async (world: World, ...events: EventName[]) => {
     const play = await start(world)
     for (const event of ['deposit', 'deadlinePasses', 'finality', ...events] as const) await EVENTS[event](play)
@@ -413,7 +410,7 @@ describe('That a transfer was not refunded in two weeks', () => {
   }
   const NO_LIES = {}
 
-  test('is final once two hosts have told so', async ({ world }) => {
+  test('is final once two hosts have reported it', async ({ world }) => {
     const { hash } = await openLong(world)
     const told: (readonly [StateName, boolean])[] = []
     for (let question = 0; question < 12 && !told.at(-1)?.[1]; question += 1) {
@@ -425,9 +422,7 @@ describe('That a transfer was not refunded in two weeks', () => {
     for (const [state] of told.slice(0, -1)) expect(['bridging', 'expired']).toContain(state)
   })
 
-  test('is never told on the word of a host that tells no events, and the refund is found once it does', async ({
-    world,
-  }) => {
+  test('is not reported if one host hides events, and the refund is found once it shows them', async ({ world }) => {
     const { hash } = await openLong(world, 'refund')
     for (let question = 0; question < 16; question += 1) {
       const { status, meter } = await world.ask(hash, { eth_getLogs: () => [] })
@@ -443,7 +438,7 @@ describe('That a transfer was not refunded in two weeks', () => {
     expect(told).toEqual(['refunded', true])
   })
 
-  test('is told though one host tells of a payment that never was, which is never final', async ({ world }) => {
+  test('is reported even if one host invents a payment, which is never final', async ({ world }) => {
     const { hash, transfer } = await openLong(world)
     const { transfers } = world
     if (!transfer) throw new Error('The deposit was not made')
@@ -467,7 +462,7 @@ describe('That a transfer was not refunded in two weeks', () => {
       expect(status.final).toBe(false)
       told.add(stateOf(status))
     }
-    // The receipt says otherwise.
+    // The receipt disproves the payment.
     expect([...told]).not.toContain('refunded')
     let last: readonly [StateName, boolean] | undefined
     for (let question = 0; question < 12 && !last?.[1]; question += 1) {
@@ -477,7 +472,7 @@ describe('That a transfer was not refunded in two weeks', () => {
     expect(last).toEqual(['refund_not_found', true])
   })
 
-  test('is not told while the second host gives no events', async ({ world }) => {
+  test('is not reported while the second host returns no events', async ({ world }) => {
     const { hash } = await openLong(world)
     const withoutEvents =
       (rpc: Rpc): Rpc =>
@@ -495,11 +490,11 @@ describe('That a transfer was not refunded in two weeks', () => {
   })
 })
 
-describe('The status of a transfer follows what happens on the chains', () => {
+describe('The status of a transfer follows the chains', () => {
   const LIVES: [string, EventName[], StateName[]][] = [
     ['a quick fill', ['deposit', 'fill', 'finality', 'settlement'], ['pending', 'bridging', 'completed']],
     [
-      'a fill by a stranger, long after',
+      'a late fill by a third party',
       ['deposit', 'finality', 'minutesPass', 'fillByStranger', 'deadlinePasses', 'finality', 'destinationBlock'],
       ['pending', 'bridging', 'completed'],
     ],
@@ -530,11 +525,11 @@ describe('The status of a transfer follows what happens on the chains', () => {
     expect(met.filter((state, i) => state !== met[i - 1])).toEqual(states)
   })
 
-  test('through any sequence of events, never goes backwards, and never asks more than 8 calls in 6 requests', async ({
+  test('through any sequence of events, never backwards, with at most 8 calls in 6 sequential requests', async ({
     world,
   }) => {
     const names = Object.keys(EVENTS) as EventName[]
-    // The deadline ends most of what can happen, so it comes seldom.
+    // After the deadline few events are possible, so it is rare.
     const anyEvent = fc.oneof(
       { weight: 5, arbitrary: fc.constantFrom(...names.filter((name) => name !== 'deadlinePasses')) },
       { weight: 1, arbitrary: fc.constantFrom<EventName>('deadlinePasses', 'deposit', 'finality') },

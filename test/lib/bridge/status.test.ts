@@ -44,7 +44,6 @@ const DEPOSIT = withTerms(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 
 const keyOf = (deposit: BridgeDeposit) => ({
   ...{ sourceChainId: ARBITRUM, depositor: USER, relayHash: hashRelay(deposit) },
 })
-/** The record of a deposit in this block, which is final. */
 const recordOf = (deposit: BridgeDeposit, block: number): Transfer => {
   const { inputAmount: amount } = deposit.relayData
   const place = { chainId: ARBITRUM, txHash: SENT, logIndex: 0, at: toDate(START) }
@@ -60,11 +59,10 @@ type World = {
   readonly hint?: Awaited<ReturnType<TransferServices['fetchHint']>>
 }
 
-/** The records of transfers and of hashes. */
 type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, Sent> }
 const nothing = (): Records => ({ transfers: new Map(), sent: new Map() })
 
-/** The services that read this world, and the methods that they ask its chains for. */
+/** Builds services that read this world, and a list of the RPC methods that they call. */
 function servicesIn({ source, destination, hint = {} }: World, { transfers, sent }: Records) {
   const asked: string[] = []
   const readers = new Map(
@@ -100,7 +98,7 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
   return { services, asked }
 }
 
-/** One poll of the transfer: its status, what is recorded then, and the methods that the chains were asked for. */
+/** Polls the transfer once. Returns its status, its new record, and the called RPC methods. */
 async function poll(recorded: Transfer, world: World) {
   const records = nothing()
   const { services, asked } = servicesIn(world, records)
@@ -130,12 +128,12 @@ const filledWith = (effects: readonly Unplaced[]): MemoryTransaction[] => [
   { hash: FILL, block: 1, logs: [fillLog(DEPOSIT, { amount: 90n }), ...effects] },
 ]
 
-describe('A transfer that the pool does not call filled', () => {
+describe('A transfer that the pool does not report as filled', () => {
   test.for<[seconds: number, state: object]>([
     [-1, BRIDGING],
     [0, BRIDGING],
     [1, EXPIRED],
-  ])('can be filled up to its deadline by the clock of the destination: %i s after it', async ([seconds, state]) => {
+  ])('can be filled until its deadline by the destination’s clock: %i s after it', async ([seconds, state]) => {
     const destination = { times: [START, DEADLINE + BigInt(seconds)], contracts: poolSays(UNFILLED) }
     expect(stateOf((await poll(BRIDGED, { destination })).status)).toEqual(state)
   })
@@ -147,7 +145,7 @@ describe('A transfer that the pool does not call filled', () => {
   })
 
   test.for<[after: string, seconds: bigint, says: readonly [bigint, ...bigint[]]]>([
-    ['a node behind did not know of it', 600n, [UNFILLED, FILLED]],
+    ['a lagging node did not know of it', 600n, [UNFILLED, FILLED]],
     ['it expired in a block that is not final', 1n, [UNFILLED, UNFILLED, FILLED]],
   ])('is found filled after %s', async ([, seconds, says]) => {
     const destination = {
@@ -167,7 +165,7 @@ describe('A transfer that is filled', () => {
   const settleWith = (...effects: Unplaced[]) =>
     settle(BRIDGED, { destination: { times, contracts: poolSays(FILLED), transactions: filledWith(effects) } })
 
-  test('is completed with what the fill delivered once the vault takes it', async () => {
+  test('is completed with the delivered amount once the vault takes it', async () => {
     expect(await settleWith(requested(USER, VAULT, 90n))).toMatchObject({
       ...{ status: 'completed', reason: null, terminal: true, final: true, outputAmount: 90n },
       timestamps: { initiated: toDate(START), bridged: arrived, completed: arrived },
@@ -178,20 +176,20 @@ describe('A transfer that is filled', () => {
   test.for<[sent: string, effects: Unplaced[], outputAmount: bigint | null]>([
     ['sent to the user as tokens', [callsFailed(USER), drained(USER, 60n)], 60n],
     ['not seen to be sent to the user', [callsFailed(USER), drained(STRANGER, 60n)], null],
-  ])('has failed where the deposit failed, with what was %s', async ([, effects, outputAmount]) => {
+  ])('has failed if the deposit failed, with the amount %s', async ([, effects, outputAmount]) => {
     expect(await settleWith(...effects)).toMatchObject({
       ...{ ...endedFor('destination_action_failed'), outputAmount },
       timestamps: { bridged: arrived, completed: null },
     })
   })
 
-  test('is never at its end while its logs prove neither', async () => {
+  test('is not terminal while its logs prove neither', async () => {
     const status = await settleWith()
     expect(status).toMatchObject({ ...BRIDGING, nextPollAfterMs: 30_000, timestamps: { completed: null } })
   })
 })
 
-describe('A hint of where the fill is', () => {
+describe('A hint for the fill', () => {
   const times = [START, START + 60n, START + BigInt(HOUR)]
   const effects = [requested(USER, VAULT, 90n)]
   const worldOf = (hint: World['hint'], transactions: readonly MemoryTransaction[]): World => ({
@@ -199,7 +197,7 @@ describe('A hint of where the fill is', () => {
     ...(hint && { hint }),
   })
 
-  test('spares the search', async () => {
+  test('saves the search', async () => {
     const { status, asked } = await poll(BRIDGED, worldOf({ fill: FILL }, filledWith(effects)))
     expect(status).toMatchObject({ status: 'completed', transactions: { fill: FILL } })
     expect(asked).not.toContain('eth_getLogs')
@@ -210,7 +208,7 @@ describe('A hint of where the fill is', () => {
     ['a transaction without a fill', effects],
     ['the fill of another deposit', [fillLog(withTerms(DEPOSIT, { depositId: 9n })), ...effects]],
     ['the fill by another contract', [fillLog(DEPOSIT, { pool: SOURCE_POOL }), ...effects]],
-  ])('is not believed if it names %s', async ([, logs]) => {
+  ])('is ignored if it names %s', async ([, logs]) => {
     const others: MemoryTransaction[] = logs ? [{ hash: OTHER, block: 1, logs }] : []
     const { status } = await poll(BRIDGED, worldOf({ fill: OTHER }, [...others, ...filledWith(effects)]))
     expect(status).toMatchObject({ status: 'completed', transactions: { fill: FILL } })
@@ -228,7 +226,7 @@ describe('A source transaction that is not mined', () => {
   ])
   const waiting: MemoryTransaction = { hash: SENT, from: USER, to: SOURCE_POOL, nonce: 5, input: calldata }
   const contracts = { answers: { depositQuoteTimeBuffer: Number(BUFFER) } }
-  /** The chain so many seconds later; its tag is 200 seconds old. */
+  /** Returns a world this many seconds later, whose tagged block is 200 seconds old. */
   const later = (seconds: bigint, more: Partial<MemoryChain>): World => {
     const last = START + seconds
     return { source: { times: [START, last - 200n, last - 50n, last], tagBehind: 2, contracts, ...more } }
@@ -264,26 +262,26 @@ describe('A source transaction that is not mined', () => {
   const statesAfter = async (...worlds: World[]) => (await statusesAfter(...worlds)).map(stateOf)
   const known = later(300n, isKnown)
 
-  test('is dropped once its nonce is used at a final block, and no deposit has its terms', async () => {
+  test('is dropped once its nonce is used in a final block and no deposit has its terms', async () => {
     const dropped = endedFor('source_dropped')
     expect(await statesAfter(known, later(400n, isReplaced))).toEqual([PENDING, dropped])
-    // What is final is not read again.
+    // A final status is not read again.
     expect(await statesAfter(known, later(400n, isReplaced), later(500n, isKnown))).toEqual([PENDING, dropped, dropped])
   })
 
-  test('is dropped once its quote is a day old at a final block, though its nonce is free', async () => {
+  test('is dropped once its quote is a day old at a final block, even if its nonce is free', async () => {
     const [exactly, after] = [later(24n * BUFFER + 200n, isForgotten), later(24n * BUFFER + 201n, isForgotten)]
     expect(await statesAfter(known, exactly, after)).toEqual([PENDING, PENDING, endedFor('source_dropped')])
   })
 
-  test('is not dropped by a nonce that is used in blocks which are not final', async () => {
+  test('is not dropped by a nonce used only in blocks that are not final', async () => {
     const isReplacedLately = { transactions: [], nonce: (block: number) => (block >= 2 ? 6 : 5) }
     expect(await statesAfter(known, later(400n, isReplacedLately))).toEqual([PENDING, PENDING])
-    // Nor by a block with the tag that is too young.
+    // A tagged block that is too young does not count either.
     expect(await statesAfter(known, later(400n, { ...isReplaced, tagBehind: 1 }))).toEqual([PENDING, PENDING])
   })
 
-  test('is not dropped by nodes that did not know it for a while', async () => {
+  test('is not dropped if nodes did not know it for a while', async () => {
     expect(await statesAfter(known, later(400n, isForgotten), later(500n, isKnown))).toEqual([
       PENDING,
       PENDING,
@@ -291,12 +289,12 @@ describe('A source transaction that is not mined', () => {
     ])
   })
 
-  test('is not dropped while its nonce is free and its quote is taken, though no node knows it', async () => {
+  test('is not dropped while its nonce is free and its quote is valid, even if no node knows it', async () => {
     const worlds = [later(400n, isForgotten), later(2_000n, isForgotten), later(BUFFER, isForgotten)]
     expect(await statesAfter(known, ...worlds)).toEqual([PENDING, PENDING, PENDING, PENDING])
   })
 
-  test('is not dropped if another transaction made the same deposit, and names that one', async () => {
+  test('is not dropped if another transaction made its deposit, and names that transaction', async () => {
     for (const worlds of [
       [later(400n, carriedBy(QUOTED))],
       [later(400n, carriedBy(QUOTED)), later(900n, carriedBy(QUOTED))],
@@ -315,11 +313,11 @@ describe('A source transaction that is not mined', () => {
     ['for another recipient', withTerms(QUOTED, { recipient: pad(STRANGER) })],
     ['by another quote', { ...QUOTED, quoteTimestamp: quoteTimestamp + 1 }],
     ['of another depositor', withTerms(QUOTED, { depositor: pad(STRANGER) })],
-  ])('is dropped though another deposit %s was made', async ([, deposit]) => {
+  ])('is dropped even if another deposit %s was made', async ([, deposit]) => {
     expect(await statesAfter(known, later(400n, carriedBy(deposit)))).toEqual([PENDING, endedFor('source_dropped')])
   })
 
-  test('forgets a recorded transfer once its deposit is gone for good and another one has its terms', async () => {
+  test('removes a recorded transfer once its deposit is gone and another one has its terms', async () => {
     const records = nothing()
     const again = withTerms(QUOTED, { depositId: 9n })
     const recorded = { ...recordOf(QUOTED, 1), isFinal: false }
@@ -335,8 +333,8 @@ describe('A source transaction that is not mined', () => {
   })
 })
 
-describe('The refund of a transfer that nobody filled', () => {
-  /** Blocks are an hour apart, from two days before the deposit on. */
+describe('The refund of an unfilled transfer', () => {
+  /** Returns the block this many hours after the deposit. Blocks start two days earlier, one per hour. */
   const blockAt = (hours: number) => 48 + hours
   const timesUntil = (hours: number) =>
     Array.from({ length: blockAt(hours) + 1 }, (_, block) => START + BigInt((block - 48) * HOUR))
@@ -344,7 +342,7 @@ describe('The refund of a transfer that nobody filled', () => {
   const recorded = { ...recordOf(OWN, blockAt(0)), isUnfilled: true }
 
   type Other = {
-    /** When it is made, and its deadline, in hours after this transfer. */
+    /** Time of the deposit and its deadline, in hours after this transfer. */
     readonly at: number
     readonly deadline: number
     readonly isFilled?: boolean
@@ -358,7 +356,7 @@ describe('The refund of a transfer that nobody filled', () => {
       ...{ l2TokenAddress: TOKEN, caller: STRANGER },
     })
 
-  /** The status at the hour, after these other deposits and the pool's payments to the user in the token. */
+  /** Reads the status at this hour, after other deposits and payments of the pool to the user. */
   function statusAt(hours: number, { others = [], paid = [] }: { others?: readonly Other[]; paid?: readonly Paid[] }) {
     const deposits = others.map(({ at, deadline, isFilled = false, terms }, index) => {
       const fillDeadline = Number(START) + deadline * HOUR
@@ -385,7 +383,7 @@ describe('The refund of a transfer that nobody filled', () => {
 
   test.for<[hours: number, state: object]>([
     [3, EXPIRED],
-    // The final block is older than the head.
+    // The final block is still before the limit.
     [2 + 14 * 24, EXPIRED],
     [7 + 14 * 24, endedFor('refund_not_found')],
   ])('is awaited until two weeks after the deadline: %i hours after the deposit', async ([hours, state]) => {
@@ -404,7 +402,7 @@ describe('The refund of a transfer that nobody filled', () => {
     ],
     ['before the deadline', [[1, due]], EXPIRED],
     ['too little', [[3, due - 1n]], EXPIRED],
-  ])('is what the pool paid %s', async ([, paid, state]) => {
+  ])('is recognised from the pool’s payment: %s', async ([, paid, state]) => {
     expect(stateOf(await statusAt(20, { paid }))).toEqual(state)
   })
 
@@ -419,12 +417,12 @@ describe('The refund of a transfer that nobody filled', () => {
     ['one of another token', { at: -1, deadline: 2, terms: { inputToken: pad(POOL) } }, REFUNDED],
     ['one of another account', { at: -1, deadline: 2, terms: { depositor: pad(STRANGER) } }, REFUNDED],
     ['one of nothing', { at: -1, deadline: 2, terms: { inputAmount: 0n } }, REFUNDED],
-  ])('is certain only if no other deposit can be what was paid: %s', async ([, other, state]) => {
+  ])('is certain only if no other deposit can explain the payment: %s', async ([, other, state]) => {
     expect(stateOf(await statusAt(20, { others: [other], paid: [[3, due]] }))).toEqual(state)
   })
 
-  test('is certain though others make 21 debts of dust in its name, paid or not', async () => {
-    // Each subset of these has another sum.
+  test('is certain despite 21 debts of dust in the depositor’s name, paid or not', async () => {
+    // Each subset of these amounts has a different sum.
     const dust = Array.from({ length: 21 }, (_, index) => 2n ** BigInt(index))
     const others = dust.map((inputAmount) => ({ at: 0, deadline: 2, terms: { inputAmount } }))
     for (const amount of [due, due + sum(dust), due + 5n]) {
@@ -435,7 +433,7 @@ describe('The refund of a transfer that nobody filled', () => {
     expect(stateOf(await statusAt(20, { others, paid: [[3, sum(dust)]] }))).toEqual(EXPIRED)
   })
 
-  test('is there once both are paid', async () => {
+  test('is certain once both debts are paid', async () => {
     const paid: readonly Paid[] = [
       [3, due],
       [4, due],
@@ -443,7 +441,7 @@ describe('The refund of a transfer that nobody filled', () => {
     expect(stateOf(await statusAt(20, { others: [{ at: -1, deadline: 2 }], paid }))).toEqual(REFUNDED)
   })
 
-  test('stays undecided if two weeks later it may have been paid', async () => {
+  test('stays undecided if it may have been paid two weeks later', async () => {
     const status = await statusAt(7 + 14 * 24, { others: [{ at: -1, deadline: 2 }], paid: [[3, due]] })
     expect(stateOf(status)).toEqual(endedFor('expired'))
   })

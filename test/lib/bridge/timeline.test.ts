@@ -27,7 +27,6 @@ const [SENT_AT, FILLED_AT, REFUNDED_AT] = [1_800_000_000n, 1_800_000_060n, 1_800
   Date,
 ]
 
-/** The deposit with the source chain's own token. */
 const ofSource = ({ relayData, ...deposit }: BridgeDeposit): BridgeDeposit => ({
   ...deposit,
   relayData: { ...relayData, inputToken: pad(SOURCE_TOKEN) },
@@ -92,7 +91,7 @@ const CLAIM = {
 }
 
 type Row = {
-  /** What the chains show; undefined if no deposit is known. */
+  /** Transfer on the chains, or undefined if no deposit is known. */
   readonly transfer?: Transfer
   /** True if the outcome follows from the events. */
   readonly isProven?: boolean
@@ -185,12 +184,12 @@ const ROWS: Readonly<Record<Outcome, Row>> = {
   },
 }
 
-test('Each outcome has a status and a row here', () => {
+test('Each outcome has a status and a row in this table', () => {
   expect(Object.keys(OUTCOMES).toSorted()).toEqual(Outcome.options.toSorted())
   expect(Object.keys(ROWS).toSorted()).toEqual(Outcome.options.toSorted())
 })
 
-test('Each kind of event is in a row', () => {
+test('Each kind of event is in a row of this table', () => {
   const kinds = Object.values(ROWS).flatMap(({ transfer }) => transfer?.events.map(({ kind }) => kind) ?? [])
   expect(new Set(kinds)).toEqual(new Set(TransferEvent.shape.kind.options))
 })
@@ -202,7 +201,7 @@ describe('The status of a transfer', () => {
     return buildEmptyStatus(ARBITRUM, SENT, outcome, isFinal)
   }
 
-  test.for(Outcome.options)('%s is what its events say', (outcome) => {
+  test.for(Outcome.options)('%s follows from its events', (outcome) => {
     const { transfer, isProven, status, reason = null, isTerminal = false, says } = ROWS[outcome]
     if (transfer) expect(deriveOutcome(transfer)).toBe(isProven ? outcome : undefined)
     const known = transfer && {
@@ -220,7 +219,7 @@ describe('The status of a transfer', () => {
     })
     expect(described.statusDescription).toMatch(/^[A-Z].*\.$/)
     expect(described.nextPollAfterMs === null).toBe(isTerminal)
-    // With all fields, and none besides.
+    // The status has exactly the fields of the schema.
     expect(TransferStatus.strict().parse(TransferStatus.encode(described))).toEqual(described)
   })
 
@@ -235,18 +234,18 @@ describe('The status of a transfer', () => {
     expect(outputOf(event('sped_up', { amount: 90n }), filled(90n))).toBe(90n)
   })
 
-  test('expects an arrival only of a quote that was handed out', () => {
+  test('has an expected arrival only with a quote of the service', () => {
     const { quote: _, ...unquoted } = transferOf(INTO_VAULT, [])
     expect(describeTransfer(unquoted, 'bridging').expectedAt).toBeNull()
   })
 
-  test('has no amount of a failure that does not say what came of it', () => {
+  test('has no output amount for a failure without an amount', () => {
     const events = [filled(), event('action_failed', { account: USER, amount: null })]
     const status = describeTransfer(transferOf(INTO_VAULT, events), 'destination_action_failed')
     expect(status).toMatchObject({ outputAmount: null, recipient: USER })
   })
 
-  test('has the payment that came after the refund that could not be paid', () => {
+  test('has the later payment of a refund that could not be paid at first', () => {
     const events = [refund('refund_owed'), { ...refund('refunded'), txHash: FILL }]
     const status = describeTransfer(transferOf(INTO_VAULT, events), 'refunded')
     expect(status.refund).toMatchObject({ txHash: FILL, claim: null })
@@ -274,7 +273,7 @@ describe('The outcome that events prove', () => {
     expect(outcome(INTO_VAULT, spedUp, filled(), delivered(null))).toBe('delivered_elsewhere')
   })
 
-  test('is a delivery by a message that another tool built, to whom it likes', () => {
+  test('is a delivery to any account for another tool’s message', () => {
     const message = encodeAbiParameters(MESSAGE, [{ calls: [], fallbackRecipient: USER }])
     const foreign = messageDeposit({ user: USER, id: 1n, amount: 100n, message })
     expect(outcome(foreign, filled(), delivered(OTHER))).toBe('delivered')
@@ -285,7 +284,7 @@ describe('The outcome that events prove', () => {
     expect(outcome(toOther, spedUp, filled(90n), delivered(HANDLER))).toBe('delivered_elsewhere')
   })
 
-  test('is none before the fill or the refund', () => {
+  test('is undefined before the fill or the refund', () => {
     expect(outcome(INTO_VAULT)).toBeUndefined()
     expect(outcome(INTO_VAULT, event('slow_fill_requested'))).toBeUndefined()
   })

@@ -6,7 +6,7 @@ import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
 const SYMBOLS = ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']
 const CHAINS = [1, 10, 56, 137, 8453, 42161]
 
-/** The tokens as their chains know them; written apart from the service's own list, in lower case. */
+/** Tokens on their chains, in lower case and independent of the service's own list. */
 const EXPECTED: Readonly<Record<number, Readonly<Record<string, readonly [address: string, decimals: number]>>>> = {
   1: {
     USDC: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
@@ -53,40 +53,40 @@ const everyChain = EVM_CHAINS.map(({ id, name }) => ({ id, name }))
 const tokensOf = (chainId: number) =>
   SYMBOLS.map((symbol) => findBridgeTokenBySymbol(chainId, symbol)).filter((token) => token !== undefined)
 
-describe('the tokens of the bridge', () => {
-  test('There are some on exactly six chains', () => {
+describe('The list of bridge tokens', () => {
+  test('has tokens on exactly six chains', () => {
     expect(everyChain.filter(({ id }) => tokensOf(id).length > 0).map(({ id }) => id)).toEqual(CHAINS)
   })
 
-  test('There are none on Gnosis, nor on a chain that is none of ours', () => {
+  test('has no tokens on Gnosis or on an unsupported chain', () => {
     for (const chainId of [100, 2, 0, -1, Number.NaN, 1151111081099710]) expect(tokensOf(chainId)).toEqual([])
     expect(findBridgeToken(100, '0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83')).toBeUndefined()
   })
 
-  test.for(everyChain)('Those of $name are the ones that its users have, with its own decimals', ({ id }) => {
+  test.for(everyChain)('has the usual tokens of $name, with their decimals there', ({ id }) => {
     const tokens = tokensOf(id).map(({ symbol, address, decimals }) => [symbol, [address.toLowerCase(), decimals]])
     expect(Object.fromEntries(tokens)).toEqual(EXPECTED[id] ?? {})
   })
 
-  test.for(everyChain)('Every address of $name has its checksum and stands there once', ({ id }) => {
+  test.for(everyChain)('has each address of $name once, with its checksum', ({ id }) => {
     const addresses = tokensOf(id).map(({ address }) => address)
     for (const address of addresses) expect(getAddress(address.toLowerCase())).toBe(address)
     expect(addresses.every((address) => isAddress(address))).toBe(true)
     expect(new Set(addresses).size).toBe(addresses.length)
   })
 
-  test.for(everyChain)('Every token of $name is found by its address there, and only there', ({ id }) => {
+  test.for(everyChain)('finds each token of $name by its address on that chain only', ({ id }) => {
     for (const token of tokensOf(id)) {
       expect(findBridgeToken(id, token.address)).toBe(token)
       for (const other of CHAINS) {
-        // Some addresses are the same on several chains, and then the token is.
-        expect(findBridgeToken(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
+        // Some tokens have the same address on several chains.
+        expect(bridgeTokenAt(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
       }
     }
     expect(findBridgeToken(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()
   })
 
-  test("The chain's coin goes as its wrapped token where the coin is ETH, and nowhere else", () => {
+  test("bridges a chain's coin as its wrapped token only if the coin is ETH", () => {
     const coin = getAddress(`0x${'ee'.repeat(20)}`)
     for (const { id } of everyChain) {
       const isEther = [1, 10, 8453, 42161].includes(id)
@@ -98,7 +98,7 @@ describe('the tokens of the bridge', () => {
     }
   })
 
-  test('A name that is none has no token', () => {
+  test('has no token for an unknown symbol', () => {
     for (const symbol of ['', 'usdc', 'USDC.e', 'constructor', 'length', '__proto__']) {
       for (const chainId of CHAINS) expect(findBridgeTokenBySymbol(chainId, symbol)).toBeUndefined()
     }

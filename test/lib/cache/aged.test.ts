@@ -4,22 +4,22 @@ import { combineAges, isOverdue } from '../../../lib/cache/aged.ts'
 
 const answer = (seconds: number, isStale = false) => ({ value: 'some', asOf: new Date(seconds * 1000), isStale })
 
-describe('A value that is made of answers', () => {
-  test('is as old as the oldest, and no older than now', () => {
-    expect(combineAges(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
-    expect(combineAges(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
+describe('A value made of several responses', () => {
+  test('is as old as the oldest, and has the current time without any', () => {
+    expect(combine(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
+    expect(combine(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
   })
 
-  test('is stale when one of them is, or is missing', () => {
-    expect(combineAges(7, [answer(50), answer(20, true)], 60_000).isStale).toBe(true)
-    expect(combineAges(7, [answer(50), undefined], 60_000)).toEqual({ ...answer(50, true), value: 7 })
+  test('is stale if one of them is stale or missing', () => {
+    expect(combine(7, [answer(50), answer(20, true)], 60_000).isStale).toBe(true)
+    expect(combine(7, [answer(50), undefined], 60_000)).toEqual({ ...answer(50, true), value: 7 })
   })
 })
 
-test('An answer is overdue when it is stale for longer than it was fresh', () => {
+test('A response is overdue once it is stale for longer than it was fresh', () => {
   const kind = { name: 'some', schema: z.string(), freshSeconds: 60, keepSeconds: 600 }
   expect(isOverdue(answer(0, true), kind, 120_000)).toBe(false)
   expect(isOverdue(answer(0, true), kind, 120_001)).toBe(true)
-  // That there is nothing can be fresh for longer.
+  // A missing value can be fresh for another duration.
   expect(isOverdue(answer(0), kind, 200_000)).toBe(false)
 })

@@ -20,7 +20,7 @@ const unavailable = (seconds?: number) =>
 
 const test = base
   .extend('table', ({ tables }) => cacheStore(tables.cache))
-  /** The time, which passes when it is told to, and for those who wait. */
+  /** Clock that moves only by `pass`, which the cache's waits also call. */
   .extend('clock', () => {
     let now = START
     return {
@@ -37,9 +37,9 @@ const test = base
     }
     return sharedCache({ table, now: clock.now, sleep })
   })
-  /** The cache as containers have it that wait in earnest. */
+  /** Cache of a container whose waits take real time. */
   .extend('patientCache', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-  /** An upstream that counts, and says or does what it is told to. */
+  /** Upstream that counts its requests and responds as a test sets. */
   .extend('upstream', () => {
     const upstream = {
       asked: 0,
@@ -57,8 +57,8 @@ const test = base
     return upstream
   })
 
-describe('An answer', () => {
-  test('is cached with others in one request for each 25, and ages like any other', async ({ cache, clock }) => {
+describe('A cached response', () => {
+  test('is written with others in one request per 25, and ages like any other', async ({ cache, clock }) => {
     const keys = Array.from({ length: 30 }, (_, i): CacheKey<string> => ({ namespace: WORD, key: `${i}` }))
     await cache.putMany(keys.map((key, i) => [key, `word ${i}`] as const))
     const cached = await cache.get({ first: keys[0] ?? QUESTION, last: keys[29] ?? QUESTION })
@@ -71,7 +71,7 @@ describe('An answer', () => {
     expect((await cache.get({ question: keys[0] ?? QUESTION })).question?.isStale).toBe(true)
   })
 
-  test('is asked for once and kept with its moment', async ({ cache, upstream, clock }) => {
+  test('is fetched once and kept with its time', async ({ cache, upstream, clock }) => {
     const asOf = new Date(START)
     expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
     clock.pass(59)
@@ -86,7 +86,7 @@ describe('An answer', () => {
     expect(requests).toEqual(['GetItem'])
   })
 
-  test('is asked for again when it is no longer fresh', async ({ cache, upstream, clock }) => {
+  test('is fetched again once it is no longer fresh', async ({ cache, upstream, clock }) => {
     await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     clock.pass(60)
     upstream.say = () => 'goodbye'
@@ -97,14 +97,14 @@ describe('An answer', () => {
     })
   })
 
-  test('to one question is none to another', async ({ cache, upstream }) => {
+  test('belongs to one key only', async ({ cache, upstream }) => {
     await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     await cache.getOrFetch({ namespace: WORD, key: 'farewell' }, UNLIMITED, upstream.ask)
     await cache.getOrFetch({ namespace: { ...WORD, name: 'sentence' }, key: 'greeting' }, UNLIMITED, upstream.ask)
     expect(upstream.asked).toBe(3)
   })
 
-  test('that no longer has the form of its kind is as good as none', async ({ cache, upstream }) => {
+  test('that no longer matches the schema counts as missing', async ({ cache, upstream }) => {
     const older: Namespace<number> = { ...WORD, schema: z.number() }
     await cache.put({ namespace: older, key: 'greeting' }, 7)
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
@@ -112,7 +112,7 @@ describe('An answer', () => {
     expect(upstream.asked).toBe(1)
   })
 
-  test('in another compression is as good as none', async ({ cache, upstream, tables }) => {
+  test('in another compression counts as missing', async ({ cache, upstream, tables }) => {
     const json = brotliCompressSync('"older"')
     const answer = { json, asOf: new Date(START).toISOString(), freshUntil: START + 60_000 }
     await tables.cache.putMany([{ pk: 'word#greeting', sk: 'ANSWER', answer, expiresAt: START / 1000 + 3600 }])
@@ -120,7 +120,7 @@ describe('An answer', () => {
     expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
   })
 
-  test('that is null is one: nothing is asked again', async ({ cache }) => {
+  test('may be null and is not fetched again', async ({ cache }) => {
     const nothing: CacheKey<string | null> = { namespace: { ...WORD, schema: z.string().nullable() }, key: 'nothing' }
     let asked = 0
     const ask = async () => {
@@ -132,10 +132,7 @@ describe('An answer', () => {
     expect(asked).toBe(1)
   })
 
-  test('that is null, where there was something, is a failure for as long as that is kept', async ({
-    cache,
-    clock,
-  }) => {
+  test('is kept if the upstream now returns null, until it expires', async ({ cache, clock }) => {
     captureLogs()
     const something: CacheKey<string | null> = {
       namespace: { ...WORD, schema: z.string().nullable() },
@@ -154,7 +151,7 @@ describe('An answer', () => {
       namespace: { name: 'chart', schema: Chart, freshSeconds: 60, keepSeconds: 60 },
       key: 'bitcoin',
     }
-    // Digits that do not repeat, as prices have them.
+    // The digits do not repeat, like those of prices.
     const series = (scale: number) =>
       Array.from({ length: 4700 }, (_, day): [number, number] => [
         START - (4700 - day) * 86_400_000,
@@ -165,7 +162,7 @@ describe('An answer', () => {
     expect((await cache.get({ question })).question?.value).toEqual(chart)
   })
 
-  test('may be deleted when it is too old to stand in, and not before', async ({ table, cache, memory }) => {
+  test('may be deleted only once it is too old to replace a failure', async ({ table, cache, memory }) => {
     await cache.put(QUESTION, 'hello')
     expect(memory.tries).toMatchObject([
       { action: 'PutItem', request: { item: { expiresAt: START / 1000 + WORD.keepSeconds } } },
@@ -174,8 +171,8 @@ describe('An answer', () => {
   })
 })
 
-describe('Many who ask at once', () => {
-  test('make one ask, and all get its answer', async ({ patientCache, upstream, clock }) => {
+describe('Parallel requests', () => {
+  test('lead to one fetch, and all get its response', async ({ patientCache, upstream, clock }) => {
     let finish = () => {}
     const begun = new Promise<void>((begin) => {
       upstream.say = async () => {
@@ -198,7 +195,7 @@ describe('Many who ask at once', () => {
     expect(upstream.asked).toBe(1)
   })
 
-  test('are all told of the failure, after one ask', async ({ patientCache, upstream }) => {
+  test('all get the failure of one fetch', async ({ patientCache, upstream }) => {
     upstream.fail(unavailable())
     const all = Array.from({ length: 20 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED, upstream.ask))
     const outcomes = await Promise.allSettled(all)
@@ -207,7 +204,7 @@ describe('Many who ask at once', () => {
     expect(upstream.asked).toBe(1)
   })
 
-  test('get the older answer at once while one asks', async ({ cache, upstream, clock }) => {
+  test('get the stale response immediately while one fetches', async ({ cache, upstream, clock }) => {
     await cache.put(QUESTION, 'old')
     clock.pass(61)
     let finish = (_: string) => {}
@@ -230,11 +227,7 @@ describe('Many who ask at once', () => {
 })
 
 describe('An upstream that fails', () => {
-  test('is stood in for by the older answer, marked, for as long as that is kept', async ({
-    cache,
-    upstream,
-    clock,
-  }) => {
+  test('is replaced by the stale response, marked as such, until it expires', async ({ cache, upstream, clock }) => {
     const { lines } = captureLogs()
     await cache.put(QUESTION, 'old')
     upstream.fail(unavailable())
@@ -252,7 +245,7 @@ describe('An upstream that fails', () => {
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
   })
 
-  test('is left alone for five seconds and no longer', async ({ cache, upstream, clock }) => {
+  test('gets no requests for five seconds', async ({ cache, upstream, clock }) => {
     upstream.fail(new AppError('upstream_timeout'))
     const failure = { code: 'upstream_timeout', headers: {} }
     await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
@@ -265,7 +258,7 @@ describe('An upstream that fails', () => {
     expect(upstream.asked).toBe(2)
   })
 
-  test('is left alone for as long as it says, which all are told', async ({ cache, upstream, clock }) => {
+  test('gets no requests until its retry-after, which all callers get', async ({ cache, upstream, clock }) => {
     upstream.fail(unavailable(60))
     const failure = { code: 'upstream_unavailable', headers: { 'retry-after': '60' } }
     await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
@@ -278,7 +271,7 @@ describe('An upstream that fails', () => {
     expect(upstream.asked).toBe(2)
   })
 
-  test('is left alone too while an older answer stands in', async ({ cache, upstream, clock }) => {
+  test('gets no requests either while a stale response replaces it', async ({ cache, upstream, clock }) => {
     await cache.put(QUESTION, 'old')
     upstream.fail(unavailable())
     clock.pass(61)
@@ -287,7 +280,7 @@ describe('An upstream that fails', () => {
     expect(upstream.asked).toBe(1)
   })
 
-  test('never becomes an answer', async ({ cache, upstream, table }) => {
+  test('is never cached as a response', async ({ cache, upstream, table }) => {
     upstream.fail(new AppError('upstream_bad_answer'))
     await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
@@ -296,7 +289,7 @@ describe('An upstream that fails', () => {
     expect(await table.get('word#greeting')).not.toHaveProperty('answer')
   })
 
-  test('leaves nothing of its failure behind once it answers', async ({ cache, upstream, table, clock }) => {
+  test('leaves no trace of its failure after a success', async ({ cache, upstream, table, clock }) => {
     upstream.fail(unavailable())
     await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toThrow()
     clock.pass(5)
@@ -306,30 +299,27 @@ describe('An upstream that fails', () => {
   })
 })
 
-describe('A mistake of ours', () => {
+describe('A bug', () => {
   test.for<[string, (upstream: { say: () => string; fail: (error: unknown) => void }) => void]>([
-    ['while asking', ({ fail }) => fail(new TypeError('a mistake'))],
+    ['in a fetch', ({ fail }) => fail(new TypeError('a mistake'))],
     [
-      'in what is to be kept',
+      'in the value to cache',
       (upstream) => {
-        // A mistake that the compiler would not let through.
+        // The cast makes a mistake that the compiler would refuse.
         upstream.say = () => 7 as unknown as string
       },
     ],
-  ])(
-    '%s is thrown as it is, even where an older answer could hide it',
-    async ([, make], { cache, upstream, clock }) => {
-      await cache.put(QUESTION, 'old')
-      clock.pass(61)
-      make(upstream as { say: () => string; fail: (error: unknown) => void })
-      await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
-      expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
-      expect(upstream.asked).toBe(1)
-    },
-  )
+  ])('%s is thrown unchanged, even if a stale response could hide it', async ([, make], { cache, upstream, clock }) => {
+    await cache.put(QUESTION, 'old')
+    clock.pass(61)
+    make(upstream as { say: () => string; fail: (error: unknown) => void })
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
+    expect(upstream.asked).toBe(1)
+  })
 })
 
-test('Trouble of the table while an upstream is asked is no trouble of the upstream to those who come after', async ({
+test('An error of the table during a fetch is not reported as a failure of the upstream', async ({
   cache,
   upstream,
 }) => {
@@ -341,12 +331,7 @@ test('Trouble of the table while an upstream is asked is no trouble of the upstr
   expect(upstream.asked).toBe(1)
 })
 
-test('A refresher asks also where the answer of the table was lost', async ({
-  cache,
-  upstream,
-  clock,
-  loseAnswers,
-}) => {
+test('A refresher fetches even if the table’s response was lost', async ({ cache, upstream, clock, loseAnswers }) => {
   loseAnswers()
   expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello' })
   expect(clock.now()).toBe(START)
@@ -356,7 +341,7 @@ describe('A refresher that dies', () => {
   const died = async (table: ReturnType<typeof cacheStore>, now: number) =>
     expect(await table.takeLease('word#greeting', { seen: undefined, now, until: now + 10_000 })).toBe(true)
 
-  test('lets nobody wait for ever', async ({ cache, upstream, table, clock }) => {
+  test('makes no caller wait longer than 8.5 s', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
     await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
       code: 'upstream_timeout',
@@ -366,7 +351,7 @@ describe('A refresher that dies', () => {
     expect(upstream.asked).toBe(0)
   })
 
-  test('leaves the question to the next one, after its right ran out', async ({ cache, upstream, table, clock }) => {
+  test('leaves the key to the next one once its lease ends', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
     clock.pass(9)
     expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello' })
@@ -374,7 +359,7 @@ describe('A refresher that dies', () => {
     expect(upstream.asked).toBe(1)
   })
 
-  test('that saw an older answer does not ask when another has answered', async ({ cache, table, clock }) => {
+  test('that saw a stale response gets no lease if another has replaced it', async ({ cache, table, clock }) => {
     await cache.put(QUESTION, 'old')
     const seen = (await table.get('word#greeting')).answer
     clock.pass(61)
@@ -384,8 +369,8 @@ describe('A refresher that dies', () => {
   })
 })
 
-describe('Many questions', () => {
-  test('are read at once', async ({ cache, requests }) => {
+describe('Many keys', () => {
+  test('are read in one request', async ({ cache, requests }) => {
     const questions: Record<string, CacheKey<string>> = Object.fromEntries(
       Array.from({ length: 20 }, (_, i) => [`q${i}`, { namespace: WORD, key: i.toString() }]),
     )
@@ -398,13 +383,13 @@ describe('Many questions', () => {
     expect(known['q7']).toBeUndefined()
   })
 
-  test('of none need no read', async ({ cache, requests }) => {
+  test('need no request if there are none', async ({ cache, requests }) => {
     expect(await cache.get({})).toEqual({})
     expect(requests).toEqual([])
   })
 })
 
-describe('What a container remembers', () => {
+describe('A remembered response', () => {
   const COINS: Namespace<string[]> = {
     name: 'coins',
     schema: z.array(z.string()),
@@ -415,9 +400,9 @@ describe('What a container remembers', () => {
   const coins: CacheKey<string[]> = { namespace: COINS, key: 'all' }
   const market: CacheKey<string[]> = { namespace: COINS, key: 'market' }
   const remembering = test
-    /** The cache as another container has it. */
+    /** Cache of another container. */
     .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-    /** Whether the table refuses everything, and how often it has. */
+    /** Switch that makes the table refuse all requests, with their count. */
     .extend('failing', ({ memory }) => {
       const failing = { isOn: false, count: 0 }
       memory.throttles = () => {
@@ -448,7 +433,7 @@ describe('What a container remembers', () => {
     },
   )
 
-  remembering('is read once for fifty who ask side by side', async ({ cache, other, requests }) => {
+  remembering('is read once for fifty parallel requests', async ({ cache, other, requests }) => {
     await other.put(coins, ['bitcoin'])
     await other.put(market, ['ethereum'])
     requests.length = 0
@@ -458,7 +443,7 @@ describe('What a container remembers', () => {
   })
 
   remembering(
-    'is only what requests cannot choose: the rest is read with what is due',
+    'belongs to a fixed key: keys that requests choose are read each time',
     async ({ cache, other, requests }) => {
       const words = Object.fromEntries(['a', 'b'].map((key) => [key, { namespace: WORD, key }]))
       for (const [word, key] of Object.entries(words)) await other.put(key, word)
@@ -472,7 +457,7 @@ describe('What a container remembers', () => {
     },
   )
 
-  remembering('is what it last put itself', async ({ cache, requests }) => {
+  remembering('is the one that the container itself last put', async ({ cache, requests }) => {
     await cache.put(coins, ['bitcoin'])
     await cache.recall({ coins })
     await cache.put(coins, ['ethereum'])
@@ -481,13 +466,13 @@ describe('What a container remembers', () => {
     expect(requests).toEqual([])
   })
 
-  remembering('is nothing where there was nothing', async ({ cache, other }) => {
+  remembering('is not kept if it was missing', async ({ cache, other }) => {
     expect(await cache.recall({ coins })).toEqual({ coins: undefined })
     await other.put(coins, ['bitcoin'])
     expect((await cache.recall({ coins })).coins?.value).toEqual(['bitcoin'])
   })
 
-  remembering('is no failure, which all who asked side by side are told', async ({ cache, other, failing }) => {
+  remembering('is never a failure, which all parallel requests get', async ({ cache, other, failing }) => {
     await other.put(coins, ['bitcoin'])
     failing.isOn = true
     for (const _ of [1, 2]) {
@@ -499,7 +484,7 @@ describe('What a container remembers', () => {
   })
 
   remembering(
-    'stays while the table fails, as long as it may be kept, and ever older',
+    'is used with its true age while the table fails, until it expires',
     async ({ cache, other, clock, failing }) => {
       await other.put(coins, ['bitcoin'])
       await cache.recall({ coins })

@@ -11,7 +11,7 @@ import { failureOf } from '../../support/errors.ts'
 const CHAIN = evmChain(8453) as EvmChain
 const ACCOUNT = '0x0000000000000000000000000000000000000016'
 
-/** The header of a block of a chain with five blocks a second. */
+/** Returns the header of a block on a chain with five blocks a second. */
 const headerOf = (number: number, fork = 0) => ({
   number: numberToHex(number),
   timestamp: numberToHex(1_700_000_000 + Math.floor(number / 5)),
@@ -22,14 +22,14 @@ const headerOf = (number: number, fork = 0) => ({
 type Host = {
   readonly head?: number
   readonly fork?: number
-  /** Milliseconds until it answers. */
+  /** Milliseconds until its response. */
   readonly delay?: number
-  /** What it says at a block of everything but headers. */
+  /** Returns its outcome at a block for all requests except headers. */
   readonly say?: (block: number, request: RpcRequest) => RpcOutcome
   readonly isDown?: boolean
 }
 
-/** A host at this head, and the blocks at which it was asked, a list for each HTTP request. */
+/** Returns a host at this head, and the requested blocks of each HTTP request. */
 function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (block) => ({ result: block }) }: Host) {
   const asked: unknown[][] = []
   const rpc: Rpc = async (requests) => {
@@ -50,7 +50,7 @@ const agreeOf = (hosts: Hosts): RunAgreed =>
   createAgreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
 const READ: RpcRequest = { method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, 'latest'] }
 
-/** What the hosts agree on of one read at the latest block. */
+/** Returns the result on which the hosts agree for a read at the latest block. */
 const read = (hosts: Hosts) =>
   agreeOf(hosts)([CHAIN.id], async (getReader) => {
     const [outcome] = await getReader(CHAIN.id).request([READ])
@@ -60,7 +60,7 @@ const read = (hosts: Hosts) =>
 const constant = { say: () => ({ result: 7 }) }
 
 describe('Two hosts', () => {
-  test('that say the same are asked once, also where one is some blocks ahead', async () => {
+  test('that agree get one request each, even if one is some blocks ahead', async () => {
     for (const head of [1_000, 1_001, 1_010]) {
       const hosts = [hostOf({ ...constant, head }), hostOf(constant)]
       expect(await read(hosts)).toBe(7)
@@ -68,7 +68,7 @@ describe('Two hosts', () => {
     }
   })
 
-  test('that differ are asked once more, both at the older head', async () => {
+  test('that differ get a second request, both at the older head', async () => {
     const hosts = [hostOf({ head: 1_003 }), hostOf({ head: 1_000 })]
     expect(await read(hosts)).toBe(1_000)
     expect(hosts.map(({ asked }) => asked[1])).toEqual([
@@ -83,11 +83,11 @@ describe('Two hosts', () => {
     expect((await failureOf(read([liar, hostOf(constant)]))).code).toBe('nodes_disagree')
   })
 
-  test('on two forks disagree, also where they say the same', async () => {
+  test('on two forks disagree, even with equal results', async () => {
     expect((await failureOf(read([hostOf(constant), hostOf({ ...constant, fork: 7 })]))).code).toBe('nodes_disagree')
   })
 
-  test('that refuse alike refuse, and in different ways disagree', async () => {
+  test('that refuse with the same code refuse, and with different codes disagree', async () => {
     const refuse = (hosts: Hosts, codes: readonly ('vault_is_paused' | 'vault_is_closed')[]) => {
       let runs = 0
       return failureOf(
@@ -102,19 +102,19 @@ describe('Two hosts', () => {
     expect((await refuse(hosts, ['vault_is_paused', 'vault_is_closed'])).code).toBe('nodes_disagree')
   })
 
-  test('of which one does not serve return nothing', async () => {
+  test('return no result if one does not serve', async () => {
     expect((await failureOf(read([hostOf(constant), hostOf({ isDown: true })]))).code).toBe('second_node_silent')
     expect((await failureOf(read([hostOf({ isDown: true }), hostOf({ isDown: true })]))).code).toBe(
       'upstream_unavailable',
     )
   })
 
-  test('of which one is eight seconds behind return nothing', async () => {
+  test('return no result if one is eight seconds behind', async () => {
     const hosts = [hostOf(constant), hostOf({ ...constant, head: 960 })]
     expect((await failureOf(read(hosts))).code).toBe('second_node_silent')
   })
 
-  test('that say a contract tells nothing are believed, and nobody else is asked', async () => {
+  test('are believed if both report an unreadable contract, and a third gets no request', async () => {
     const hosts = [hostOf(constant), hostOf(constant), hostOf(constant)]
     const failure = await failureOf(
       agreeOf(hosts)([CHAIN.id], async (getReader) => {
@@ -127,7 +127,7 @@ describe('Two hosts', () => {
   })
 })
 
-test('What a host says too deeply for JSON is a disagreement, and no mistake of ours', async () => {
+test('A result too deep for JSON is a disagreement, not an internal error', async () => {
   const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
   const liar = hostOf({ say: () => ({ result: deep }) })
   for (const method of ['eth_call', 'eth_getCode']) {
@@ -137,9 +137,9 @@ test('What a host says too deeply for JSON is a disagreement, and no mistake of 
   }
 })
 
-describe('Of three hosts', () => {
+describe('Among three hosts,', () => {
   test.for([0, 1, 2])(
-    'two agree while one does not serve, and it is asked last from then on (place %i)',
+    'two agree while one does not serve, which gets the next requests last (place %i)',
     async (place) => {
       const hosts = [hostOf(constant), hostOf(constant), hostOf(constant)].with(place, hostOf({ isDown: true }))
       const agree = agreeOf(hosts)
@@ -166,13 +166,13 @@ describe('Of three hosts', () => {
     expect(await read(hosts)).toBeGreaterThanOrEqual(1_000)
   })
 
-  test('one that lies is not outvoted: nothing is returned', async () => {
+  test('one that lies is not outvoted, so there is no result', async () => {
     const liar = hostOf({ say: () => ({ result: 8 }) })
     const hosts = [hostOf(constant), liar, hostOf(constant)]
     expect((await failureOf(read(hosts))).code).toBe('nodes_disagree')
   })
 
-  test('the third is asked once the second takes twice as long as the first; from then on it is asked before it', async () => {
+  test('the third replaces a second one that takes twice as long as the first', async () => {
     const slow = hostOf({ ...constant, delay: 2_000 })
     const hosts = [hostOf({ ...constant, delay: 10 }), slow, hostOf(constant)]
     const agree = agreeOf(hosts)
@@ -182,13 +182,13 @@ describe('Of three hosts', () => {
   })
 })
 
-test('One host is asked once, and its word counts', async () => {
+test('A single host gets one request, and its result counts', async () => {
   const host = hostOf({})
   expect(await read([host])).toBe(1_000)
   expect(host.asked).toEqual([['latest']])
 })
 
-/** How hosts refuse a dry run and serve all else. */
+/** Refusals of a dry run by hosts that serve all else. */
 const NO_DRY_RUN: readonly RpcOutcome[] = [
   { error: { code: -32_601, refusal: 'unsupported' } },
   { error: { code: -32_603, refusal: 'unserved' } },
@@ -205,7 +205,7 @@ test.for(NO_DRY_RUN)('The dry run of the only host that can simulate counts for 
   expect(agreed).toBe(true)
 })
 
-test.for(NO_DRY_RUN)('A refusal by the only host that can simulate keeps the transaction back', async (missing) => {
+test.for(NO_DRY_RUN)('A refusal by the only host that can simulate is returned', async (missing) => {
   const able = hostOf({ say: () => ({ result: 'reverts' }) })
   const unable = hostOf({ say: () => missing })
   for (const hosts of [
@@ -221,7 +221,7 @@ test.for(NO_DRY_RUN)('A refusal by the only host that can simulate keeps the tra
   }
 })
 
-test('Whatever two hosts say of a block that has a number, it is compared', async () => {
+test('Results of two hosts at a numbered block are compared', async () => {
   const readAt = (prices: readonly number[]) =>
     agreedReaderOf(
       CHAIN,

@@ -16,7 +16,7 @@ const TOKEN: Address = '0x00000000000000000000000000000000000070cE'
 const OPENZEPPELIN = '52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00'
 
 const RETURN_WORD = '5f5260205ff3'
-/** Programs that return what a token keeps for the account in their calldata. */
+/** Return bytecode that reads the token's storage for the account in the calldata. */
 const solidity = (push: string) => `6004355f52${push}60205260405f2054`
 const vyper = (push: string) => `${push}5f5260043560205260405f2054`
 
@@ -43,6 +43,6 @@ test.for([
   expect(await readOn({ [TOKEN]: { stateDiff: { [slot]: amountWord(12_345n) } } })).toBe(12_345n)
 })
 
-test.for([undefined, 0n, 1_000_000n, 2n ** 255n])('A balance of %s is of no slot that was probed', (balance) => {
+test.for([undefined, 0n, 1_000_000n, 2n ** 255n])('A balance of %s belongs to no probed slot', (balance) => {
   expect(balanceProbe([TOKEN], ACCOUNT).slotOf(balance)).toBeUndefined()
 })

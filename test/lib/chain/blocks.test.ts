@@ -11,7 +11,7 @@ import { runs } from '../../support/runs.ts'
 
 type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
 
-/** Searches a chain for a time; gives the block found and at which blocks it looked. */
+/** Searches a chain for a time. Returns the found block and all blocks that it read. */
 function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   let state: BlockSearch = startBlockSearch({ number: head, timestamp: timeOf(head) }, pace)
   const looks: bigint[] = []
@@ -23,7 +23,7 @@ function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   return { found: foundBlock(state), looks }
 }
 
-/** A chain whose pace changed from 2 s to 0.2 s, of which five blocks share a second, like Base's. */
+/** Block at which the chain's pace changed from 2 s to 0.2 s, like on Base. */
 const CHANGED = 40_000_000n
 const base: Chain = {
   head: 48_000_000n,
@@ -37,7 +37,7 @@ describe('A search for the block of a time', () => {
     ['a day', 86_400n],
     ['two weeks', 1_209_600n],
     ['a year, before the pace changed', 31_536_000n],
-  ] as const)('of %s ago takes at most four looks on a chain of 0.2 s, whatever pace is expected', ([, ago]) => {
+  ] as const)('of %s ago reads at most eight blocks, whatever pace it expects', ([, ago]) => {
     const time = base.timeOf(base.head) - ago
     for (const pace of [0.2, 2, 12]) {
       const { found, looks } = search(base, time, pace)
@@ -47,7 +47,7 @@ describe('A search for the block of a time', () => {
     }
   })
 
-  test('ends near before the time on any chain, in few looks', () => {
+  test('ends just before the time on any chain, after few reads', () => {
     const anyGaps = fc.array(fc.oneof(fc.constant(0n), fc.bigInt(0n, 3n), fc.bigInt(0n, 100_000n)), {
       minLength: 1,
       maxLength: 300,
@@ -72,7 +72,7 @@ describe('A search for the block of a time', () => {
     )
   })
 
-  test('ends whatever the blocks say of their times', () => {
+  test('ends whatever times the blocks have', () => {
     fc.assert(
       fc.property(fc.infiniteStream(fc.bigInt(0n, 2n ** 64n)), fc.bigInt(1n, 2n ** 40n), (times, head) => {
         const chain = { head, timeOf: () => times.next().value ?? 0n }

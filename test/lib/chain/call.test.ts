@@ -43,16 +43,16 @@ const outcomeOf = (decode: () => unknown) => {
   }
 }
 
-test('A view is encoded, and what it returns decoded, as a general coder does, whatever the arguments and the answer', () => {
+test('A view is encoded and its return data decoded as viem does, for any arguments and data', () => {
   fc.assert(
     fc.property(anyCall, returned, ({ functionName, args }, data) => {
-      // Solidity reads a single zero word as an empty text; the general coder refuses it, for it moves to the data's end.
+      // Solidity reads a single zero word as an empty text; viem refuses it as an offset beyond the data.
       fc.pre(functionName !== 'text' || data !== toHex(0n, { size: 32 }))
-      // Solidity refuses a word larger than an address; the general coder cuts it.
+      // Solidity refuses a word larger than an address; viem truncates it.
       fc.pre(functionName !== 'address_' || data.length < 66 || data.startsWith(`0x${'0'.repeat(24)}`))
-      // One call of any function of the ABI, which the types of both sides want to know more closely.
+      // The casts are needed because both sides have types for one known function.
       const own = call(TO, abi as Abi, functionName, args)
-      // The general coder takes the first function of that name for what is returned, so it is given the right one alone.
+      // Viem decodes with the first function of a name, so it gets only the right one.
       const item = abi.filter((item) => item.name === functionName && item.inputs.length === args.length)
       expect(own.data).toBe(encodeFunctionData({ abi: item as Abi, functionName, args }))
       expect(outcomeOf(() => own.decode(data))).toEqual(
@@ -63,7 +63,7 @@ test('A view is encoded, and what it returns decoded, as a general coder does, w
   )
 })
 
-test('A word larger than an address is none', () => {
+test('A word larger than an address throws', () => {
   expect(() => call(TO, abi as Abi, 'address_', [TO]).decode(`0x${'f'.repeat(64)}`)).toThrow('not an address')
 })
 

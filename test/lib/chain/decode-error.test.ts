@@ -25,7 +25,7 @@ test.for([
   expect(decodeError(ABI, data)).toBeUndefined()
 })
 
-test('A function of the same signature is no error', () => {
+test('A function with the same signature is not an error', () => {
   expect(decodeError(parseAbi(['function closed() view']), toFunctionSelector('closed()'))).toBeUndefined()
 })
 

@@ -11,7 +11,7 @@ function planOf(index: number): ReadPlan<unknown> {
   return { address, slots: [], calls: [call(address, erc20Abi, 'symbol', [])], parse: () => undefined }
 }
 
-/** A reader whose node answers nothing, and the request of its last read. */
+/** Returns a function that reads plans at a node without data, and returns the request of the read. */
 function openReader() {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
@@ -34,7 +34,7 @@ test('The request of the same plans at the latest block is encoded once', async 
   expect(await requestOf([...plans])).toBe(first)
 })
 
-test('Other plans, fewer plans and another block have requests of their own', async () => {
+test('Other plans, fewer plans and another block have their own requests', async () => {
   const requestOf = openReader()
   const [one, other, third] = [planOf(0), planOf(1), planOf(2)]
   const first = await requestOf([one, other])

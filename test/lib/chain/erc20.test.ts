@@ -28,24 +28,24 @@ function approve({ token, spender }: TokenSpending, amount: bigint): Transaction
   return { to: token, data, value: 0n }
 }
 
-describe('approvals', () => {
+describe('Approvals', () => {
   test.for([
     { needed: 'none', amounts: () => [] },
     { needed: 'exact', amounts: (amount: bigint) => [amount] },
     { needed: 'reset', amounts: (amount: bigint) => [0n, amount] },
-  ] as const)('Where $needed is needed, the approvals are for exactly that and never more', ({ needed, amounts }) => {
+  ] as const)('have exactly the needed amounts: $needed', ({ needed, amounts }) => {
     fc.assert(
       fc.property(anySetting, ({ spending }) => {
         const { amount } = spending
         const approvals = encodeApprovals(spending, needed)
-        // To the byte: nothing stands behind the arguments.
+        // Nothing follows the arguments.
         expect(approvals).toEqual(amounts(amount).map((allowance) => approve(spending, allowance)))
         expect(() => verifyApprovals(spending, approvals)).not.toThrow()
       }),
     )
   })
 
-  test('An allowance that suffices needs none', () => {
+  test('are not needed if the allowance suffices', () => {
     fc.assert(
       fc.property(anyAmount, anyAmount, (one, other) => {
         const [amount, allowance] = one < other ? [one, other] : [other, one]
@@ -54,7 +54,7 @@ describe('approvals', () => {
     )
   })
 
-  test('Without any allowance one approval is enough', () => {
+  test('consist of one without an allowance', () => {
     fc.assert(
       fc.property(anyAmount, (amount) => {
         expect(listApprovalPlans(amount, 0n)).toEqual(['exact'])
@@ -62,7 +62,7 @@ describe('approvals', () => {
     )
   })
 
-  test('An allowance that is too small is reset first, unless a dry run shows that the token needs no reset', () => {
+  test('reset an allowance that is too small first, unless a dry run shows that no reset is needed', () => {
     const tooSmall = fc
       .tuple(anyAmount, anyAmount)
       .filter(([allowance, amount]) => allowance < amount && allowance > 0n)
@@ -89,17 +89,17 @@ describe('approvals', () => {
 
 const APPROVAL = { to: zeroAddress, data: '0x', value: 0n } as const
 
-describe('the verification', () => {
-  /** The approvals for this allowance as they must be, in words. */
-  const plansOf = ({ token, spender }: TokenSpending, amounts: readonly bigint[]) =>
+describe('The verification of approvals', () => {
+  /** Returns the expected approvals of these amounts. */
+  const plansOf = ({ token, spender }: Spending, amounts: readonly bigint[]) =>
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))
   const encode = ({ call, ...rest }: ReturnType<typeof plansOf>[number]): Transaction => ({
     ...rest,
-    // A call is of any function of the ABI, which viem wants to know one by one.
+    // The cast is needed because viem's types want one function, and a call may be any of the ABI.
     data: encodeFunctionData({ abi: TOKEN_ABI, ...call } as never),
   })
 
-  test('Approvals that differ in one place from the exact one, or from that after a reset, do not pass', () => {
+  test('refuses approvals that differ in one place from the exact ones', () => {
     fc.assert(
       fc.property(anySetting, ({ spending, stranger }) => {
         const { token, spender, amount } = spending
@@ -116,7 +116,7 @@ describe('the verification', () => {
     )
   })
 
-  test('An approval that is cut does not pass', () => {
+  test('refuses an approval that is cut', () => {
     fc.assert(
       fc.property(anySetting, fc.nat(67), ({ spending }, end) => {
         const right = approve(spending, spending.amount)

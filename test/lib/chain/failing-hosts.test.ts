@@ -13,11 +13,11 @@ import type { HttpEnvironment } from '../../../lib/core/http.ts'
 const HEAD = 3_000_000
 const CONTRACT: Address = '0x00000000000000000000000000000000000000a1'
 const TOPIC = pad('0x01')
-/** Blocks below this are old. */
+/** Lowest block that is not old. */
 const OLD = HEAD - 100_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-/** A host: gives the HTTP response to a body of these calls, or throws what `fetch` throws. */
+/** Host that returns the HTTP response to a body of these calls, or throws like `fetch`. */
 type Host = (calls: readonly Call[], signal: AbortSignal, isPlain: boolean) => Response | Promise<Response>
 type When = (call: Call, calls: readonly Call[]) => boolean
 
@@ -32,7 +32,7 @@ const rangeOf = ({ method, params }: Call): readonly [number, number] | undefine
   const [filter] = params as [{ fromBlock: string; toBlock: string }]
   return method === 'eth_getLogs' ? [Number(filter.fromBlock), Number(filter.toBlock)] : undefined
 }
-/** One event in each block that 1,000 divides. */
+/** Returns one event for each block that is a multiple of 1,000. */
 function logsOf([from, to]: readonly [number, number]): object[] {
   const first = Math.ceil(from / 1_000)
   return Array.from({ length: Math.max(0, Math.floor(to / 1_000) - first + 1) }, (_, index) => {
@@ -84,7 +84,7 @@ const batchAbove =
   (_, calls) =>
     calls.length > most
 
-/** A host that responds so to every body with such a call. */
+/** Returns a host that sends this response to each body with a matching call. */
 const whole =
   (respond: () => Response, when: When = always): Host =>
   (calls, signal, isPlain) =>
@@ -100,7 +100,7 @@ const plain =
 const redirect = (status: number) => () =>
   new Response(null, { status, headers: { location: 'https://elsewhere.example' } })
 
-/** A host that has such an item for every such call, and serves the others. */
+/** Returns a host that sends this item for each matching call, and serves the others. */
 const items =
   (item: (call: Call) => object, when: When = always): Host =>
   (calls, _, isPlain) => {
@@ -109,7 +109,7 @@ const items =
   }
 const refusing = (code: unknown, message: unknown, when: When = always): Host =>
   items(({ id }) => ({ id, error: { code, message } }), when)
-/** A host whose whole list of answers is changed. */
+/** Returns a host whose list of responses is changed as a whole. */
 const changed =
   (change: (answers: object[]) => unknown): Host =>
   (calls) =>
@@ -133,14 +133,12 @@ const closing: Host = () =>
   new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) }))
 const CHUNKS = [new Uint8Array(1), new Uint8Array(33 * 2 ** 20)]
 const huge = () => new Response(ReadableStream.from(CHUNKS))
-/** A host that fails in every second response. */
 const flapping = (): Host => {
   let asked = 0
   return (calls, signal, isPlain) =>
     asked++ % 2 ? healthy(calls, signal, isPlain) : plain(502, '<html>Bad Gateway</html>')()
 }
 
-/** Kinds of hosts that fail, in the words of providers and clients. */
 const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | (() => Host)>({
   'cannot be reached': unreachable,
   'closes the connection': closing,
@@ -292,7 +290,7 @@ const CHAIN_ID = 8453
 const FILTER = { address: CONTRACT, topics: [TOPIC] }
 const urlOf = (place: number) => `https://host-${place}.example${place}/hunter2`
 
-/** The world with these hosts at their URLs, and how many requests they had. */
+/** Returns an environment with these hosts, their URLs and their number of requests. */
 function worldOf(hosts: readonly Host[]) {
   const asked = { requests: 0 }
   const environment = {
@@ -305,13 +303,13 @@ function worldOf(hosts: readonly Host[]) {
     },
     random: () => 0,
     now: () => performance.now(),
-    // The nodes call fetch with a text and these options only.
+    // The cast is safe: nodes call fetch only with a text and these options.
   } as unknown as HttpEnvironment
   const urls = hosts.map((_, place) => urlOf(place)) as [string, ...string[]]
   return { environment, urls, asked }
 }
 
-/** A host that gives events block by block takes too many requests: the caller gives up. */
+/** Requests after which the caller gives up, as with a host that returns events block by block. */
 const MAX_REQUESTS = 2_000
 function blocksOf(
   { logs, through }: { readonly logs: readonly Log[]; readonly through: bigint },
@@ -321,7 +319,7 @@ function blocksOf(
   return logs.map(({ blockNumber }) => blockNumber)
 }
 
-/** Reads by one host, with dry runs, or by two, whose dry runs are compared elsewhere. */
+/** Reads by one host with dry runs, or by two hosts without. */
 type Reads = {
   readonly request: Rpc
   readonly withDryRun: boolean
@@ -344,7 +342,7 @@ function readsByTwo(hosts: readonly Host[]) {
   return { request: reader.request, withDryRun: false, logsIn, asked }
 }
 
-/** What a wallet asks: a read with a dry run, recent events of many blocks, and old ones. */
+/** Requests of a wallet: a read with a dry run, recent events, and old events. */
 const QUESTIONS: readonly ((reads: Reads) => Promise<unknown>)[] = [
   async ({ request, withDryRun }) => {
     const call = { method: 'eth_call', params: [{ to: CONTRACT, data: '0x' }, 'latest'] }
@@ -361,7 +359,7 @@ const QUESTIONS: readonly ((reads: Reads) => Promise<unknown>)[] = [
 ]
 const RIGHT = await Promise.all(QUESTIONS.map((ask) => ask(readsByOne([healthy]))))
 
-/** The results, and `honest` for an error of the upstream. */
+/** Returns the results, with `honest` for an error of the upstream. */
 async function askAll(reads: Reads) {
   const results: unknown[] = []
   for (const ask of QUESTIONS) {
@@ -375,7 +373,7 @@ async function askAll(reads: Reads) {
   return results
 }
 
-// A deadline of 3 s is over after a second.
+// Deadlines are shortened from 3 s to 1 s.
 const timeout = AbortSignal.timeout.bind(AbortSignal)
 beforeAll(() => {
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(Math.ceil(milliseconds / 3)))
@@ -384,12 +382,12 @@ afterAll(() => {
   vi.restoreAllMocks()
 })
 
-test('Sixty kinds of failing hosts and more are tried', () => {
+test('The tests have at least sixty kinds of failing hosts', () => {
   expect(KINDS.length).toBeGreaterThanOrEqual(60)
 })
 
 describe.concurrent('A read by one host', () => {
-  test.for(KINDS)('is right or an honest error alone at a host that %s', async ([, start], { expect }) => {
+  test.for(KINDS)('is right or an honest error if its only host %s', async ([, start], { expect }) => {
     const results = await askAll(readsByOne([start()]))
     expect(results.map((result, index) => (result === 'honest' ? RIGHT[index] : result))).toEqual(RIGHT)
   })
@@ -400,21 +398,21 @@ describe.concurrent('A read by one host', () => {
     [name, 'first of three', () => [start(), healthy, healthy]] as const,
     [name, 'two of three', () => [start(), start(), healthy]] as const,
   ])
-  test.for(placements)('is right beside a healthy one while one %s (%s)', async ([, , hosts], { expect }) => {
+  test.for(placements)('is right with a healthy host while another %s (%s)', async ([, , hosts], { expect }) => {
     const reads = readsByOne(hosts())
     expect(await askAll(reads)).toEqual(RIGHT)
     const learnt = reads.asked.requests
     for (let round = 0; round < 3; round += 1) expect(await askAll(reads)).toEqual(RIGHT)
-    // A healthy host has three requests a round.
+    // A healthy host gets three requests a round.
     expect(reads.asked.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
   })
 })
 
-describe.concurrent('What two hosts agree on', () => {
+describe.concurrent('A read by two hosts', () => {
   const placements = KINDS.flatMap(([name, start]) =>
     [0, 1, 2].map((place) => [name, place, () => [healthy, healthy, healthy].with(place, start())] as const),
   )
-  test.for(placements)('is right while one of three %s (place %i)', async ([, , hosts], { expect }) => {
+  test.for(placements)('is right while one of three hosts %s (place %i)', async ([, , hosts], { expect }) => {
     const reads = readsByTwo(hosts())
     for (let round = 0; round < 2; round += 1) expect(await askAll(reads)).toEqual(RIGHT)
   })

@@ -9,7 +9,7 @@ import { agreedReaderOf } from '../../support/agreed.ts'
 const BASE = evmChain(8453) as EvmChain
 const timeOf = (number: number) => 1_700_000_000 + number * 2
 
-/** A host of a chain with a block every two seconds, which says that it has come so far. */
+/** Returns a host at this head, on a chain with a block every two seconds. */
 function host(head: number) {
   const requests: number[] = []
   const rpc: Rpc = async (calls) => {
@@ -23,8 +23,8 @@ function host(head: number) {
   return { rpc, requests }
 }
 
-describe('The newest final block, where a second host is configured,', () => {
-  test('is no newer than both say, whichever of them is wrong', async () => {
+describe('The newest final block by two hosts', () => {
+  test('is no newer than either host reports', async () => {
     for (const [first, second] of [
       [90_002, 90_000],
       [90_000, 90_002],
@@ -39,7 +39,7 @@ describe('The newest final block, where a second host is configured,', () => {
     }
   })
 
-  test('costs no more than with one where both say the same', async () => {
+  test('costs one request per host if they agree', async () => {
     const [own, other] = [host(90_000), host(90_000)]
     await readFinalBlock(agreedReaderOf(BASE, [own.rpc, other.rpc]))
     expect([own.requests, other.requests]).toEqual([[2], [2]])
@@ -48,7 +48,7 @@ describe('The newest final block, where a second host is configured,', () => {
   test.for([
     ['a day behind', 90_000 - 43_200],
     ['eight seconds behind', 90_000 - 4],
-  ] as const)('is told by two in step while a third is %s', async ([, stuck]) => {
+  ] as const)('is reported by two hosts while a third is %s', async ([, stuck]) => {
     const late = host(stuck)
     const reader = agreedReaderOf(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
     for (let question = 0; question < 2; question += 1) {
@@ -59,7 +59,7 @@ describe('The newest final block, where a second host is configured,', () => {
     await expect(alone).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 
-  test('is not told while the second one does not answer', async () => {
+  test('is not reported while the second host does not respond', async () => {
     const down: Rpc = async () => {
       throw new AppError('upstream_timeout')
     }
@@ -68,7 +68,7 @@ describe('The newest final block, where a second host is configured,', () => {
   })
 })
 
-test("A time is past for good once the chain's tag is after it and the head as much later as the registry asks", () => {
+test("A time is final once the chain's tag is after it and the head late enough", () => {
   const { seconds } = BASE.finality
   const blockAt = (time: number) => ({ result: { number: numberToHex(time), timestamp: numberToHex(time) } })
   const isPast = (tagged: number, head: number) => parseFinality(BASE, [blockAt(tagged), blockAt(head)]).isPast(1_000n)

@@ -28,7 +28,6 @@ const readLogs = async (rpc: Rpc, filter: LogFilter, from: bigint, to: bigint) =
 type Range = { readonly from: bigint; readonly to: bigint }
 type Refuses = (range: Range) => boolean
 
-/** A log as a node tells it. */
 function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
   return {
     address: CONTRACT.toLowerCase(),
@@ -41,7 +40,7 @@ function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
   }
 }
 
-/** A node with one event in each of these blocks; what it was asked, what it answered, and in how many turns. */
+/** Starts a node with one event in each of these blocks. Returns its requests, results and round trips. */
 function startNode({
   blocks = [],
   refuses = () => false,
@@ -56,7 +55,7 @@ function startNode({
   let answeredTurns = 0
   let turns = 0
   const rpc: Rpc = async (requests) => {
-    // Asked in this turn is what was asked before the answers to the last one were there.
+    // Requests before the response to the previous ones belong to the same round trip.
     turns = answeredTurns + 1
     const turn = turns
     const outcomes = requests.map(({ method, params }) => {
@@ -76,7 +75,7 @@ function startNode({
   return { rpc, asked, answered, turns: () => turns }
 }
 
-/** Whether these ranges together are all blocks from `from` to `to`, and none besides. */
+/** Returns whether these ranges together are exactly the blocks from `from` to `to`. */
 function covers(ranges: readonly Range[], { from, to }: Range): boolean {
   let next = from
   for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {
@@ -95,7 +94,7 @@ const anyRange = fc
     ),
   )
   .map(([from, length]): Range => ({ from, to: from + length }))
-/** A range, and some of its blocks, its ends and the seams of pieces among them. */
+/** Ranges with some of their blocks, among them the ends and the borders of chunks. */
 const anySetting = anyRange.chain((range) =>
   fc
     .uniqueArray(
@@ -114,8 +113,8 @@ function clamp(block: bigint, { from, to }: Range): bigint {
   return block < from ? from : block > to ? to : block
 }
 
-describe('Reading the events of a range of blocks', () => {
-  test('gives every event once and in order, whatever limit the node has for a range', async () => {
+describe('A read of events in a range of blocks', () => {
+  test('returns each event once and in order, whatever range limit the node has', async () => {
     const limits = fc.oneof(
       fc.constantFrom(1_000n, 1_001n, 2_000n, 9_999n, 10_000n, 10_001n),
       fc.bigInt({ min: 1_000n, max: 100_000n }),
@@ -130,7 +129,7 @@ describe('Reading the events of a range of blocks', () => {
     )
   })
 
-  test('never skips a block, whichever ranges the node refuses: it has all of them, or a typed error', async () => {
+  test('returns all blocks or throws, whichever ranges the node refuses', async () => {
     const anyRefusal = fc.record({
       salt: fc.bigInt({ min: 1n, max: 2n ** 32n }),
       share: fc.integer({ min: 0, max: 60 }),
@@ -156,7 +155,7 @@ describe('Reading the events of a range of blocks', () => {
   })
 
   test.for([0n, 1n, 999n, 9_999n, 10_000n, 54_321n])(
-    'is one round trip where nothing is refused, for %d more blocks than one',
+    'is one round trip if no range is refused, for %d more blocks than one',
     async (length) => {
       const { rpc, asked, turns } = startNode()
       expect(await readLogs(rpc, FILTER, 7n, 7n + length)).toEqual([])
@@ -169,7 +168,7 @@ describe('Reading the events of a range of blocks', () => {
     },
   )
 
-  test('goes on from the first refused range with shorter ones, and tries longer ones again', async () => {
+  test('continues from the first refused range with shorter ones, then tries longer ones again', async () => {
     const { rpc, asked, turns } = startNode({
       blocks: [5n, 15_000n, 29_999n],
       refuses: ({ from, to }) => BLOCKS(from, to) > 1_000n && from < 20_000n && from >= 10_000n,
@@ -180,7 +179,7 @@ describe('Reading the events of a range of blocks', () => {
     expect(asked.length).toBeLessThan(60)
   })
 
-  test('takes the range that the node is said to take', async () => {
+  test('uses the range limit that the refusal names', async () => {
     const { rpc, turns } = startNode({
       refuses: ({ from, to }) => BLOCKS(from, to) > 500n,
       refusal: { code: -32_614, refusal: 'range', blocks: 500 },
@@ -189,7 +188,7 @@ describe('Reading the events of a range of blocks', () => {
     expect(turns()).toBe(2)
   })
 
-  test('stops at the end of a block once there are enough events, and says how far it came', async () => {
+  test('stops at the end of a block once it has enough events, and reports the last block', async () => {
     const blocks = Array.from({ length: 30 }, (_, block) => BigInt(block * 10_000))
     const { rpc } = startNode({ blocks })
     const { logs, through } = await readLogsUntil(rpc, FILTER, 0n, 299_999n, (events) => events >= 3)
@@ -201,7 +200,7 @@ describe('Reading the events of a range of blocks', () => {
     expect(rest.through).toBe(299_999n)
   })
 
-  test('goes on from an answer of too many events with as many blocks as it had, and then by how dense they were', async () => {
+  test('after too many events reads fewer blocks, then ranges by the density of events', async () => {
     const blocks = Array.from({ length: 20_000 }, (_, index) => BigInt(Math.floor(index / 50)))
     const isDense = ({ from, to }: Range) => from < 400n && BLOCKS(from, to) > 200n
     const refusal = { code: 413, refusal: 'results', blocks: 200 } as const
@@ -211,7 +210,7 @@ describe('Reading the events of a range of blocks', () => {
     expect(widths).toEqual([200n, 100n, 100n])
   })
 
-  test('reads a block with more events than the node gives from its receipts, with the events of the filter alone', async () => {
+  test('reads a block with too many events from its receipts, filtered alike', async () => {
     const other = '0x00000000000000000000000000000000000000b2'
     const own = [someLog(6n, 0), { ...someLog(6n, 3), topics: [pad('0x03'), TOPIC] }]
     const foreign = [
@@ -251,14 +250,14 @@ describe('Reading the events of a range of blocks', () => {
     ['are refused', { error: { code: -32_601, refusal: 'unsupported' } }],
     ['are not known', { result: null }],
     ['are of another block', { result: [{ logs: [someLog(7n)] }] }],
-  ])('fails with upstream_bad_answer where the receipts of such a block %s', async ([, outcome]) => {
+  ])('fails with upstream_bad_answer if the receipts of such a block %s', async ([, outcome]) => {
     const refusal = { error: { code: -32_005, refusal: 'results' } } as const
     const rpc: Rpc = async (requests) =>
       requests.map(({ method }) => (method === 'eth_getBlockReceipts' ? outcome : refusal))
     expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
   })
 
-  test('asks nothing of a range without blocks', async () => {
+  test('sends no request for a range without blocks', async () => {
     const { rpc, asked } = startNode()
     expect(await readLogs(rpc, FILTER, 8n, 7n)).toEqual([])
     expect(asked).toEqual([])
@@ -272,12 +271,12 @@ describe('Reading the events of a range of blocks', () => {
     },
   )
 
-  test('fails with upstream_bad_answer when the node refuses every range', async () => {
+  test('fails with upstream_bad_answer if the node refuses every range', async () => {
     const { rpc } = startNode({ refuses: () => true })
     expect(await failureOf(readLogs(rpc, FILTER, 0n, 50_000n))).toMatchObject({ code: 'upstream_bad_answer' })
   })
 
-  test('fails as the node does that breaks down between the first answer and the second', async () => {
+  test('fails with the node’s error after its first response', async () => {
     let requests = 0
     const rpc: Rpc = async (batch) => {
       requests += 1
@@ -295,11 +294,11 @@ describe('Reading the events of a range of blocks', () => {
     ['a log without its block', [{ ...someLog(1n), blockNumber: null }]],
     ['a log without its index', [{ ...someLog(1n), logIndex: undefined }]],
     ['a log without its transaction', [{ ...someLog(1n), transactionHash: null }]],
-    ['a log of nobody', [{ ...someLog(1n), address: '0x12' }]],
-    ['a log with data that are none', [{ ...someLog(1n), data: 'zz' }]],
+    ['a log with an invalid address', [{ ...someLog(1n), address: '0x12' }]],
+    ['a log with invalid data', [{ ...someLog(1n), data: 'zz' }]],
     ['a log with half a topic', [{ ...someLog(1n), topics: ['0x1234'] }]],
-    ['one log that is none among good ones', [someLog(1n), null, someLog(2n)]],
-  ])('fails with upstream_bad_answer when the node answers %s', async ([, result]) => {
+    ['one invalid log among valid ones', [someLog(1n), null, someLog(2n)]],
+  ])('fails with upstream_bad_answer if the node returns %s', async ([, result]) => {
     const rpc: Rpc = async (requests) => requests.map(() => ({ result }))
     expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
   })
@@ -322,8 +321,8 @@ describe('Reading the events of a range of blocks', () => {
 const HASH = pad('0xabcdef')
 const RECEIPT = { status: '0x1', blockNumber: '0x10', blockHash: HASH, transactionHash: HASH, logs: [someLog(16n)] }
 
-describe('What a node says of a transaction and of a block', () => {
-  test('is asked for by hash and by number', () => {
+describe('A receipt or a block header', () => {
+  test('is requested by hash or number', () => {
     const requests: RpcRequest[] = [receiptRequest(HASH), blockRequest(16n), blockRequest('latest')]
     expect(requests).toEqual([
       { method: 'eth_getTransactionReceipt', params: [HASH] },
@@ -332,7 +331,7 @@ describe('What a node says of a transaction and of a block', () => {
     ])
   })
 
-  test('is a success or a reversion, or nothing yet', () => {
+  test('reports success, a revert, or nothing yet', () => {
     const parse = (result: unknown) => parseResult(Receipt.nullable(), { result })
     expect(parse(RECEIPT)).toMatchObject({ status: 'success', blockNumber: 16n, logs: [{ blockNumber: 16n }] })
     expect(parse({ ...RECEIPT, status: '0x0', logs: [] })).toMatchObject({ status: 'reverted', logs: [] })
@@ -358,12 +357,12 @@ describe('What a node says of a transaction and of a block', () => {
     { number: '1', timestamp: '0x1' },
     { number: null, timestamp: '0x1' },
     { number: '0x', timestamp: '0x1' },
-  ])('is a typed error where the block is %j', (result) => {
+  ])('is a typed error for the block %j', (result) => {
     expect(() => parseResult(BlockHeader, { result })).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
   })
 
   const END_OF_9999 = BigInt(Date.UTC(10_000, 0, 1)) / 1000n
-  test('is refused after the year 9999, which no timestamp can say', () => {
+  test('is refused after the year 9999, the limit of timestamps', () => {
     const at = (timestamp: bigint) => ({ result: { number: '0x1', timestamp: numberToHex(timestamp) } })
     expect(parseResult(BlockHeader, at(END_OF_9999 - 1n)).timestamp).toBe(END_OF_9999 - 1n)
     for (const timestamp of [END_OF_9999, 2n ** 63n, 2n ** 256n - 1n]) {
@@ -373,7 +372,7 @@ describe('What a node says of a transaction and of a block', () => {
     }
   })
 
-  test('is not told by an event whose time is after the year 9999', () => {
+  test('has no time from a log after the year 9999', () => {
     const log = { address: '0x00000000000000000000000000000000000000A1', topics: [], data: '0x', logIndex: '0x0' }
     const rest = { blockNumber: '0x1', transactionHash: numberToHex(1, { size: 32 }) }
     expect(Log.parse({ ...log, ...rest, blockTimestamp: numberToHex(END_OF_9999) }).blockTimestamp).toBeUndefined()

@@ -16,7 +16,6 @@ const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((array) => t
 const calls = fc.array(fc.record({ to: address, data: bytes }), { maxLength: 20 })
 const results = fc.array(fc.record({ success: fc.boolean(), returnData: bytes }), { maxLength: 20 })
 
-/** What a general coder says of return data; undefined where it throws. */
 function decodedByViem(data: Hex) {
   try {
     return decodeFunctionResult({ ...aggregate3, data }).map(({ success, returnData }) =>
@@ -36,7 +35,7 @@ function decoded(data: Hex) {
 }
 
 describe('An aggregate', () => {
-  test('has the calldata that a general coder gives it, whatever its calls', () => {
+  test('has the same calldata as viem’s, for any calls', () => {
     fc.assert(
       fc.property(calls, (calls) => {
         const args = [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))] as const
@@ -48,7 +47,7 @@ describe('An aggregate', () => {
     )
   })
 
-  test('is understood as a general coder understands it, whatever was returned', () => {
+  test('is decoded as viem does, for any return data', () => {
     fc.assert(
       fc.property(results, (results) => {
         const data = encodeFunctionResult({ ...aggregate3, result: results })
@@ -57,7 +56,7 @@ describe('An aggregate', () => {
     )
   })
 
-  test('that is malformed throws wherever it does for a general coder, and has no other results', () => {
+  test('that is malformed throws if viem throws, and else has the same results', () => {
     const words = fc.oneof(fc.nat({ max: 400 }).map(BigInt), fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }))
     const change = fc.record({ word: fc.nat({ max: 60 }), value: words, length: fc.option(fc.nat({ max: 2_000 })) })
     fc.assert(

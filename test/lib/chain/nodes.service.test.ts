@@ -26,10 +26,10 @@ type Batch = readonly {
   readonly method: string
   readonly params: readonly unknown[]
 }[]
-/** What a node does with a batch: gives the HTTP answer, or throws what `fetch` throws. */
+/** Node that returns the HTTP response to a batch, or throws like `fetch`. */
 type Node = (batch: Batch, signal: AbortSignal) => Response | Promise<Response>
 
-/** A node that answers every call, in the order in which `order` puts the answers. */
+/** Returns a node that serves every call, with its results in this order. */
 const good =
   (order: <T>(items: T[]) => T[] = (items) => items): Node =>
   (batch) =>
@@ -38,7 +38,6 @@ const answering =
   (body: unknown): Node =>
   () =>
     Response.json(body)
-/** A node that answers one method with an error, and the others. */
 const refusing =
   (method: string, error: unknown): Node =>
   (batch) =>
@@ -53,7 +52,7 @@ const unreachable: Node = () => {
   throw new TypeError('fetch failed', { cause: new Error(`connect ECONNREFUSED ${FIRST}`) })
 }
 
-/** An Rpc over nodes by URL, with what it asked of them and of the world. */
+/** Returns an Rpc over nodes by URL, with the URLs, batches and environment that it used. */
 function rpcOver(
   nodes: Readonly<Record<string, Node>>,
   { random = 0, elapse = () => 0, chainId }: { random?: number; elapse?: () => number; chainId?: number } = {},
@@ -79,7 +78,7 @@ function rpcOver(
 }
 
 describe('A batch', () => {
-  test('is one HTTP request of JSON-RPC 2.0 calls, each with an id of its own', async () => {
+  test('is one HTTP request of JSON-RPC 2.0 calls, each with its own id', async () => {
     const { rpc, batches, environment } = rpcOver({ [FIRST]: good() })
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(batches).toEqual([CALLS.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))])
@@ -89,12 +88,12 @@ describe('A batch', () => {
     })
   })
 
-  test('gets its outcomes in its own order, whatever the order of the answers', async () => {
+  test('gets its outcomes in its own order, whatever the order of the responses', async () => {
     const { rpc } = rpcOver({ [FIRST]: good((items) => items.toReversed()) })
     expect(await rpc(CALLS)).toEqual(RESULTS)
   })
 
-  test('gets an error of one call as that call’s outcome, without the node’s words', async () => {
+  test('gets an error of one call as that call’s outcome, without the node’s text', async () => {
     const error = { code: 3, message: `execution reverted, see ${FIRST}`, data: '0x08c379a0' }
     const { rpc, asked } = rpcOver({
       [FIRST]: answering([
@@ -107,21 +106,21 @@ describe('A batch', () => {
     expect(asked).toHaveLength(1)
   })
 
-  // A call that stands alone is no list.
+  // A single call is not sent as a list.
   const echo: Node = (batch) => Response.json(batch.map(({ id, params }) => ({ id, result: params[0] })))
   test.for([
     ['501 calls', Array.from({ length: 501 }, (_, i) => i), [500, 1]],
     ['calls of more than a million characters', ['a', 'b', 'c'].map((one) => one.repeat(450_000)), [2, 1]],
-    ['one call of more than that', ['a'.repeat(1_200_000), 'b'], [1, 1]],
+    ['one call of more than a million characters', ['a'.repeat(1_200_000), 'b'], [1, 1]],
     ['no call', [], []],
-  ] as const)('of %s is as many requests as providers take, side by side', async ([, params, lengths]) => {
+  ] as const)('of %s is split into parallel requests that providers take', async ([, params, lengths]) => {
     const { rpc, batches } = rpcOver({ [FIRST]: echo })
     const outcomes = await rpc(params.map((param) => ({ method: 'eth_call', params: [param] })))
     expect(outcomes).toEqual(params.map((result) => ({ result })))
     expect(batches.map(({ length }) => length)).toEqual(lengths)
   })
 
-  test('ignores answers to calls that were not made', async () => {
+  test('ignores responses to calls that it did not make', async () => {
     const { rpc } = rpcOver({
       [FIRST]: answering([...RESULTS.map((result, id) => ({ id, ...result })), { id: 99, result: 'more' }]),
     })
@@ -129,7 +128,6 @@ describe('A batch', () => {
   })
 })
 
-/** How a node can fail, and what that is called. */
 const FAILURES: readonly (readonly [string, Node, AppError['code']])[] = [
   ['cannot be reached', unreachable, 'upstream_unavailable'],
   ['answers 401', status(401), 'upstream_unavailable'],
@@ -172,7 +170,7 @@ const FAILURES: readonly (readonly [string, Node, AppError['code']])[] = [
 ]
 
 test.for(['query returned more than 10000 results', 'block range is too wide', 'limited to 1000 blocks'])(
-  'A call that asks for too much (%s) fails alone, whatever its code',
+  'A call for too much data (%s) fails without the others, whatever its code',
   async (message) => {
     const refused = [0, 1, 2].map((id) => (id === 1 ? { id, error: { code: -32005, message } } : { id, result: '0x1' }))
     const { rpc } = rpcOver({ [FIRST]: answering(refused) })
@@ -197,7 +195,7 @@ describe('A node that', () => {
     expect(asked).toEqual([FIRST, SECOND, SECOND])
   })
 
-  test.for(FAILURES)('%s tells no URL, key or word of its own', async ([, node]) => {
+  test.for(FAILURES)('%s leads to an error without its URL, key or text', async ([, node]) => {
     const { rpc } = rpcOver({ [FIRST]: node, [SECOND]: node })
     const failure = await failureOf(rpc(CALLS))
     const told = inspect(failure, { depth: null, showHidden: true }) + JSON.stringify(failure)
@@ -205,7 +203,7 @@ describe('A node that', () => {
     expect(failure.cause).toBeInstanceOf(Error)
   })
 
-  test('fails for two batches at once is replaced for both', async () => {
+  test('fails for two parallel batches is replaced for both', async () => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() })
     expect(await Promise.all([rpc(CALLS), rpc(CALLS)])).toEqual([RESULTS, RESULTS])
     expect(asked).toEqual([FIRST, FIRST, SECOND, SECOND])
@@ -213,13 +211,13 @@ describe('A node that', () => {
 })
 
 describe('A retry', () => {
-  test('is made once', async () => {
+  test('is sent once', async () => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: unreachable })
     await failureOf(rpc(CALLS))
     expect(asked).toEqual([FIRST, SECOND])
   })
 
-  test('goes to the same node where there is one only', async () => {
+  test('goes to the same node if there is only one', async () => {
     let tries = 0
     const node: Node = (batch, signal) => {
       tries += 1
@@ -230,7 +228,7 @@ describe('A retry', () => {
     expect(asked).toEqual([FIRST, FIRST])
   })
 
-  test('waits a random while, and a batch that succeeds draws no lot', async () => {
+  test('waits a random time, which a successful batch does not draw', async () => {
     const { rpc, environment } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() }, { random: 0.999 })
     await rpc(CALLS)
     expect(environment.random).toHaveBeenCalledTimes(1)
@@ -238,16 +236,16 @@ describe('A retry', () => {
     expect(environment.random).toHaveBeenCalledTimes(1)
   })
 
-  test.for([3000, 2900, 2800.5])('is not made when %i ms are gone of the three seconds', async (elapsed) => {
+  test.for([3000, 2900, 2800.5])('is not sent after %i ms of the three seconds', async (elapsed) => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() }, { elapse: () => elapsed })
     expect((await failureOf(rpc(CALLS))).code).toBe('upstream_unavailable')
     expect(asked).toEqual([FIRST])
-    // The next batch starts with the other node, and with three seconds of its own.
+    // The next batch starts with the other node and a new deadline.
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(asked).toEqual([FIRST, SECOND])
   })
 
-  test('is made when there is time left', async () => {
+  test('is sent while there is time left', async () => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() }, { elapse: () => 1650.123 })
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(asked).toEqual([FIRST, SECOND])
@@ -255,11 +253,11 @@ describe('A retry', () => {
 })
 
 describe('The deadline of a batch', () => {
-  /** A node that answers never; it ends when it is told to. */
+  /** Node that never responds and ends only by its signal. */
   const silent: Node = (_, signal) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
-  /** The deadlines that are set, in milliseconds, each of which is over after a hundredth of its time. */
+  /** Shortens deadlines a hundredfold. Returns those that were set, in milliseconds. */
   function hurriedDeadlines(): number[] {
     const timeout = AbortSignal.timeout.bind(AbortSignal)
     const spy = vi.spyOn(AbortSignal, 'timeout')
@@ -272,12 +270,12 @@ describe('The deadline of a batch', () => {
     return deadlines
   }
 
-  test('is three seconds in all for two nodes that are silent, and is called a time-out', async () => {
+  test('is three seconds in total for two silent nodes, then upstream_timeout', async () => {
     const deadlines = hurriedDeadlines()
     const { rpc, asked } = rpcOver({ [FIRST]: silent, [SECOND]: silent }, { random: 0.999, elapse: () => 1650.123 })
     expect((await failureOf(rpc(CALLS))).code).toBe('upstream_timeout')
     expect(asked).toEqual([FIRST, SECOND])
-    // Node refuses fractions of a millisecond; the pause between the tries is 100 ms at most.
+    // Node refuses fractions of a millisecond. The pause between tries is at most 100 ms.
     for (const deadline of deadlines) expect(Number.isInteger(deadline)).toBe(true)
     expect(deadlines).toHaveLength(2)
     expect(1650.123 + (deadlines[1] ?? 0)).toBeLessThanOrEqual(3000)
@@ -290,9 +288,9 @@ describe('The deadline of a batch', () => {
     expect(deadlines).toEqual([3000])
   })
 
-  test('covers an answer whose end never comes', async () => {
+  test('covers a response that never ends', async () => {
     hurriedDeadlines()
-    // As fetch does it, the signal also ends the reading of the body.
+    // The signal also aborts the body, as in fetch.
     const node: Node = (_, signal) =>
       new Response(
         new ReadableStream({ start: (body) => signal.addEventListener('abort', () => body.error(signal.reason)) }),
@@ -301,7 +299,7 @@ describe('The deadline of a batch', () => {
     expect((await failureOf(rpc(CALLS))).code).toBe('upstream_timeout')
   })
 
-  test('holds on a real wire, which says nothing of the URL', async () => {
+  test('holds for a real connection, and the error hides the URL', async () => {
     const wire = await startWire('http://127.0.0.1:9')
     onTestFinished(wire.stop)
     wire.behaviour = 'never answer'
@@ -311,7 +309,7 @@ describe('The deadline of a batch', () => {
     expect(inspect(failure, { depth: null, showHidden: true })).not.toMatch(/hunter2|127\.0\.0\.1/)
   })
 
-  test('is not waited for when nobody listens', async () => {
+  test('is not used up if no server listens', async () => {
     const rpc = createRpc(['http://127.0.0.1:9/hunter2'], { fetch, random: () => 0, now: () => performance.now() })
     const failure = await failureOf(rpc(CALLS))
     expect(failure.code).toBe('upstream_unavailable')
@@ -319,7 +317,7 @@ describe('The deadline of a batch', () => {
   })
 })
 
-describe('What a node takes is learnt from how it refuses', () => {
+describe('A node’s limits are learnt from its refusals:', () => {
   const LOGS = (fromBlock: number, toBlock: number): RpcRequest => ({
     method: 'eth_getLogs',
     params: [{ fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }],
@@ -335,13 +333,13 @@ describe('What a node takes is learnt from how it refuses', () => {
   const whole = (status: number, code: number, message: string) =>
     Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
   const answered = (batch: Batch) => batch.map(({ id, method, params }) => ({ id, result: [method, params[0]] }))
-  // A call that stands alone is no list.
+  // A single call is not sent as a list.
   const echo: Node = (batch) =>
     Response.json(Array.isArray(batch) ? answered(batch) : answered([batch as unknown as Batch[number]])[0])
   const resultsOf = (calls: readonly RpcRequest[]) =>
     calls.map(({ method, params }) => ({ result: [method, params[0]] }))
 
-  /** How nodes refuse a batch (nodes.md of their documents): the most calls they take, and their words. */
+  /** Batch limits of nodes with their refusals, from the providers' documents (nodes.md). */
   test.for<[string, number, () => Response, number]>([
     ['base.org', 10, () => whole(200, -32_014, 'maximum 10 calls in 1 batch'), 3],
     ['a newer proxyd', 10, () => whole(413, -32_014, 'maximum 10 calls in 1 batch'), 3],
@@ -364,7 +362,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['geth', 10, () => Response.json([{ id: 0, error: { code: -32_600, message: 'batch too large' } }]), 5],
     ['a node without words', 10, () => new Response('Request Entity Too Large', { status: 413 }), 5],
     ['Helius free', 0, () => whole(403, -32_403, 'Batch requests are only available for paid plans'), 25],
-  ])('%s takes its calls in as many requests as it says', async ([, most, refusal, requests]) => {
+  ])('%s gets its calls in as many requests as its limit requires', async ([, most, refusal, requests]) => {
     const node: Node = (batch, signal) =>
       (Array.isArray(batch) ? batch.length > most : false) ? refusal() : echo(batch, signal)
     const { rpc, asked } = rpcOver({ [FIRST]: node })
@@ -392,44 +390,40 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['dRPC', 800, () => ({ code: 35, message: 'ranges over 800 blocks are not supported on freetier' }), 800],
     ['a node without a number', 700, () => ({ code: -32_602, message: 'block range is too wide' }), 500],
     ['eRPC', 700, () => ({ code: -32_012, message: 'block range too large' }), 500],
-  ])(
-    '%s gives events of as many blocks as it says, and is not asked for more again',
-    async ([, most, refusal, blocks]) => {
-      const isTooWide = ({ params }: RpcRequest) => {
-        const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
-        return Number(toBlock) - Number(fromBlock) >= most
-      }
-      const node: Node = (batch, signal) => {
-        const wide = batch.filter((call) => call.method === 'eth_getLogs' && isTooWide(call))
-        const refused = refusal()
-        if (wide.length === 0) return echo(batch, signal)
-        if (refused instanceof Response) return refused
-        return Response.json(
-          batch.map((call) => (wide.includes(call) ? { id: call.id, error: refused } : answered([call])[0])),
-        )
-      }
-      const { rpc, asked } = rpcOver({ [FIRST]: node })
-      const [balance] = BLOCKS as [RpcRequest]
-      let outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
-      for (let look = 0; look < 3 && blocks < most; look += 1)
-        outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
-      expect(outcomes).toMatchObject([
-        { result: [balance.method, '0x0'] },
-        { error: { refusal: 'range', blocks } },
-        { result: ['eth_getLogs', {}] },
-      ])
-      asked.length = 0
-      expect(await rpc([LOGS(1, 1000)])).toMatchObject([{ error: { refusal: 'range', blocks } }])
-      expect(asked).toEqual([])
-      expect(await rpc([LOGS(1, blocks)])).toMatchObject([{ result: ['eth_getLogs', {}] }])
-    },
-  )
+  ])('%s gets no request for events of more blocks than its limit again', async ([, most, refusal, blocks]) => {
+    const isTooWide = ({ params }: RpcRequest) => {
+      const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
+      return Number(toBlock) - Number(fromBlock) >= most
+    }
+    const node: Node = (batch, signal) => {
+      const wide = batch.filter((call) => call.method === 'eth_getLogs' && isTooWide(call))
+      const refused = refusal()
+      if (wide.length === 0) return echo(batch, signal)
+      if (refused instanceof Response) return refused
+      return Response.json(
+        batch.map((call) => (wide.includes(call) ? { id: call.id, error: refused } : answered([call])[0])),
+      )
+    }
+    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const [balance] = BLOCKS as [RpcRequest]
+    let outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
+    for (let look = 0; look < 3 && blocks < most; look += 1) outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
+    expect(outcomes).toMatchObject([
+      { result: [balance.method, '0x0'] },
+      { error: { refusal: 'range', blocks } },
+      { result: ['eth_getLogs', {}] },
+    ])
+    asked.length = 0
+    expect(await rpc([LOGS(1, 1000)])).toMatchObject([{ error: { refusal: 'range', blocks } }])
+    expect(asked).toEqual([])
+    expect(await rpc([LOGS(1, blocks)])).toMatchObject([{ result: ['eth_getLogs', {}] }])
+  })
 
   test.for([
     'execution reverted: this method is not supported',
     'execution reverted: price too old',
     'execution reverted: rate limit',
-  ])('of a contract that reverts (%s) nothing is believed', async (message) => {
+  ])('a contract’s revert reason (%s) changes no limit', async (message) => {
     const call: RpcRequest = { method: 'eth_call', params: [{}, 'latest'] }
     const node: Node = (batch) => Response.json(batch.map(({ id }) => ({ id, error: { code: 3, message } })))
     const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
@@ -453,15 +447,15 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['blocks', 'rate 100 rps, max 500 blocks', 500],
     ['blocks', 'up to a 10 block range per request. Upgrade at 2 min intervals', 10],
     ['blocks', 'block range is too wide', 0],
-  ])('of %s, "%s" tells the limit %i', ([limited, message, limit]) => {
+  ])('the limit of %s in "%s" is %i', ([limited, message, limit]) => {
     expect(parseLimit(message, 10_000, limited) ?? 0).toBe(limit)
   })
 
-  test('of a long message only the beginning is read', () => {
+  test('only the beginning of a long message is read', () => {
     expect(NodeError.parse({ code: 1, message: '9'.repeat(1_000_000) }).message.length).toBeLessThanOrEqual(1_000)
   })
 
-  test('too many events in a range says nothing of longer ranges elsewhere', async () => {
+  test('too many events in one range do not limit other ranges', async () => {
     const node: Node = (batch) =>
       Response.json(
         batch.map(({ id }) => ({ id, error: { code: -32_005, message: 'query returned more than 10000 results' } })),
@@ -491,7 +485,7 @@ describe('What a node takes is learnt from how it refuses', () => {
           ? whole(400, 35, 'state overrides are not available on freetier')
           : echo(batch, signal),
     ],
-  ])('state overrides that are refused %s are not asked for again, and calls without them go on', async ([, node]) => {
+  ])('state overrides that are refused %s are not sent again, and other calls are served', async ([, node]) => {
     const { rpc, asked, batches } = rpcOver({ [FIRST]: node })
     const [block] = BLOCKS as [RpcRequest]
     expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
@@ -510,7 +504,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(batches.flat().some(({ params }) => params.length > 2)).toBe(false)
   })
 
-  test('a method that one node lacks is asked of the next one, and of that one at once the next time', async () => {
+  test('a missing method goes to the next node, and directly there the next time', async () => {
     const node: Node = (batch) =>
       Response.json(
         batch.map((call) =>
@@ -538,7 +532,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['that Erigon has pruned', () => ({ code: -32_000, message: 'old data not available due to pruning' })],
     ['that Nethermind has no state for', () => ({ code: -32_002, message: 'No state available for block 7' })],
     ['that it fails at', () => ({ code: -32_603, message: 'Internal error' })],
-  ])('a call %s is asked of the next node, and the others are not', async ([, refusal]) => {
+  ])('a call %s goes to the next node without the others', async ([, refusal]) => {
     const node: Node = (batch, signal) => {
       const refused = refusal()
       if (!batch.some(({ params }) => params[0] === '0x7')) return echo(batch, signal)
@@ -553,7 +547,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: ['0x7'] }]])
   })
 
-  /** Refusals in words of which no list has all; each of a whole request, or of each call. */
+  /** Refusals with unknown texts, for a whole request or for each call. */
   const UNKNOWN: readonly (readonly [string, () => Response | { code: number; message: string }])[] = [
     ['dRPC on a free plan', () => whole(400, 35, 'chain is not available on free plan')],
     ['dRPC without a provider', () => whole(400, 12, "Can't route your request to suitable provider")],
@@ -576,7 +570,7 @@ describe('What a node takes is learnt from how it refuses', () => {
       return Response.json(Array.isArray(batch) ? refusedCalls : refusedCalls[0])
     }
 
-  test.for(UNKNOWN)('%s: what is not known to be the call’s failure is asked of the next node', async ([, refusal]) => {
+  test.for(UNKNOWN)('%s: a call with an unknown error goes to the next node', async ([, refusal]) => {
     const { rpc, asked } = rpcOver({ [FIRST]: failingWith(refusal), [SECOND]: echo })
     const calls = [...BLOCKS.slice(0, 3), LOGS(1, 10)]
     expect(await rpc(calls)).toEqual(resultsOf(calls))
@@ -602,13 +596,13 @@ describe('What a node takes is learnt from how it refuses', () => {
     { code: -32_005, message: 'Transaction gas limit exceeds block gas limit' },
     { code: -32_602, message: 'invalid argument 0: hex string has length 2, want 40' },
     { code: -38_013, message: 'intrinsic gas too low' },
-  ])('$message is the failure of the call, which no other node is asked for', async (error) => {
+  ])('$message is the call’s own failure, which goes to no other node', async (error) => {
     const { rpc, asked } = rpcOver({ [FIRST]: failingWith(() => error), [SECOND]: echo })
     expect(await rpc([BLOCKS[0] as RpcRequest])).toEqual([{ error: { code: error.code } }])
     expect(asked).toEqual([FIRST])
   })
 
-  test('what fails in the same way at all nodes is the call’s failure, and leaves the others their results', async () => {
+  test('a call that fails alike at all nodes fails without the others', async () => {
     const node: Node = (batch) =>
       Response.json(
         batch.map((call) =>
@@ -628,7 +622,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ...['eth_call', 'eth_getBlockByNumber', 'eth_chainId', 'eth_blockNumber', 'eth_getLogs'],
     ...['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_getCode', 'eth_getStorageAt', 'eth_getBalance'],
     'eth_getTransactionCount',
-  ])('%s is never unlearnt: a node that says once that it lacks it is asked again', async (method) => {
+  ])('%s is requested again after a node once reports it as missing', async (method) => {
     let isOdd = true
     const error = { code: -32_601, message: `the method ${method} does not exist/is not available` }
     const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
@@ -641,7 +635,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(asked).toEqual([FIRST])
   })
 
-  test('a node that refuses the events of one block is out of order, and is asked again', async () => {
+  test('a node that refuses the events of one block is faulty, and is called again', async () => {
     let isOdd = true
     const node: Node = (batch, signal) =>
       isOdd ? failingWith(() => ({ code: -32_005, message: 'limit exceeded' }))(batch, signal) : echo(batch, signal)
@@ -651,7 +645,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(await rpc([LOGS(7, 7)])).toEqual(resultsOf([LOGS(7, 7)]))
   })
 
-  test('an answer of more bytes than asked for is refused by its call alone, and says nothing of batches', async () => {
+  test('a result with too many bytes fails its call only, and does not limit batches', async () => {
     const node: Node = (batch) =>
       Response.json(
         batch.map((call) =>
@@ -669,7 +663,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(batches).toHaveLength(1)
   })
 
-  test('what a node does not keep is asked of the next one, and of that one directly the next time', async () => {
+  test('a pruned block is read from the next node, and directly there the next time', async () => {
     const isOld = ({ params }: RpcRequest) => Number(params[0]) <= 7
     const node: Node = (batch, signal) =>
       batch.some(isOld) ? whole(403, -32_602, 'Archive requests require a personal token') : echo(batch, signal)
@@ -682,7 +676,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(asked).toEqual([SECOND])
   })
 
-  test('of what a node refused twice as much is tried after a pause, which doubles, and all once it takes that', async () => {
+  test('twice the limit is tried after a doubling pause, and no limit holds after a success', async () => {
     let elapsed = 0
     let most = 10
     const node: Node = (batch, signal) =>
@@ -705,7 +699,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(await longest(0)).toBe(25)
   })
 
-  test('dry runs that one answer says are missing are asked for again after some seconds', async () => {
+  test('a dry run that a node once reports as missing is sent again after five seconds', async () => {
     let elapsed = 0
     let isOdd = true
     const error = { code: -32_601, message: 'the method eth_simulateV1 does not exist/is not available' }
@@ -721,14 +715,14 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(await rpc([call])).toEqual(resultsOf([call]))
   })
 
-  test('what all nodes refuse alike puts none of them behind', async () => {
+  test('a refusal by all nodes does not change their order', async () => {
     const odd = failingWith(() => ({ code: -32_000, message: 'odd' }))
     const { rpc, asked } = rpcOver({ [FIRST]: odd, [SECOND]: odd })
     for (let turn = 0; turn < 2; turn += 1) await rpc(BLOCKS.slice(0, 1))
     expect(asked).toEqual([FIRST, SECOND, FIRST, SECOND])
   })
 
-  test('the log has what each node said where none serves, by class and code only', async () => {
+  test('the log has class and code of each node’s error if none serves', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const { rpc } = rpcOver({ [FIRST]: () => whole(403, -32_004, 'quota of hunter2 reached'), [SECOND]: status(500) })
@@ -755,7 +749,7 @@ describe('A node', () => {
       Response.json(batch.map(({ id, method }) => ({ id, result: method === 'eth_chainId' ? result : '0x1' })))
   const CALL: readonly RpcRequest[] = [{ method: 'eth_blockNumber', params: [] }]
 
-  test('of another chain never serves, and is asked for its chain once', async () => {
+  test('of another chain never serves, and is asked for its chain id once', async () => {
     const { rpc, asked } = rpcOver({ [FIRST]: answer('0x1'), [SECOND]: answer('0x2105') }, { chainId: 8453 })
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     await rpc(CALL)
@@ -764,7 +758,7 @@ describe('A node', () => {
     expect((await failureOf(alone.rpc(CALL))).code).toBe('upstream_unavailable')
   })
 
-  test('is asked for its chain in its first batch alone', async () => {
+  test('is asked for its chain id only in its first batch', async () => {
     const { rpc, batches } = rpcOver({ [FIRST]: answer('0x2105') }, { chainId: 8453 })
     await rpc(CALL)
     await rpc(CALL)
@@ -784,7 +778,7 @@ describe('A node', () => {
     expect(environment.fetch.mock.calls[0]?.[1]).toMatchObject({ redirect: 'manual' })
   })
 
-  test('that says when to come back is left alone until then, which is told', async () => {
+  test('with a retry-after gets no requests until then, and the error has that time', async () => {
     let elapsed = 0
     const busy: Node = () => new Response('slow down', { status: 429, headers: { 'retry-after': '7' } })
     const { rpc, asked } = rpcOver({ [FIRST]: busy }, { elapse: () => elapsed })
@@ -798,7 +792,7 @@ describe('A node', () => {
     expect(two.asked).toEqual([FIRST, SECOND, SECOND])
   })
 
-  test('that is only slow has the next one beside it, and is not given up', async () => {
+  test('that is slow still counts while the next one is called, too', async () => {
     const secondAsked = Promise.withResolvers<void>()
     const slow: Node = async (batch, signal) => {
       await secondAsked.promise
@@ -814,7 +808,7 @@ describe('A node', () => {
     expect(asked).toEqual([FIRST, SECOND])
   })
 
-  test('that takes more than twice its usual time has the next one beside it', async () => {
+  test('that takes more than twice its usual time is joined by the next one', async () => {
     let isSlow = false
     const once: Node = (batch, signal) => {
       if (!isSlow) return answer('0x2105')(batch, signal)
@@ -826,7 +820,7 @@ describe('A node', () => {
     const begun = performance.now()
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     expect(asked).toEqual([FIRST, FIRST, SECOND])
-    // Without a usual time it is slow after 1.65 s.
+    // A node without a usual time counts as slow after 1.65 s.
     expect(performance.now() - begun).toBeLessThan(1_500)
   })
 })

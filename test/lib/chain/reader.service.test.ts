@@ -20,7 +20,7 @@ const ARBITRUM = evmChain(42161) as EvmChain
 const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 const NO_PROPOSAL = 2n ** 256n - 1n
 
-/** The vault's proposed valuation, and its epochs and settlements, which no getter tells. */
+/** Storage slots of the vault's proposed valuation and epochs, which have no getter. */
 const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const PROPOSAL = toHex(LEDGER + 1n)
 const EPOCHS = toHex(LEDGER + 2n)
@@ -50,7 +50,7 @@ const test = base
     return wire
   })
 
-/** Two storage words of the vault, the supply of its asset, and a function that nobody has. */
+/** Plans a read of two storage words of the vault, its asset's supply, and a missing function. */
 function vaultQuery({ token }: World, vault: Address) {
   const calls = {
     name: call(vault, abi, 'name', []),
@@ -60,7 +60,7 @@ function vaultQuery({ token }: World, vault: Address) {
   return buildReadPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
 
-/** What the chain says at a block, asked for one by one. */
+/** Reads the same values at a block one by one. */
 async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
   const client = chainClient(chain)
   const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
@@ -79,7 +79,6 @@ async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
 }
 
 let change = 1_000n
-/** Two blocks, which change what a view and what a storage word says. */
 async function changeBoth({ chain, token, vault }: World): Promise<void> {
   change += 1n
   const { admin, valuationManager } = ACCOUNTS
@@ -95,7 +94,7 @@ async function latestBlock({ chain }: World): Promise<bigint> {
 
 const hasOverrides = ({ method, params }: RpcRequest) => method === 'eth_call' && params.length > 2
 
-/** A node that does not run calls with state overrides. */
+/** Wraps an Rpc whose node refuses calls with state overrides. */
 function refusing(rpc: Rpc): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)
@@ -105,13 +104,12 @@ function refusing(rpc: Rpc): Rpc {
   }
 }
 
-/** A node that runs them as if they had none. */
+/** Wraps an Rpc whose node ignores state overrides. */
 function ignoring(rpc: Rpc): Rpc {
   return (requests) =>
     rpc(requests.map((call) => (hasOverrides(call) ? { ...call, params: call.params.slice(0, 2) } : call)))
 }
 
-/** Remembers every batch that is sent. */
 function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
   const batches: (readonly RpcRequest[])[] = []
   return {
@@ -123,7 +121,7 @@ function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
   }
 }
 
-/** Answers the first batch call by call, in this order, with something happening after the first of them. */
+/** Wraps an Rpc that serves the first batch call by call in this order, and runs `happen` after some of them. */
 function interrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>, after = 1): Rpc {
   let first = true
   return async (requests) => {
@@ -146,15 +144,15 @@ const failure = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-describe('a reading', () => {
-  test('A reading is what the chain says of storage and calls at one block', async ({ world, rpc }) => {
+describe('A read', () => {
+  test('returns storage and calls at one block', async ({ world, rpc }) => {
     await changeBoth(world)
     const { block, value } = await readVault(createChainReader(BASE, rpc), world)
     expect({ block, value }).toEqual(await atBlock(world, await latestBlock(world)))
     expect(value.words.proposal).toBe(change)
   })
 
-  test('A reading of several contracts gives each its own, in order, from one request of two calls', async ({
+  test('of several contracts returns each one’s values in order, from one request of two calls', async ({
     world,
     rpc,
   }) => {
@@ -171,14 +169,11 @@ describe('a reading', () => {
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    // The views, and the storage.
+    // One call reads the views, the other the storage.
     expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
   })
 
-  test('The block of a reading is told with its hash, asked for in the same request or in one more', async ({
-    world,
-    rpc,
-  }) => {
+  test('returns its block’s hash as evidence, from the same request or one more', async ({ world, rpc }) => {
     const [latest] = await callRpc(world.chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
     const { number, hash, timestamp } = latest as { number: Hex; hash: Hex; timestamp: Hex }
     const expected = {
@@ -199,7 +194,7 @@ describe('a reading', () => {
     }
   })
 
-  test('A block is told by the header of the next one too, and is never told with the hash of another one', async ({
+  test('finds its block’s hash in the next header too, and never returns another block’s hash', async ({
     world,
     rpc,
   }) => {
@@ -224,7 +219,7 @@ describe('a reading', () => {
     }
   })
 
-  test('A reading at a block is of that block, whatever came after', async ({ world, rpc }) => {
+  test('at a block returns the values of that block, whatever came after', async ({ world, rpc }) => {
     const before = await latestBlock(world)
     const then = await atBlock(world, before)
     await changeBoth(world)
@@ -232,7 +227,7 @@ describe('a reading', () => {
     expect({ block, value }).toEqual(then)
   })
 
-  test('An address without code has empty words and tells nothing', async ({ world, rpc }) => {
+  test('of an address without code returns empty words and no results', async ({ world, rpc }) => {
     const nowhere: Address = '0x00000000000000000000000000000000000000A1'
     const { value } = await createChainReader(BASE, rpc).readOne(vaultQuery(world, nowhere))
     expect(value.words).toEqual({ proposal: 0n, epochs: 0n })
@@ -240,21 +235,21 @@ describe('a reading', () => {
   })
 })
 
-describe('a node without state overrides', () => {
+describe('A read at a node without state overrides', () => {
   const NODES = [
     { node: 'refuses', spoil: refusing },
     { node: 'ignores', spoil: ignoring },
   ]
 
-  test.for(NODES)('A node that $node state overrides gives the same reading', async ({ spoil }, { world, rpc }) => {
-    const faithful = await readVault(createChainReader(BASE, rpc), world)
-    const spoilt = await readVault(createChainReader(BASE, spoil(rpc)), world)
+  test.for(NODES)('returns the same values if the node $node state overrides', async ({ spoil }, { world, rpc }) => {
+    const faithful = await readVault(chainReader(BASE, rpc), world)
+    const spoilt = await readVault(chainReader(BASE, spoil(rpc)), world)
     expect({ ...spoilt, evidence: undefined }).toEqual({ ...faithful, evidence: undefined })
     expect(spoilt.value.words.proposal).toBe(change)
   })
 
   test.for(NODES)(
-    'Where a node $node state overrides, the words are of the block of the calls, though the chain moves on',
+    'returns words at the block of the calls while the chain moves on, if the node $node state overrides',
     async ({ spoil }, { world, rpc }) => {
       const then = await atBlock(world, await latestBlock(world))
       let batches = 0
@@ -268,7 +263,7 @@ describe('a node without state overrides', () => {
     },
   )
 
-  test('Over HTTP: a refused override is followed by one batch of pinned words, and after two not tried again', async ({
+  test('sends one batch of pinned words after a refusal, and no override after two refusals', async ({
     world,
     wire,
   }) => {
@@ -303,7 +298,7 @@ describe('a node without state overrides', () => {
     expect(wire.bodies).toHaveLength(2)
   })
 
-  test('Calls that go along are sent once, and their outcomes kept', async ({ world, rpc }) => {
+  test('sends extra calls once and keeps their outcomes', async ({ world, rpc }) => {
     const recorded = recording(refusing(rpc))
     const along = [
       { method: 'eth_chainId', params: [] },
@@ -315,7 +310,7 @@ describe('a node without state overrides', () => {
     expect(recorded.batches.flat().filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
   })
 
-  test('A node that refuses overrides once is asked with them again', async ({ world, rpc }) => {
+  test('uses overrides again after a single refusal', async ({ world, rpc }) => {
     let faults = 1
     const faltering: Rpc = (requests) => (faults-- > 0 ? refusing(rpc)(requests) : rpc(requests))
     const asked: RpcRequest[] = []
@@ -343,22 +338,25 @@ describe('a node without state overrides', () => {
     'more than a word': { result: `0x${'00'.repeat(33)}` },
     'a number': { result: 7 },
   }
-  test.for(Object.entries(NO_WORDS))('A word answered by %s is a bad answer', async ([, outcome], { world, rpc }) => {
-    const error = await failure(readVault(createChainReader(BASE, wordsAnswered(rpc, outcome)), world))
-    expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
-  })
+  test.for(Object.entries(NO_WORDS))(
+    'fails with upstream_bad_answer if a word is %s',
+    async ([, outcome], { world, rpc }) => {
+      const error = await failure(readVault(chainReader(BASE, wordsAnswered(rpc, outcome)), world))
+      expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
+    },
+  )
 
-  test('A word without its leading zeros is the same word', async ({ world, rpc }) => {
-    const { value } = await readVault(createChainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
+  test('takes a word without its leading zeros', async ({ world, rpc }) => {
+    const { value } = await readVault(chainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
     expect(value.words).toEqual({ proposal: 7n, epochs: 7n })
   })
 })
 
-describe('a block between the two calls', () => {
+describe('A block between the two calls of a read', () => {
   test.for([
     { older: 'calls', order: [0, 1] },
     { older: 'words', order: [1, 0] },
-  ])('Where the $older are the older ones, both are read again at their block', async ({ order }, { world, rpc }) => {
+  ])('makes it repeat both at the older block, that of the $older', async ({ order }, { world, rpc }) => {
     const then = await atBlock(world, await latestBlock(world))
     const recorded = recording(interrupted(rpc, order, () => changeBoth(world)))
     const along = [{ method: 'eth_chainId', params: [] }]
@@ -375,10 +373,10 @@ describe('a block between the two calls', () => {
   })
 })
 
-describe('many contracts', () => {
+describe('A read of many contracts', () => {
   const many = (world: World, length: number) => Array.from({ length }, () => vaultQuery(world, world.vault))
 
-  test('They are two calls for every 100 of them, in one request, each at the block of its call', async ({
+  test('has two calls per 100 contracts in one request, and each result the block of its call', async ({
     world,
     rpc,
   }) => {
@@ -401,7 +399,7 @@ describe('many contracts', () => {
     expect(new Set(pinned.blocks.map(({ number }) => number))).toEqual(new Set([first]))
   })
 
-  test('They are more calls where one would be larger than nodes take', async ({ world, rpc }) => {
+  test('has more calls if one would be larger than nodes take', async ({ world, rpc }) => {
     const { batches, rpc: recorded } = recording(rpc)
     const data: Hex = `0x${'00'.repeat(60_000)}`
     const large = { to: world.token, data, decode: (returned: Hex) => returned }
@@ -415,8 +413,8 @@ describe('many contracts', () => {
     for (const call of batches[0] ?? []) expect(JSON.stringify(call).length).toBeLessThan(1_250_000)
   })
 
-  test('2,000 of them take 20 calls for views, and 20 for storage', async ({ world, rpc }) => {
-    const reader = createChainReader(BASE, rpc)
+  test('of 2,000 has 20 calls for views and 20 for storage', async ({ world, rpc }) => {
+    const reader = chainReader(BASE, rpc)
     await readVault(reader, world)
     const { batches, rpc: recorded } = recording(rpc)
     const counting = createChainReader(BASE, recorded)
@@ -428,7 +426,7 @@ describe('many contracts', () => {
   })
 })
 
-describe('answers that are none', () => {
+describe('A read with invalid results', () => {
   const SPOILT: Record<string, RpcOutcome> = {
     'an error': { error: { code: -32000 } },
     nothing: { result: null },
@@ -438,15 +436,18 @@ describe('answers that are none', () => {
     'other data': { result: '0xdeadbeef' },
     'an empty list': { result: `0x${'20'.padStart(64, '0')}${''.padStart(64, '0')}` },
   }
-  test.for(Object.entries(SPOILT))('Views answered by %s are a bad answer', async ([, outcome], { world, rpc }) => {
-    const broken: Rpc = async (requests) => (await rpc(requests)).with(0, outcome)
-    const error = await failure(readVault(createChainReader(BASE, broken), world))
-    expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
-  })
+  test.for(Object.entries(SPOILT))(
+    'fails with upstream_bad_answer if the views are %s',
+    async ([, outcome], { world, rpc }) => {
+      const broken: Rpc = async (requests) => (await rpc(requests)).with(0, outcome)
+      const error = await failure(readVault(chainReader(BASE, broken), world))
+      expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
+    },
+  )
 })
 
-describe('contracts of which one may be broken', () => {
-  // Burns whatever gas a call is given.
+describe('A read of contracts that may be broken', () => {
+  // The code burns all gas of a call.
   const BURNING: Hex = '0xfe'
   const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
   const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, call(BROKEN, abi, 'name', [])])
@@ -461,32 +462,29 @@ describe('contracts of which one may be broken', () => {
   test.for([
     { calls: 'one call', before: 0, batches: [2, 1 + 8, 1 + 8, 8] },
     { calls: 'the second of two calls', before: 100, batches: [4, 1 + 8, 1 + 8, 8] },
-  ])(
-    'Of $calls, the broken one is found by parts, and its call alone is read again',
-    async (expected, { world, rpc }) => {
-      const { batches, rpc: recorded } = recording(rpc)
-      const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
-      const queries = [...vaults(expected.before + 24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
-      const { blocks, values } = await createChainReader(BASE, recorded).readEach(queries)
-      expect(batches.map(({ length }) => length)).toEqual(expected.batches)
-      const { block, value: whole } = await atBlock(world, await latestBlock(world))
-      const broken = expected.before + 24
-      expect(values.slice(0, broken)).toEqual(Array(broken).fill(whole))
-      expect(values[broken]).toBeUndefined()
-      const other = { words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', minted: whole.answers.minted } }
-      expect(values.slice(broken + 1)).toMatchObject(Array(25).fill(other))
-      expect(blocks).toEqual(Array(queries.length).fill(block))
-    },
-  )
+  ])('finds the broken one in $calls by bisection, and repeats only its call', async (expected, { world, rpc }) => {
+    const { batches, rpc: recorded } = recording(rpc)
+    const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
+    const queries = [...vaults(expected.before + 24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
+    const { blocks, values } = await chainReader(BASE, recorded).readEach(queries)
+    expect(batches.map(({ length }) => length)).toEqual(expected.batches)
+    const { block, value: whole } = await atBlock(world, await latestBlock(world))
+    const broken = expected.before + 24
+    expect(values.slice(0, broken)).toEqual(Array(broken).fill(whole))
+    expect(values[broken]).toBeUndefined()
+    const other = { words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', minted: whole.answers.minted } }
+    expect(values.slice(broken + 1)).toMatchObject(Array(25).fill(other))
+    expect(blocks).toEqual(Array(queries.length).fill(block))
+  })
 
-  test('All whole, they take one request', async ({ world, rpc }) => {
+  test('takes one request if none is broken', async ({ world, rpc }) => {
     const { batches, rpc: recorded } = recording(rpc)
     const { values } = await createChainReader(BASE, recorded).readEach([vaultQuery(world, world.vault)])
     expect(batches).toHaveLength(1)
     expect(values).toHaveLength(1)
   })
 
-  test('None of them whole is a bad answer', async ({ rpc }) => {
+  test('fails with upstream_bad_answer if all are broken', async ({ rpc }) => {
     const queries = [BROKEN_QUERY, BROKEN_QUERY]
     expect(await failure(createChainReader(BASE, rpc).readEach(queries))).toMatchObject({ code: 'upstream_bad_answer' })
   })
@@ -495,8 +493,8 @@ describe('contracts of which one may be broken', () => {
   const nonsense: Rpc = async (requests) => requests.map(() => ({ result: '0xdeadbeef' }))
   test.for([
     ['refuses every call', refuseAll, 2],
-    ['answers nonsense', nonsense, 1],
-  ] as const)('A node that %s is not asked for each of them', async ([, node, requests], { world }) => {
+    ['returns nonsense', nonsense, 1],
+  ] as const)('does not read each contract at a node that %s', async ([, node, requests], { world }) => {
     const { batches, rpc: recorded } = recording(node)
     const queries = Array.from({ length: 50 }, () => vaultQuery(world, world.vault))
     expect(await failure(createChainReader(BASE, recorded).readEach(queries))).toMatchObject({
@@ -506,21 +504,21 @@ describe('contracts of which one may be broken', () => {
   })
 })
 
-describe('the number of a block', () => {
-  // Returns the EVM's block number plus 1,000, whatever it is asked.
+describe('The number of a block', () => {
+  // The code returns the EVM's block number plus 1,000 for any call.
   const ARB_SYS_CODE: Hex = '0x6103e843015f5260205ff3'
   const setArbSys = (code: Hex, { chain }: World) =>
     callRpc(chain, [{ method: 'anvil_setCode', params: [ARB_SYS, code] }])
   test.beforeEach(({ world }) => setArbSys(ARB_SYS_CODE, world))
   test.afterEach(({ world }) => setArbSys('0x', world))
 
-  test("On Arbitrum it is the chain's own, which ArbSys tells, and not the EVM's", async ({ world, rpc }) => {
-    const { block } = await readVault(createChainReader(ARBITRUM, rpc), world)
+  test("is the chain's own on Arbitrum, from ArbSys, not the EVM's", async ({ world, rpc }) => {
+    const { block } = await readVault(chainReader(ARBITRUM, rpc), world)
     expect(block.number).toBe((await latestBlock(world)) + 1_000n)
   })
 
-  test('Words read one by one on Arbitrum are pinned to that number', async ({ world, rpc }) => {
-    // Anvil has no such block, so the words are made up.
+  test('pins single words on Arbitrum', async ({ world, rpc }) => {
+    // Anvil has no such block, so the words are invented.
     const recorded = recording(async (requests) =>
       (await refusing(rpc)(requests)).map((outcome, i) =>
         requests[i]?.method === 'eth_getStorageAt' ? { result: '0x7' } : outcome,
@@ -535,14 +533,14 @@ describe('the number of a block', () => {
     expect(value.words).toEqual({ proposal: 7n, epochs: 7n })
   })
 
-  test("Where ArbSys does not answer it is the EVM's", async ({ world, rpc }) => {
+  test("is the EVM's if ArbSys does not respond", async ({ world, rpc }) => {
     await setArbSys('0x', world)
     const { block } = await readVault(createChainReader(ARBITRUM, rpc), world)
     expect(block.number).toBe(await latestBlock(world))
   })
 
-  test("On other chains it is the EVM's, whatever is at the address of ArbSys", async ({ world, rpc }) => {
-    const { block } = await readVault(createChainReader(BASE, rpc), world)
+  test("is the EVM's on other chains, whatever is at the address of ArbSys", async ({ world, rpc }) => {
+    const { block } = await readVault(chainReader(BASE, rpc), world)
     expect(block.number).toBe(await latestBlock(world))
   })
 })

@@ -24,7 +24,7 @@ test('Every chain has at least two public RPC URLs, over TLS', () => {
   }
 })
 
-test('The bridge goes not to Gnosis, and elsewhere to checksummed addresses', () => {
+test('Every chain but Gnosis has a bridge, with checksummed addresses', () => {
   expect(evmChain(100)?.bridge).toBeNull()
   for (const { bridge } of EVM_CHAINS) {
     if (!bridge) continue
@@ -33,7 +33,7 @@ test('The bridge goes not to Gnosis, and elsewhere to checksummed addresses', ()
   }
 })
 
-test('A chain id is that of an EVM chain of the registry, as number and as text', () => {
+test('A chain id, as number or text, belongs to an EVM chain of the registry', () => {
   for (const { id } of EVM_CHAINS) expect(ChainId.parse(id)).toBe(id)
   expect(ChainIdText.parse('8453')).toBe(8453)
   for (const other of [0, -1, 1.5, 5, 1151111081099710, '8453']) expect(ChainId.safeParse(other).success).toBe(false)
@@ -43,7 +43,7 @@ test('A chain id is that of an EVM chain of the registry, as number and as text'
   expect(evmChain(1151111081099710)).toBeUndefined()
 })
 
-test('The chain of a transfer is a number as JSON writes it, and one from which deposits can come', () => {
+test('The chain id of a transfer is a JSON number of a chain with a bridge', () => {
   expect(BridgedChainIdText.parse('8453')).toBe(8453)
   const codeOf = (text: string) => BridgedChainIdText.safeParse(text).error?.issues.map(({ code }) => code)
   for (const text of ['x', '+8453', '08453', '0x2105', '.5', '1.', 'NaN', ' 8453', '8453,8453', '\u0668']) {

@@ -18,8 +18,8 @@ const good = { status: '0x1', gasUsed: '0x5208', returnData: '0x', logs: [] }
 const blockOf = (...calls: unknown[]): RpcOutcome => ({ result: [{ number: '0x1', calls }] })
 const reverted = (data: Hex) => ({ status: '0x0', gasUsed: '0x5208', returnData: data, logs: [] })
 
-describe('what a simulation asks', () => {
-  test('A simulation runs the transactions of one account in order on the latest state, without fees', () => {
+describe('The request of a simulation', () => {
+  test("runs one account's transactions in order on the latest state, without fees", () => {
     const transactions = [
       { to: SENDER, data: '0x1234', value: 0n },
       { to: ALICE.address, data: '0x', value: 10n ** 18n },
@@ -44,8 +44,8 @@ describe('what a simulation asks', () => {
   })
 })
 
-describe('what a simulation says', () => {
-  test('Each transaction succeeded with its gas and return data, or reverted for a reason', () => {
+describe('The result of a simulation', () => {
+  test('has gas and return data of each success, and the reason of each revert', () => {
     const cap = encodeErrorResult({ abi, errorName: 'MaxCapReached' })
     const calls = [{ ...good, returnData: '0x07' }, reverted(cap)]
     expect(parseSimulation(blockOf(...calls), 2, abi)).toEqual([
@@ -59,7 +59,7 @@ describe('what a simulation says', () => {
   const balance = encodeErrorResult({ abi, errorName: 'InsufficientBalance', args: [SENDER, 1n] })
   const panic = encodeErrorResult({ abi: parseAbi(['error Panic(uint256)']), errorName: 'Panic', args: [17n] })
 
-  test('An error that is null is none', () => {
+  test('treats an error of null as none', () => {
     expect(parseSimulation(blockOf({ ...good, error: null }), 1, abi)).toMatchObject([{ status: 'success' }])
   })
 
@@ -87,17 +87,17 @@ describe('what a simulation says', () => {
       call: { ...reverted(balance), error: { code: 3, data: 'see the log' } },
       reason: 'InsufficientBalance',
     },
-  ])('A revert with $what has a reason', ({ call, reason }) => {
+  ])('has a reason for a revert with $what', ({ call, reason }) => {
     expect(parseSimulation(blockOf(call), 1, abi)).toMatchObject([{ status: 'reverted', reason }])
   })
 
   const UNUSABLE: Record<string, RpcOutcome | undefined> = {
-    'was not asked for': undefined,
+    'was not requested': undefined,
     'is refused': { error: { code: -32601 } },
-    'is nothing': { result: null },
+    'is null itself': { result: null },
     'is text': { result: 'ok' },
     'has no blocks': { result: [] },
-    'has more blocks than asked for': { result: [{ calls: [good] }, { calls: [] }] },
+    'has too many blocks': { result: [{ calls: [good] }, { calls: [] }] },
     'has no calls': { result: [{}] },
     'has too few calls': blockOf(),
     'has too many calls': blockOf(good, good),
@@ -113,11 +113,11 @@ describe('what a simulation says', () => {
     'has more gas than there is': blockOf({ ...good, gasUsed: `0x${'f'.repeat(64)}` }),
     'has return data that is no hex': blockOf({ ...good, returnData: 'shares' }),
   }
-  test.for(Object.entries(UNUSABLE))('A simulation that %s is none', ([, outcome]) => {
+  test.for(Object.entries(UNUSABLE))('is null if it %s', ([, outcome]) => {
     expect(parseSimulation(outcome, 1, abi)).toBeNull()
   })
 
-  test('A simulation of anything at all is none, or one with every figure', () => {
+  test('is null or complete for any response', () => {
     const hex = fc.stringMatching(/^0x[0-9a-fA-F]{0,70}$/)
     const anyValue = fc.oneof(hex, fc.jsonValue(), fc.constantFrom('0x', '0x0', '0x1', undefined))
     const call = fc.record(
@@ -150,17 +150,17 @@ describe('what a simulation says', () => {
   })
 })
 
-describe('what a simulation comes to', () => {
+describe('The summary of a simulation', () => {
   const success = (gasUsed: bigint) => ({ status: 'success', gasUsed, returnData: '0x' }) as const
 
-  test('All successes come to the gas of all, and 15 % for what may change', () => {
+  test('has the total gas of all successes, plus 15 % for changes', () => {
     expect(summarise([success(100_000n), success(46_000n), success(1n)], 500_000n)).toEqual({
       estimatedGas: 167_901n,
       simulation: { status: 'success' },
     })
   })
 
-  test('One revert comes to its reason and the upper estimate', () => {
+  test('has the reason of a revert, and the upper estimate of gas', () => {
     const revert = { status: 'reverted', gasUsed: 30_000n, reason: 'MaxCapReached' } as const
     expect(summarise([success(100_000n), revert], 570_000n)).toEqual({
       estimatedGas: 570_000n,
@@ -168,12 +168,12 @@ describe('what a simulation comes to', () => {
     })
   })
 
-  test('No simulation comes to the upper estimate', () => {
+  test('has the upper estimate of gas without a simulation', () => {
     expect(summarise(undefined, 570_000n)).toEqual({ estimatedGas: 570_000n, simulation: { status: 'unavailable' } })
   })
 })
 
-/** Answers every eth_simulateV1 over this wire with something else. */
+/** Changes the response to each eth_simulateV1 over this wire. */
 function answerSimulations(wire: Wire | undefined, spoil: (answer: Answer) => Partial<Answer>): void {
   if (!wire) throw new Error('There is no such wire')
   wire.rewrite = (answers, request) => {
@@ -189,7 +189,7 @@ type Answer = { id: number; result?: unknown; error?: unknown }
 
 const UNSUPPORTED = { error: { code: -32601, message: 'the method eth_simulateV1 does not exist' } }
 
-/** One that refuses, and one whose form is right: all others are tried where a simulation is read. */
+/** Unusable responses: a refusal and a well-formed one. The tests of the parser have all others. */
 const GARBAGE: { garbage: string; spoil: (answer: Answer) => Partial<Answer> }[] = [
   { garbage: 'that the method does not exist', spoil: () => UNSUPPORTED },
   {
@@ -202,9 +202,9 @@ const GARBAGE: { garbage: string; spoil: (answer: Answer) => Partial<Answer> }[]
   },
 ]
 
-describe('a node that cannot simulate', () => {
+describe('At a node that cannot simulate,', () => {
   test.for(GARBAGE)(
-    'A deposit whose simulation answers $garbage is handed out with the upper estimate',
+    'a deposit has the upper estimate if the simulation returns $garbage',
     async ({ spoil }, { service }) => {
       const vault = await openLagoonVault(service, { generation: '0.5' })
       answerSimulations(service.rpc[8453], spoil)
@@ -217,7 +217,7 @@ describe('a node that cannot simulate', () => {
   )
 
   test.for(GARBAGE)(
-    'A claim whose simulation answers $garbage is handed out with its exact shares and the upper estimate',
+    'a claim has its exact shares and the upper estimate if the simulation returns $garbage',
     async ({ spoil }, { service }) => {
       const vault = await openClaimable(service)
       answerSimulations(service.rpc[8453], spoil)
@@ -229,7 +229,7 @@ describe('a node that cannot simulate', () => {
   )
 
   test.for([{ returnData: '0x' }, { returnData: '0x1234' }, { returnData: undefined }])(
-    'A claim whose simulation returns $returnData instead of shares has its exact shares all the same',
+    'a claim has its exact shares even if the simulation returns $returnData instead',
     async ({ returnData }, { coldService: service }) => {
       const vault = await openClaimable(service)
       answerSimulations(service.rpc[8453], ({ result }) => ({
@@ -245,7 +245,7 @@ describe('a node that cannot simulate', () => {
   )
 
   test.for([{ asset: 'USDC' }, { asset: 'USDT' }] as const)(
-    'Without a simulation an allowance of $asset that is too small is reset first, which is always right',
+    'an allowance of $asset that is too small is always reset first',
     async ({ asset }, { service }) => {
       const vault = await openYieldVault(service, { asset })
       await vault.approve(ALICE.address, 1n)
@@ -257,7 +257,7 @@ describe('a node that cannot simulate', () => {
     },
   )
 
-  test('Without a simulation a blacklisted user is still refused a claim', async ({ service }) => {
+  test('a blacklisted user is still refused a claim', async ({ service }) => {
     const vault = await openClaimable(service)
     await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
     answerSimulations(service.rpc[8453], () => UNSUPPORTED)
@@ -265,7 +265,7 @@ describe('a node that cannot simulate', () => {
   })
 })
 
-/** A 0.6 vault with an entry fee, where Alice has a settled deposit. */
+/** Opens a 0.6 vault with an entry fee, in which Alice has a settled deposit. */
 async function openClaimable(service: Parameters<typeof openLagoonVault>[0]): Promise<TestVault> {
   const vault = await openLagoonVault(service, { generation: '0.6', entryRate: 37 })
   await vault.request(BOB.address, 1_000_007n)

@@ -32,7 +32,7 @@ describe('An API key', () => {
     expect(value).toBe(crc32(key.slice(0, -6)))
   })
 
-  test('is parsed back to the client that it was made for', () => {
+  test('is parsed to its client', () => {
     fc.assert(
       fc.property(issued, ({ key, clientId }) => {
         expect(parseApiKey(key)).toEqual({ clientId })
@@ -40,7 +40,7 @@ describe('An API key', () => {
     )
   })
 
-  test('is refused when any one character is another', () => {
+  test('is refused if any character is changed', () => {
     fc.assert(
       fc.property(issued, fc.nat(), CODE_POINT, ({ key }, nat, other) => {
         const at = nat % key.length
@@ -50,7 +50,7 @@ describe('An API key', () => {
     )
   })
 
-  test('is refused when any one base62 character is any other, at every place', () => {
+  test('is refused if any base62 character is replaced by any other', () => {
     const key = createApiKey('live', 'AbCdE01234', randomBytes)
     for (const at of key.split('').keys()) {
       for (const other of BASE62) {
@@ -59,7 +59,7 @@ describe('An API key', () => {
     }
   })
 
-  test('is refused when something stands before or after it, or a part is missing', () => {
+  test('is refused with text before or after it, or without one of its parts', () => {
     const key = createApiKey('test', 'AbCdE01234', randomBytes)
     for (const text of [
       ` ${key}`,
@@ -75,7 +75,7 @@ describe('An API key', () => {
     }
   })
 
-  test('is refused for any text that was never a key', () => {
+  test('is refused if it is any other text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(parseApiKey(text)).toBeNull()
@@ -83,19 +83,19 @@ describe('An API key', () => {
     )
   })
 
-  test('is refused in an environment that does not exist, even with the right check', () => {
+  test('is refused in an unknown environment, even with the right check', () => {
     const key = createApiKey('prod' as 'live', 'AbCdE01234', randomBytes)
     expect(parseApiKey(key)).toBeNull()
   })
 })
 
 describe('Random base62 text', () => {
-  test('skips the bytes that would favour some characters', () => {
+  test('skips bytes that would favour some characters', () => {
     const draws = [Uint8Array.of(255, 248, 0), Uint8Array.of(247, 61)]
     expect(randomBase62(3, () => draws.shift() ?? new Uint8Array())).toBe('0zz')
   })
 
-  test('asks for as many bytes as are still missing', () => {
+  test('requests as many bytes as are still missing', () => {
     const asked: number[] = []
     randomBase62(4, (size) => {
       asked.push(size)

@@ -6,7 +6,7 @@ import { identifyClient } from '../../../lib/clients/identify.ts'
 import { someClient, someKey } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
-// Watched, not replaced: that a comparison takes constant time cannot be seen from outside.
+// The mock only counts calls: constant time cannot be observed from outside.
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>()
   return { ...crypto, timingSafeEqual: vi.fn(crypto.timingSafeEqual) }
@@ -18,7 +18,7 @@ const test = base
   .extend('table', ({ tables }) => clientsAdminStore(tables.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
-  /** Stores a client with one key per entry of `keys` and gives the keys' texts. */
+  /** Stores a client with one key per entry of `keys`, and returns the keys' texts. */
   .extend('register', ({ table, requests }) => async (client: Client, keys: Partial<ApiKey>[] = [{}]) => {
     await table.create(client)
     for (const vault of client.vaults) await table.putVault(client.clientId, vault)
@@ -32,7 +32,7 @@ const test = base
     return texts as [string, ...string[]]
   })
 
-describe('A text that is no key of ours', () => {
+describe('A text in another form than a key', () => {
   test('is refused without a query', async ({ identify, requests }) => {
     for (const text of ['x', 'jk_live_', 'Bearer abc', 'é'.repeat(60), 'x'.repeat(100_000)]) {
       await expect(identify(text)).rejects.toMatchObject(INVALID)
@@ -42,11 +42,7 @@ describe('A text that is no key of ours', () => {
 })
 
 describe('Rotation', () => {
-  test('lets a key work at once that was issued while its client is remembered', async ({
-    identify,
-    register,
-    table,
-  }) => {
+  test('lets a new key work immediately while its client is in memory', async ({ identify, register, table }) => {
     const client = someClient()
     const [old] = await register(client)
     await identify(old)
@@ -55,7 +51,7 @@ describe('Rotation', () => {
     expect(await identify(text)).toMatchObject({ client })
   })
 
-  test('lets a new key work within 10 s also while others try keys that are wrong', async ({
+  test('lets a new key work within 10 s even while others try wrong keys', async ({
     identify,
     register,
     table,
@@ -72,12 +68,7 @@ describe('Rotation', () => {
     expect(await identify(text)).toMatchObject({ client })
   })
 
-  test('ends for the old key when it is revoked, within 60 s, and not for the new one', async ({
-    identify,
-    register,
-    table,
-    clock,
-  }) => {
+  test('ends within 60 s for a revoked key, but not for the new one', async ({ identify, register, table, clock }) => {
     const client = someClient()
     const [old, fresh] = await register(client, [{ keyId: '0000000001' }, { keyId: '0000000002' }])
     await identify(old)
@@ -90,7 +81,7 @@ describe('Rotation', () => {
 })
 
 describe('A key that expires', () => {
-  test('works until its moment and not from then on, remembered or not', async ({ identify, register, clock }) => {
+  test('works until its expiry and not afterwards, in memory or not', async ({ identify, register, clock }) => {
     const [key] = await register(someClient(), [{ expiresAt: new Date(clock.now + 1000) }])
     clock.now += 999
     await identify(key)
@@ -140,7 +131,7 @@ describe('Authentication', () => {
     expect(await identify(key)).toMatchObject({ client })
   })
 
-  test('fails, and does not refuse, while the table is down', async ({ clock }) => {
+  test('fails without refusing the key while the table is down', async ({ clock }) => {
     const get = () => Promise.reject(new Error('down'))
     const identify = identifyClient({ get, now: () => clock.now })
     await expect(identify(someKey('AbCdE01234').text)).rejects.toThrow('down')

@@ -14,7 +14,7 @@ const [ONE, OTHER]: [Address, Address] = [
 ]
 const ARBITRUM = 42161
 
-/** Vaults at the same address on two chains, and another on the first. */
+/** Vaults at the same address on two chains, and another vault on the first. */
 const VAULTS = [
   someVault({ chainId: 8453, address: ONE }),
   someVault({ chainId: ARBITRUM, address: ONE }),
@@ -24,7 +24,7 @@ const limited = (limits: Partial<KeyLimits>): KeyLimits => ({ ...NO_RATE, ...lim
 
 test.for<[key: string, limits: Partial<KeyLimits>, seen: readonly number[]]>([
   ['without limits sees all vaults of its client', {}, [0, 1, 2]],
-  ['for a chain sees those on it', { chains: [8453] }, [0, 2]],
+  ['for a chain sees the vaults on it', { chains: [8453] }, [0, 2]],
   ['for a vault does not see one with the same address elsewhere', { vaults: [{ chainId: 8453, address: ONE }] }, [0]],
   ['for a chain and a vault elsewhere sees none', { chains: [1], vaults: [{ chainId: 8453, address: ONE }] }, []],
 ])('A key %s', ([, limits, seen]) => {
@@ -61,7 +61,7 @@ describe('A deposit', () => {
     expect(() => requireAllowedDeposit(limits, deposit)).toThrow(expect.objectContaining({ code }))
   })
 
-  test('of any amount is allowed to a key without largest deposits, from its chains only', () => {
+  test('of any amount is allowed for a key without largest deposits, only from its chains', () => {
     const deposit = { chainId: 1, asset: ONE, amount: 2n ** 255n }
     expect(() => requireAllowedDeposit(limited({ chains: [1] }), deposit)).not.toThrow()
     expect(() => requireAllowedDeposit(limited({ chains: [8453] }), deposit)).toThrow(

@@ -12,11 +12,11 @@ import { someVault } from '../../support/clients.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
-/** The beginning of a UTC day, at which a block a second has passed for 100 days. */
+/** Start of a UTC day, 100 days after the first block, with one block per second. */
 const NOW = 20_000 * DAY
 const blockAt = (secondsAgo: number) => BigInt(100 * DAY - secondsAgo)
 
-/** A vault of this protocol in which somebody traded so many seconds ago. */
+/** Returns a vault of this protocol with trades this many seconds ago. */
 function traded(
   secondsAgo: readonly number[],
   { protocol = 'erc4626', lastPrices = [] }: { protocol?: 'erc4626' | 'lagoon'; lastPrices?: BlockPrice[] } = {},
@@ -31,7 +31,7 @@ function traded(
   return { vaultRun, events }
 }
 
-/** A run at a node that says this of a price at a block. */
+/** Returns a run whose node has these prices. */
 function runAt(say: (block: bigint) => RpcOutcome) {
   const asked: bigint[] = []
   const rpc: Rpc = async (requests) =>
@@ -64,7 +64,7 @@ test('A price is read after the last trade of each hour, and of each day longer 
   )
 })
 
-test('No price is read within an hour after one that is known', async () => {
+test('No price is read within an hour after a known one', async () => {
   const { run, asked } = runAt(told)
   const known = { price: 1n, timestamp: BigInt(NOW - 3 * HOUR), blockNumber: blockAt(3 * HOUR) }
   await readPrices(run, [traded([2.5 * HOUR, 1.5 * HOUR, 60], { lastPrices: [known] })])
@@ -78,7 +78,7 @@ test('A slice reads the 100 newest prices', async () => {
   expect(asked.at(-1)).toBe(blockAt(HOUR - 1))
 })
 
-test('A price that the node does not keep is left out; where it keeps none, the run asks for recent ones only', async () => {
+test('A pruned price is left out; if all are pruned, the run reads only recent ones', async () => {
   const ago = [5 * HOUR, 60]
   const some = runAt((block) => (block < blockAt(HOUR) ? TOO_OLD : told(block)))
   const one = traded(ago)

@@ -8,12 +8,12 @@ import { type Given, inOrder as inPlaces, place } from '../../support/ledger-ent
 
 const { account, timestamp } = place(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
-/** Entries in order, each with an id of its own. */
+/** Returns the entries in order, each with its own id. */
 const inOrder = (given: readonly Given[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
 const request = (assets: bigint): Given => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
 const claim = (assets: bigint): Given => ({ kind: 'claim', assets, shares: assets })
 
-/** A block of a chain on which one account requests: what happened in it, what the vault says after it and was settled by then. */
+/** Block with one account's entry, the vault's open amounts after it, and the total settled so far. */
 type Block = {
   readonly hash: number
   readonly given: Given | undefined
@@ -36,7 +36,7 @@ const commands = fc.array(
 )
 type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
 
-/** The chain after a block in which this happens; the same where it cannot. */
+/** Appends a block with this event, or returns the same chain if the event is impossible. */
 function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
   const { amounts, settled } = chain.at(-1) ?? START
   const { pending, claimable, cancelled } = amounts
@@ -61,7 +61,7 @@ function mine(chain: readonly Block[], { what, part }: Command): readonly Block[
   }
 }
 
-/** The job, as far as it follows this account: what it keeps in the table, and what clients were told, each once by its key. */
+/** Starts a model of the job for this account, with its table and the reports to clients, each once by its key. */
 function startJob() {
   const told = new Map<string, Report>()
   let kept: {
@@ -71,7 +71,7 @@ function startJob() {
   }
   kept = { through: -1 }
 
-  /** A run that sees the chain up to its head, of which blocks up to `final` are final; `killed` is where it ends early. */
+  /** Runs the job on a chain whose blocks up to `final` are final. `killed` says where it ends early. */
   function run(chain: readonly Block[], final: number, killed?: 'before the request' | 'before the progress'): void {
     const entries = inOrder(chain.slice(0, final + 1).map(({ given }) => given ?? request(0n)))
     const upTo = (number: number) => entries.filter(({ blockNumber }) => blockNumber <= number + 1)
@@ -97,7 +97,7 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        // It goes once all of the run is told: its last claim may be later.
+        // The request ends after all reports of the run, because its last claim may be later.
         isOver ||= isEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }
@@ -119,8 +119,8 @@ function startJob() {
   return { run, list: () => [...told.values()] }
 }
 
-describe('What a vault settles of requests, of which no event tells,', () => {
-  test('is reported as claimable once, in all and before its claims, whatever is killed or reorganised', () => {
+describe('A settlement without an event', () => {
+  test('is reported once, completely and before its claims, despite killed runs and reorganisations', () => {
     fc.assert(
       fc.property(commands, (steps) => {
         const job = startJob()
@@ -139,7 +139,7 @@ describe('What a vault settles of requests, of which no event tells,', () => {
             chain = [...chain.slice(0, kept), ...lost.map(() => ({ ...before, given: undefined, hash: Math.random() }))]
           }
         }
-        // A snapshot that a reorganisation undid may wait, then the one in its place.
+        // The first runs may still have a snapshot that a reorganisation undid, then its replacement.
         for (let run = 0; run < 3; run += 1) {
           chain = [...chain, { ...(chain.at(-1) ?? START), given: undefined, hash: Math.random() }]
           job.run(chain, final)
@@ -158,7 +158,7 @@ describe('What a vault settles of requests, of which no event tells,', () => {
     )
   })
 
-  test('is named by the requests that it is of, the oldest first', () => {
+  test('is reported for its requests, oldest first', () => {
     const entries = inOrder([request(4n), request(6n)])
     const ids = entries.map(({ chainId, transactionHash, logIndex }) => `${chainId}-${transactionHash}-${logIndex}`)
     const first = settleRequest(WAITING, { pending: 5n, claimable: 5n, cancelled: 0n }, entries)
@@ -171,7 +171,7 @@ describe('What a vault settles of requests, of which no event tells,', () => {
     expect(isReportable(second.request, { pending: 0n, claimable: 10n, cancelled: 0n })).toBe(false)
   })
 
-  test('is reported as far as the vault lets it be claimed, and the rest when it does', () => {
+  test('is reported as far as it is claimable, and the rest later', () => {
     const entries = inOrder([request(9n)])
     const silent = settleRequest(WAITING, { pending: 0n, claimable: 0n, cancelled: 0n }, entries)
     expect(silent.parts).toEqual([])

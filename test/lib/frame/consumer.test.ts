@@ -27,7 +27,7 @@ beforeEach(() => {
   })
 })
 
-/** What Lambda hands over of a queue: messages with these bodies, whose ids are their places. */
+/** Builds Lambda's event for messages with these bodies. Their ids are their positions. */
 function someMessages(...bodies: string[]): SQSEvent {
   return {
     Records: bodies.map((body, index) => ({
@@ -41,7 +41,7 @@ function someMessages(...bodies: string[]): SQSEvent {
 }
 
 describe('A batch of messages', () => {
-  test('is worked on side by side, each message as the contract reads it, and each report is logged', async () => {
+  test('is processed in parallel, each message parsed by the contract, and each report logged', async () => {
     const { lines } = captureLogs()
     const together = Promise.withResolvers<void>()
     const begun: bigint[] = []
@@ -64,7 +64,7 @@ describe('A batch of messages', () => {
     expect(JSON.stringify(lines)).not.toContain('hunter2')
   })
 
-  test('of which some fail is answered with all of those, and their reasons are logged', async () => {
+  test('returns all failed messages, and logs their reasons', async () => {
     const { lines, text } = captureLogs()
     const handler = consumer(contract, { version }, () =>
       each(async ({ of }: { of: bigint }) => {
@@ -84,7 +84,7 @@ describe('A batch of messages', () => {
   })
 
   test.for(['hunter2', '', 'null', '{}', '{"of":"-hunter2"}', '[]'])(
-    'with the message %j fails for that message alone, which is not logged',
+    'with the message %j fails only for that message, which is not logged',
     async (body) => {
       const { text } = captureLogs()
       const run = vi.fn(async ({ of }: { of: bigint }) => ({ done: of }))
@@ -97,14 +97,14 @@ describe('A batch of messages', () => {
     },
   )
 
-  test('whose report is not what the contract declares fails', async () => {
+  test('fails if its report does not match the contract', async () => {
     const { lines } = captureLogs()
     const handler = consumer(contract, { version }, () => each(async () => ({ done: -1n })))
     await expect(handler(someMessages('{"of":"2"}'), someContext())).rejects.toThrow()
     expect(lines).toMatchObject([{ level: 'ERROR', message: 'batch failed' }])
   })
 
-  test('is handed out again where its work says so, and no error is logged', async () => {
+  test('returns messages that the work wants again, and no error is logged', async () => {
     const { lines } = captureLogs()
     const handler = consumer(contract, { version }, () => async (batch) => ({
       reports: [],
@@ -116,7 +116,7 @@ describe('A batch of messages', () => {
     expect(lines).toEqual([])
   })
 
-  test('of a misconfigured function fails as a whole, and the next works when it is mended', async () => {
+  test('of a misconfigured function fails as a whole, and the next works after the repair', async () => {
     const { lines } = captureLogs()
     vi.stubEnv('SERVICE_VERSION', undefined)
     const handler = consumer(contract, { version }, () => each(async ({ of }: { of: bigint }) => ({ done: of })))

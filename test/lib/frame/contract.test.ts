@@ -17,7 +17,7 @@ const CONTRACT: EndpointContract = {
   impact: 'Nothing.',
 }
 
-test('A function uses of each table what it takes to know its caller, and what its contract says besides', () => {
+test('A function uses the actions that identify its caller, and those of its contract', () => {
   expect(listUses(CONTRACT)).toEqual({
     clients: ['Query', 'PutItem'],
     users: ['GetItem', 'UpdateItem'],

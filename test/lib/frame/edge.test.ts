@@ -28,7 +28,7 @@ const [KEY, NEXT] = ['a key that CloudFront sends', 'the next one']
 const CLOUDFRONT = '192.0.2.1'
 const VIEWER = '203.0.113.77'
 
-/** What a function of a stage with this edge answers: what it takes for the caller's address, and the headers that it sees. */
+/** Calls a function of a stage with this edge, which returns the caller's address and the headers that it sees. */
 async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['headers']) {
   vi.stubEnv(EDGE_VARIABLE, edge && JSON.stringify(edge))
   onTestFinished(() => {
@@ -44,17 +44,17 @@ async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['head
   return { status, body: JSON.parse(body), headers: new Headers(told as Record<string, string>), requestId }
 }
 
-describe('What a function takes for the address of its caller', () => {
+describe('The caller’s address', () => {
   const open = { keys: [sha256(KEY)], isOnlyWay: false }
 
   test.for([
     ['the viewer', `${VIEWER}, ${CLOUDFRONT}`, VIEWER],
-    ['the viewer, where the gateway adds nothing', VIEWER, VIEWER],
-    ['the viewer, whatever it says of itself', `10.0.0.1, 198.51.100.1, ${VIEWER}, ${CLOUDFRONT}`, VIEWER],
+    ['the viewer if the gateway adds nothing', VIEWER, VIEWER],
+    ['the viewer despite forged addresses', `10.0.0.1, 198.51.100.1, ${VIEWER}, ${CLOUDFRONT}`, VIEWER],
     ['an IPv6 viewer', `2001:db8::7, ${CLOUDFRONT}`, '2001:db8::7'],
-    ['CloudFront, where nothing tells', undefined, CLOUDFRONT],
-    ['CloudFront, where what tells is no address', `somebody, ${CLOUDFRONT}`, CLOUDFRONT],
-  ] as const)('is %s, of what came through CloudFront', async ([, forwarded, expected]) => {
+    ['CloudFront without a header', undefined, CLOUDFRONT],
+    ['CloudFront if the header has no address', `somebody, ${CLOUDFRONT}`, CLOUDFRONT],
+  ] as const)('of a request through CloudFront is %s', async ([, forwarded, expected]) => {
     const told = await ask(open, { [EDGE_HEADER]: KEY, 'x-forwarded-for': forwarded })
     expect(told).toMatchObject({ status: 200, body: { from: expected } })
   })
@@ -63,26 +63,26 @@ describe('What a function takes for the address of its caller', () => {
     ['without a key', {}],
     ['with a wrong key', { [EDGE_HEADER]: 'a guess' }],
     ['with an empty key', { [EDGE_HEADER]: '' }],
-    ['with the hash that stages.json tells', { [EDGE_HEADER]: sha256(KEY) }],
-  ] as const)('is its own, of what came around it %s', async ([, headers]) => {
+    ['with the hash in stages.json', { [EDGE_HEADER]: sha256(KEY) }],
+  ] as const)('of a request past CloudFront %s is that of the connection', async ([, headers]) => {
     const told = await ask(open, { ...headers, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
     expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
   })
 
-  test('is its own in a stage without an edge, whatever it says', async () => {
+  test('in a stage without an edge is that of the connection, whatever the headers say', async () => {
     const told = await ask(undefined, { [EDGE_HEADER]: KEY, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
     expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
   })
 })
 
-describe('Where CloudFront is the only way', () => {
+describe('If CloudFront is the only way,', () => {
   const closed = { keys: [sha256(NEXT), sha256(KEY)], isOnlyWay: true }
 
-  test('what comes around it is answered as if there were nothing', async () => {
+  test('a request past it gets not_found', async () => {
     for (const headers of [{}, { [EDGE_HEADER]: 'a guess' }]) expectError(await ask(closed, headers), 'not_found')
   })
 
-  test('both keys are known while they change, and neither is seen behind the door, or logged', async () => {
+  test('both keys are accepted during a rotation, and neither reaches the function or the log', async () => {
     const { text } = captureLogs()
     for (const key of [KEY, NEXT]) {
       const told = await ask(closed, { [EDGE_HEADER]: key, accept: '*/*', 'x-forwarded-for': VIEWER })
@@ -91,7 +91,7 @@ describe('Where CloudFront is the only way', () => {
     }
   })
 
-  test('a door of another form opens to nobody', async () => {
+  test('a configuration in another form accepts no request', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
     expectError(await ask({ keys: [], isOnlyWay: true }, {}), 'internal')
   })

@@ -45,7 +45,6 @@ const REPLY = { amount: 5n, parts: [] }
 
 type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
 
-/** Calls a handler as Lambda does, with a right request unless told. */
 async function invoke(handler: Handler, event: Partial<APIGatewayProxyEventV2> = {}, context = someContext()) {
   const sent = someEvent('POST', `/things/${THING}`, { ...EVENT, ...event })
   const { statusCode = 0, headers, body = '' } = await handler(sent, context)
@@ -68,7 +67,7 @@ beforeEach(() => {
 })
 
 describe('A request', () => {
-  test('reaches the implementation parsed, and its reply leaves encoded', async () => {
+  test('reaches the implementation parsed, and its reply is encoded', async () => {
     const run = vi.fn(async () => REPLY)
     const handler = openEndpoint(contract, { version }, () => run)
     const reply = await invoke(handler, { queryStringParameters: { userAddress: THING.toLowerCase(), more: 'x' } })
@@ -87,7 +86,7 @@ describe('A request', () => {
     )
   })
 
-  test('without parameters and body, as API Gateway leaves them out, lacks what is required', async () => {
+  test('without parameters and body, as API Gateway omits them, lacks the required fields', async () => {
     const handler = openEndpoint(contract, { version }, () => async () => REPLY)
     const nothing = { pathParameters: undefined, queryStringParameters: undefined, body: undefined }
     const reply = await invoke(handler, nothing as unknown as Partial<APIGatewayProxyEventV2>)
@@ -103,7 +102,7 @@ describe('A request', () => {
     expect(await invoke(handler, { body, isBase64Encoded: true })).toMatchObject({ status: 200, body: { amount: '7' } })
   })
 
-  test('makes the container ready once, also when several come at once', async () => {
+  test('initialises the container once, even if several arrive in parallel', async () => {
     const build = vi.fn((_: Services<'version'>) => async () => REPLY)
     const handler = openEndpoint(contract, { version }, build)
     await Promise.all([invoke(handler), invoke(handler)])
@@ -112,11 +111,11 @@ describe('A request', () => {
   })
 })
 
-describe('Who calls', () => {
+describe('The caller', () => {
   const askedFor = { ...contract, caller: 'client' } as const satisfies EndpointContract
   const client = { clientId: 'AbCdE01234', name: 'Some wallet', createdAt: new Date(), vaults: [] }
 
-  test('is given to the implementation', async () => {
+  test('is passed to the implementation', async () => {
     const run = vi.fn(async () => REPLY)
     vi.mocked(identifyCaller).mockReturnValue(async () => ({ client }))
     const handler = endpoint(askedFor, {}, () => run)
@@ -124,7 +123,7 @@ describe('Who calls', () => {
     expect(run).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ client }))
   })
 
-  test('is found out before the request is looked at, and while the container is made ready', async () => {
+  test('is identified before the request is parsed, and while the container starts', async () => {
     const started = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
     const run = vi.fn(async () => REPLY)
@@ -145,9 +144,9 @@ describe('Who calls', () => {
   })
 
   test.for<[string, () => Promise<never>]>([
-    ['is not made ready', () => new Promise(() => {})],
-    ['cannot be made ready', () => Promise.reject(new Error('the secret hunter2 cannot be read'))],
-  ])('and is refused gets that answer, also where the container %s', async ([, build]) => {
+    ['never starts', () => new Promise(() => {})],
+    ['cannot start', () => Promise.reject(new Error('the secret hunter2 cannot be read'))],
+  ])('gets its refusal even if the container %s', async ([, build]) => {
     vi.mocked(identifyCaller).mockReturnValue(async () => {
       await setTimeout(20)
       throw new AppError('invalid_api_key')
@@ -158,7 +157,7 @@ describe('Who calls', () => {
 })
 
 describe('A reply', () => {
-  test('leaves with what the contract declares and nothing else, at any depth', async () => {
+  test('has only fields that the contract declares, at any depth', async () => {
     const secret = { hunter2: 'hunter2' }
     const handler = openEndpoint(contract, { version }, () => async () => ({
       ...REPLY,
@@ -172,15 +171,15 @@ describe('A reply', () => {
   test.for<[string, unknown]>([
     ['lacks a field', { amount: 5n }],
     ['has a field of another type', { amount: 'hunter2', parts: [] }],
-    ['has an amount that is none', { amount: -5n, parts: [] }],
-    ['is nothing', undefined],
-  ])('that %s does not leave', async ([, reply]) => {
+    ['has an invalid amount', { amount: -5n, parts: [] }],
+    ['is undefined', undefined],
+  ])('that %s is not sent', async ([, reply]) => {
     const handler = openEndpoint(contract, { version }, () => async () => reply as typeof REPLY)
     expectError(await invoke(handler), 'internal')
   })
 })
 
-describe('A reply that is about nobody', () => {
+describe('A public reply', () => {
   const kept = {
     ...contract,
     method: 'GET',
@@ -202,7 +201,7 @@ describe('A reply that is about nobody', () => {
     ['*', 'br'],
     ['br;q=0, *;q=0.5', 'gzip'],
     ['identity;q=0.5, gzip;q=0.5', 'gzip'],
-  ] as const)('leaves compressed where the caller accepts %s', async ([accepted, coding]) => {
+  ] as const)('is compressed if the caller accepts %s', async ([accepted, coding]) => {
     const { body = '', headers, isBase64Encoded } = await ask(open(), { 'accept-encoding': accepted })
     expect(isBase64Encoded).toBe(true)
     expect(headers).toMatchObject({ 'content-encoding': coding, vary: 'origin, accept-encoding' })
@@ -221,7 +220,7 @@ describe('A reply that is about nobody', () => {
     'gzip;q=high',
     'gzip;q=0.4, identity;q=0.5',
     'identity;q=0',
-  ])('leaves as it is where the caller accepts %s', async (accepted) => {
+  ])('is not compressed if the caller accepts %s', async (accepted) => {
     const reply = await ask(open(), accepted === undefined ? {} : { 'accept-encoding': accepted })
     expect(reply.body).toBe(JSON.stringify(LONG))
     expect(reply.headers).toMatchObject({ vary: 'origin, accept-encoding' })
@@ -229,7 +228,7 @@ describe('A reply that is about nobody', () => {
     expect(reply).not.toHaveProperty('isBase64Encoded')
   })
 
-  test('leaves as it is below a kilobyte, and so does an error', async () => {
+  test('is not compressed below a kilobyte, and neither is an error', async () => {
     const compressing = { 'accept-encoding': 'gzip' }
     expect((await ask(open({ name: 'short' }), compressing)).body).toBe('{"name":"short"}')
     const details = Array.from({ length: 100 }, (_, i) => ({ field: `${i}`, issue: 'is required' }))
@@ -239,7 +238,7 @@ describe('A reply that is about nobody', () => {
     expect(JSON.parse((await ask(failing, compressing)).body ?? '')).toMatchObject({ code: 'invalid_json', details })
   })
 
-  test('is not sent again to who has it, compressed or not', async () => {
+  test('is not sent again to a caller that has it, compressed or not', async () => {
     const handler = open()
     const { headers: told } = await ask(handler, { 'accept-encoding': 'gzip' })
     const tag = String(told?.['etag'])
@@ -259,7 +258,7 @@ describe('A reply that is about nobody', () => {
     expect([other.statusCode, other.headers?.['etag'] === tag]).toEqual([200, false])
   })
 
-  test('has no tag where nobody may keep it', async () => {
+  test('has no ETag if it may not be stored', async () => {
     const handler = openEndpoint({ ...kept, cacheControl: 'no-store' }, { version }, () => async () => LONG)
     const { statusCode, headers } = await ask(handler, { 'if-none-match': '*', 'accept-encoding': 'gzip' })
     expect(statusCode).toBe(200)
@@ -267,13 +266,13 @@ describe('A reply that is about nobody', () => {
     expect(headers).not.toHaveProperty('etag')
   })
 
-  test('to HEAD has the headers alone', async () => {
+  test('to HEAD has only headers', async () => {
     const reply = await ask(open(), { 'accept-encoding': 'gzip' }, 'HEAD')
     expect(reply.headers).toMatchObject({ 'content-encoding': 'gzip' })
     expect([reply.body, reply.isBase64Encoded]).toEqual([undefined, undefined])
   })
 
-  test('is encoded and compressed once for as long as it is the same object', async () => {
+  test('is encoded and compressed once per object', async () => {
     const encodings = vi.fn((name: string) => name)
     const name = z.codec(z.string(), z.string(), { decode: (text) => text, encode: encodings })
     const reply = { ...LONG }
@@ -285,7 +284,7 @@ describe('A reply that is about nobody', () => {
   })
 })
 
-describe('A reply that is about somebody', () => {
+describe('A signed reply', () => {
   const key = createSigningKey(new Date())
   const { body: _, ...request } = contract.request
   const signed = {
@@ -299,7 +298,7 @@ describe('A reply that is about somebody', () => {
     return endpoint(signed, {}, () => run)
   }
 
-  test('is signed and never compressed, the error that comes instead of it is not signed', async () => {
+  test('is never compressed, and an error in its place is not signed', async () => {
     vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
     const long = { ...REPLY, parts: [{ name: 'long '.repeat(300) }] }
     const accepting = { headers: { 'accept-encoding': 'gzip, br' } }
@@ -316,7 +315,7 @@ describe('A reply that is about somebody', () => {
     expect(failed.headers.has('signature')).toBe(false)
   })
 
-  test('is none where the keys cannot be read, and unsigned where there is none yet', async () => {
+  test('is an error if the keys cannot be read, and unsigned if there is no key yet', async () => {
     const unreachable = Object.assign(new Error('no such secret'), { $metadata: {} })
     vi.mocked(signerIn).mockReturnValue(() => Promise.reject(unreachable))
     expectError(await invoke(handle(async () => REPLY)), 'service_unavailable')
@@ -326,7 +325,7 @@ describe('A reply that is about somebody', () => {
   })
 
   test.for(['/things/a thing', '/things/a%thing', '/things/a"thing', '/things/ä'])(
-    'is none to %s, a path that may be another one to the caller, and nothing is done',
+    'is an error for the ambiguous path %s, and the implementation does not run',
     async (rawPath) => {
       vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
       const run = vi.fn(async () => REPLY)
@@ -341,27 +340,27 @@ describe('A failure', () => {
     ['an Error', new Error('hunter2 at https://node.example/hunter2')],
     ['a TypeError', new TypeError("Cannot read properties of undefined (reading 'hunter2')")],
     [
-      'an Error that looks like ours',
+      'an Error that looks like an AppError',
       Object.assign(new Error('hunter2'), { statusCode: 418, code: 'vault_not_found' }),
     ],
     ['a text', 'hunter2'],
     ['nothing', undefined],
     ['an object', { hunter2: 'hunter2' }],
-  ])('that is %s says nothing of the inside', async ([, thrown]) => {
+  ])('that is %s hides internal details', async ([, thrown]) => {
     const handler = openEndpoint(contract, { version }, () => async () => {
       throw thrown
     })
     expectError(await invoke(handler), 'internal')
   })
 
-  test('that we mean is told with its own text, and never with its cause', async () => {
+  test('that is an AppError has its own text, and never its cause', async () => {
     const handler = openEndpoint(contract, { version }, () => async () => {
       throw new AppError('upstream_unavailable', { cause: new Error('hunter2') })
     })
     expectError(await invoke(handler), 'upstream_unavailable')
   })
 
-  test('of one request does not spoil the next', async () => {
+  test('of one request does not affect the next', async () => {
     const run = vi.fn(async () => REPLY).mockRejectedValueOnce(new Error('once'))
     const handler = openEndpoint(contract, { version }, () => run)
     expectError(await invoke(handler), 'internal')
@@ -373,7 +372,7 @@ describe('A misconfigured function', () => {
   test.for<[string, string | undefined]>([
     ['a setting missing', undefined],
     ['a setting empty', ''],
-  ])('with %s answers every request with 500, and works as soon as it is mended', async ([, value]) => {
+  ])('with %s returns 500 to every request, and works after the repair', async ([, value]) => {
     vi.stubEnv('SERVICE_VERSION', value)
     const build = vi.fn(() => async () => REPLY)
     const handler = openEndpoint(contract, { version }, build)
@@ -386,7 +385,7 @@ describe('A misconfigured function', () => {
     expect(await invoke(handler)).toMatchObject({ status: 200 })
   })
 
-  test('whose parts cannot be built tries again with the next request', async () => {
+  test('whose services cannot be built tries again with the next request', async () => {
     const part = vi.fn(version).mockImplementationOnce(() => {
       throw new Error('the secret hunter2 cannot be read')
     })
@@ -397,19 +396,19 @@ describe('A misconfigured function', () => {
 })
 
 describe('A request that takes too long', () => {
-  test('is answered before Lambda ends it', async () => {
+  test('gets its error before Lambda ends it', async () => {
     const handler = openEndpoint(contract, { version }, () => () => new Promise(() => {}))
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
   })
 
-  test('is answered when already who calls cannot be found out', async () => {
+  test('gets its error even while the caller is being identified', async () => {
     const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
     vi.mocked(identifyCaller).mockReturnValue(() => new Promise(() => {}))
     const handler = endpoint(asked, {}, () => async () => REPLY)
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
   })
 
-  test('keeps nobody waiting who comes after', async () => {
+  test('does not delay the next one', async () => {
     const run = vi.fn(async () => REPLY).mockImplementationOnce(() => new Promise(() => {}))
     const handler = openEndpoint(contract, { version }, () => run)
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
@@ -427,7 +426,7 @@ describe('The log', () => {
     ['that succeeds', openEndpoint(contract, { version }, () => async () => REPLY), {}, 200],
     ['that is refused', openEndpoint(contract, { version }, () => async () => REPLY), { body: 'no' }, 400],
     ['that fails', throwing(new Error('broken')), {}, 500],
-    ['that we mean to fail', throwing(new AppError('upstream_timeout')), {}, 504],
+    ['that throws an AppError', throwing(new AppError('upstream_timeout')), {}, 504],
   ])('has one line for a request %s: its id, route, status and duration', async ([, handler, event, status]) => {
     const { lines } = captureLogs()
     const { requestId } = await invoke(handler, event)
@@ -446,7 +445,7 @@ describe('The log', () => {
     expect(lines.filter(({ message }) => message === 'request')).toMatchObject([{ requestId, status: 504 }])
   })
 
-  test('tells the cause of a failure of ours, for us to find it', async () => {
+  test('has the cause of an internal failure', async () => {
     const { lines, text } = captureLogs()
     const { requestId } = await invoke(throwing(new Error('the very reason')))
     const errors = lines.filter(({ level }) => level === 'ERROR')
@@ -455,7 +454,7 @@ describe('The log', () => {
     expect(text()).toContain('endpoint.test.ts')
   })
 
-  test('tells the code of a failure that we mean, as a warning', async () => {
+  test('has the code of an AppError as a warning', async () => {
     const { lines } = captureLogs()
     await invoke(throwing(new AppError('upstream_unavailable', { cause: new Error('HTTP status 500') })))
     expect(lines.filter(({ level }) => level !== 'INFO')).toMatchObject([
@@ -463,14 +462,14 @@ describe('The log', () => {
     ])
   })
 
-  test('carries nothing of one request over to the next', async () => {
+  test('keeps nothing of one request for the next', async () => {
     const { lines } = captureLogs()
     const handler = openEndpoint(contract, { version }, () => async () => REPLY)
     const ids = [await invoke(handler), await invoke(handler)].map(({ requestId }) => requestId)
     expect(lines.map((line) => line['requestId'])).toEqual(ids)
   })
 
-  test('has neither body nor headers of a request that is refused', async () => {
+  test('has neither body nor headers of a refused request', async () => {
     const { text } = captureLogs()
     const handler = openEndpoint(contract, { version }, () => async () => REPLY)
     const headers = { 'x-join-key': 'jk_hunter2', authorization: 'Bearer hunter2', cookie: 'hunter2' }

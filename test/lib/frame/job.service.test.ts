@@ -29,7 +29,7 @@ beforeEach(() => {
 })
 
 describe('A run', () => {
-  test('gets its input parsed, and its report is returned and logged as the contract declares it', async () => {
+  test('gets its parsed input, and its report is returned and logged by the contract', async () => {
     const { lines } = captureLogs()
     const run = vi.fn(async ({ from }: { from: bigint }) => ({ done: from + 1n, hunter2: 'hunter2' }))
     const handler = job(contract, { version }, () => run)
@@ -42,7 +42,7 @@ describe('A run', () => {
     expect(JSON.stringify(lines)).not.toContain('hunter2')
   })
 
-  test('that fails is thrown on as it is, and logged with its reason', async () => {
+  test('that fails throws its error unchanged, and logs the reason', async () => {
     const { lines, text } = captureLogs()
     const failure = new AppError('upstream_unavailable', { cause: new Error('the very reason') })
     const handler = job(contract, { version }, () => () => Promise.reject(failure))
@@ -61,13 +61,13 @@ describe('A run', () => {
     },
   )
 
-  test('whose report is not what the contract declares fails', async () => {
+  test('fails if its report does not match the contract', async () => {
     captureLogs()
     const handler = job(contract, { version }, () => async () => ({ done: -1n }))
     await expect(handler({ from: '5' }, someContext())).rejects.toThrow()
   })
 
-  test('of a misconfigured function fails, and the next works when it is mended', async () => {
+  test('of a misconfigured function fails, and the next works after the repair', async () => {
     captureLogs()
     vi.stubEnv('SERVICE_VERSION', undefined)
     const build = vi.fn(() => async () => ({ done: 1n }))
@@ -83,7 +83,7 @@ describe('A run', () => {
 describe('The configuration', () => {
   const configured = { ...contract, uses: { config: true } } as const satisfies JobContract
 
-  test('is taken anew within five minutes of a change; one that cannot be used leaves what was there at work', async () => {
+  test('is reloaded within five minutes of a change, and an invalid one is ignored', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => {
       vi.useRealTimers()

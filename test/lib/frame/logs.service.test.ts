@@ -10,7 +10,7 @@ const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const [{ address: USER }] = USERS
 const EMAIL = 'alice.hunter2@example.com'
-/** Headers as clients send them, none of which is any of the log's business. */
+/** Headers of clients that must never be in the log. */
 const HEADERS = {
   authorization: 'Bearer session-hunter2',
   cookie: 'id=cookie-hunter2',
@@ -52,7 +52,7 @@ describe('The log of a busy service', () => {
       storm.push(await service.call('GET', LIST, { headers }), await service.call('POST', DEPOSIT, { headers, body }))
     }
     service.table.fails = () => true
-    // This key is not remembered any more than any other: who calls cannot be found out now.
+    // The key is not in memory and the table is down, so the caller cannot be identified.
     storm.push(
       await service.call('POST', '/defi-vaults/v1/defi/vault/claim', {
         headers,
@@ -80,7 +80,7 @@ describe('The log of a busy service', () => {
       expect(text()).not.toContain(secret)
   })
 
-  test('has one line for a request that a silent chain delays too long, and the caller is told in time', async ({
+  test('has one line for a request that a silent chain delays, and its caller gets an error in time', async ({
     service,
   }) => {
     const { lines } = captureLogs()

@@ -31,7 +31,7 @@ const AT = 1_618_884_473_000
 const SIGNER = { ...signerOf(RFC_KEY), keyId: 'test-key-ed25519' }
 
 describe('The examples of RFC 9421', () => {
-  test('B.2.6: our signer makes the signature that is printed there', async () => {
+  test('B.2.6: the signer makes the printed signature', async () => {
     const request = {
       kind: 'request',
       method: 'POST',
@@ -55,7 +55,7 @@ describe('The examples of RFC 9421', () => {
     })
   })
 
-  test('2.4: the oracle of all tests takes components of the request as the RFC has them, and no others', async () => {
+  test('2.4: the verifier of the tests takes exactly the RFC’s components of the request', async () => {
     const publicKey = createPublicKey({ key: RFC_P256_JWK, format: 'jwk' })
     const algorithm = 'ecdsa-p256-sha256'
     const verifier = {
@@ -90,8 +90,8 @@ describe('The examples of RFC 9421', () => {
   })
 })
 
-describe('An answer', () => {
-  test('is signed in the form that is promised, byte by byte', () => {
+describe('A response', () => {
+  test('is signed in the documented form, byte by byte', () => {
     expect(signatureHeaders(ASKED, ANSWER, SIGNER, AT)).toEqual({
       'content-digest': 'sha-256=:z0bm/K2/kBiAHdTk/FHlB2NyoHqaTdzCA9k+jeJ0ezA=:',
       'signature-input':
@@ -102,8 +102,8 @@ describe('An answer', () => {
 
   test.for([
     ['a body with its digest', ASKED, 'https://api.example/foo?param=Value&Pet=dog'],
-    ['nothing but a path', someEvent('GET', '/foo'), 'https://api.example/foo'],
-  ] as const)('to %s is one by the RFC', async ([, asked, url]) => {
+    ['a plain path', someEvent('GET', '/foo'), 'https://api.example/foo'],
+  ] as const)('to %s is verified by the RFC', async ([, asked, url]) => {
     const { method } = asked.requestContext.http
     const headers = { 'content-type': ANSWER.contentType, ...signatureHeaders(asked, ANSWER, SIGNER, AT) }
     const requestHeaders = asked.headers as Record<string, string>
@@ -117,7 +117,7 @@ describe('An answer', () => {
     expect(await isSignedBy(RFC_JWK, { ...exchange, request: other }, ANSWER.body, AT)).toBe(!url.includes('?'))
   })
 
-  test('has the signature that the guide shows beside what is signed', () => {
+  test('has the signature that the guide shows with the signed text', () => {
     const [, signature = '', signed = ''] =
       /^`([\w+/]{86}==)` by the key .*?^```\n("@status": .*?)\n```$/ms.exec(readFileSync(GUIDE, 'utf8')) ?? []
     const key = createPublicKey({ key: RFC_JWK, format: 'jwk' })
@@ -125,7 +125,7 @@ describe('An answer', () => {
     expect(signatureHeaders(ASKED, ANSWER, SIGNER, AT).signature).toBe(`sig=:${signature}:`)
   })
 
-  test('of characters beyond ASCII is signed as the bytes that leave', () => {
+  test('with characters beyond ASCII is signed as the bytes that are sent', () => {
     expect(signatureHeaders(ASKED, { ...ANSWER, body: '"für €"' }, SIGNER, AT)['content-digest']).toBe(
       contentDigest(new TextEncoder().encode('"für €"')),
     )
@@ -140,7 +140,7 @@ describe('A key', () => {
     expect(keyIdOf(RFC_KEY)).toBe('poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U')
   })
 
-  test('is another one each time, and what it signs its public part verifies', async () => {
+  test('differs each time, and its public part verifies its signatures', async () => {
     const [key, other] = [createSigningKey(new Date(0)), createSigningKey(new Date(0))]
     expect(key.x).not.toBe(other.x)
     const signer = signerOf(key)
@@ -157,8 +157,8 @@ describe('A key', () => {
   })
 })
 
-test('A request with a digest has the body of that digest, and one without may have any', () => {
-  // RFC 9530, B.1.
+test('A request with a digest must have the matching body, and one without may have any', () => {
+  // The digest is the example of RFC 9530, B.1.
   const digest = 'sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:'
   const body = '{"hello": "world"}\n'
   const encoded = { body: Buffer.from(body).toString('base64'), isBase64Encoded: true }

@@ -36,10 +36,7 @@ describe('A chart', () => {
     expect(world.fakes.coinGecko.requests.length).toBeGreaterThan(before)
   })
 
-  test('of a token that is unknown is looked for again after five minutes, whatever its days', async ({
-    world,
-    clock,
-  }) => {
+  test('of an unknown token is requested again after five minutes', async ({ world, clock }) => {
     const ask = () => chartById(world, 'newcomer', ALL)
     await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
     clock.pass(299)
@@ -52,7 +49,7 @@ describe('A chart', () => {
 })
 
 describe('The order of the sources', () => {
-  test('is that of their charts: what the first does not know, the next is asked for', async ({ world }) => {
+  test('decides: a chart that the first does not know comes from the next', async ({ world }) => {
     const knowing = someSource({ fetchChart: async () => CHART })
     const first = await chartById({ ...world, priceSources: [knowing, ...world.priceSources] }, 'bitcoin', DAY)
     expect(first.value.prices).toEqual(CHART.chart.prices)
@@ -65,7 +62,7 @@ describe('The order of the sources', () => {
     expect(value.prices.length).toBeGreaterThan(200)
   })
 
-  test('passes over those without charts in the currency', async ({ world }) => {
+  test('skips those without charts in the currency', async ({ world }) => {
     const inDollars = someSource({ currencies: ['usd'], fetchChart: async () => CHART })
     const { value } = await chartById({ ...world, priceSources: [inDollars, ...world.priceSources] }, 'bitcoin', EUROS)
     expect(value.prices.length).toBeGreaterThan(200)
@@ -76,7 +73,7 @@ describe('The order of the sources', () => {
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
-  test('a chart in dollars is of DefiLlama, prices alone, and asked for once', async ({ world }) => {
+  test('a chart in dollars has only prices of DefiLlama, from one request', async ({ world }) => {
     captureLogs()
     world.fakes.coinGecko.rewrite = fail
     const answers = await Promise.all(Array.from({ length: 10 }, () => chartById(world, 'bitcoin', DAY)))
@@ -88,7 +85,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     expect(world.fakes.defiLlama.requests).toHaveLength(1)
   })
 
-  test('a chart in another currency is not there, and never one of dollars', async ({ world }) => {
+  test('a chart in another currency is missing, never one in dollars', async ({ world }) => {
     world.fakes.coinGecko.rewrite = fail
     await expect(chartById(world, 'bitcoin', EUROS)).rejects.toMatchObject({
       code: expect.stringMatching(/^upstream_/),
@@ -96,7 +93,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
-  test('a chart that is kept stands in, marked, for a day', async ({ world, clock }) => {
+  test('a stale chart is returned for a day, marked as stale', async ({ world, clock }) => {
     captureLogs()
     const { value } = await chartById(world, 'bitcoin', EUROS)
     world.fakes.coinGecko.rewrite = fail
@@ -112,7 +109,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
 })
 
 describe('While CoinGecko is down,', () => {
-  test('a chart in dollars that is just past its time stands in, an older one gives way to DefiLlama', async ({
+  test('a recently stale chart in dollars is returned, and an older one is replaced by DefiLlama’s', async ({
     world,
     clock,
   }) => {
@@ -131,7 +128,7 @@ describe('While CoinGecko is down,', () => {
     expect(await chartById(world, 'bitcoin', DAY)).toMatchObject({ value, isStale: true })
   })
 
-  test('a chart by address is asked of DefiLlama by the address', async ({ world }) => {
+  test('a chart by address comes from DefiLlama by the address', async ({ world }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     await world.cache.put(tokensKey('base-mainnet'), [])
     const { value } = await charts.chartByAddress(world, {
@@ -144,21 +141,21 @@ describe('While CoinGecko is down,', () => {
     expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
   })
 
-  test('a chart that DefiLlama does not know is asked of the next source', async ({ world }) => {
+  test('a chart that DefiLlama does not know comes from the next source', async ({ world }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     const priceSources: PriceSources = [...world.priceSources, someSource({ fetchChart: async () => CHART })]
     const { value } = await chartById({ ...world, priceSources }, 'no-such-coin', DAY)
     expect(value.prices).toEqual(CHART.chart.prices)
   })
 
-  test('what DefiLlama does not know either is what CoinGecko failed with', async ({ world }) => {
+  test('a chart that DefiLlama does not know either has CoinGecko’s error', async ({ world }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     await expect(chartById(world, 'no-such-coin', DAY)).rejects.toMatchObject({ code: 'upstream_unavailable' })
     world.fakes.defiLlama.rewrite = () => 'hang up'
     await expect(chartById(world, 'ethereum', DAY)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test("CoinGecko's own chart is back as soon as CoinGecko is", async ({ world, clock }) => {
+  test("CoinGecko's own chart returns as soon as CoinGecko does", async ({ world, clock }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     await chartById(world, 'bitcoin', ALL)
     world.fakes.coinGecko.rewrite = undefined

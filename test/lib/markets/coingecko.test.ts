@@ -8,7 +8,6 @@ import { answering, type Reply } from '../../support/upstream.ts'
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const DAY = 86_400_000
 
-/** A row of /coins/markets as it was recorded. */
 const BITCOIN = {
   id: 'bitcoin',
   symbol: 'btc',
@@ -39,7 +38,6 @@ const BITCOIN = {
   price_change_percentage_24h_in_currency: -0.7217635,
   a_field_of_tomorrow: { nobody: 'knows' },
 }
-/** A coin of which CoinGecko knows next to nothing. */
 const UNKNOWN = {
   ...BITCOIN,
   id: 'some-coin',
@@ -63,7 +61,7 @@ const UNKNOWN = {
 }
 const QUERY = (url: URL | undefined) => Object.fromEntries(url?.searchParams ?? [])
 
-/** The ways in which CoinGecko refuses, in its three forms, and how that is told. */
+/** Refusals of CoinGecko in its three forms, with the error code. */
 const REFUSALS: readonly (readonly [string, Reply, string])[] = [
   [
     'without a key',
@@ -90,7 +88,6 @@ const REFUSALS: readonly (readonly [string, Reply, string])[] = [
   ['for a parameter', { status: 422, body: { error: 'Missing parameter vs_currency' } }, 'upstream_bad_answer'],
   ['in HTML', { status: 404, body: '<html>Not here</html>' }, 'upstream_bad_answer'],
 ]
-/** Answers that are none. */
 const NONSENSE: readonly (readonly [string, Reply])[] = [
   ['HTML', { body: '<html>Welcome</html>' }],
   ['truncated JSON', { body: '[{"id":"bitcoin","sym' }],
@@ -99,8 +96,8 @@ const NONSENSE: readonly (readonly [string, Reply])[] = [
   ['rows of another shape', { body: [{ coin: 'bitcoin' }, 7, null] }],
 ]
 
-describe('a page of the market', () => {
-  test('is asked for by market capitalisation, 250 coins a page', async () => {
+describe('A page of the market', () => {
+  test('is requested by market capitalisation, with 250 coins a page', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
     await createCoinGecko(ask).fetchMarketPage(3)
     expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/coins/markets'])
@@ -113,7 +110,7 @@ describe('a page of the market', () => {
     })
   })
 
-  test('tells of every coin what is known, and null for the rest', async () => {
+  test('has the known fields of each coin, and null for the rest', async () => {
     const { ask } = answering(() => ({ body: [BITCOIN, UNKNOWN] }))
     const coins = await createCoinGecko(ask).fetchMarketPage(1)
     expect(coins).toEqual([
@@ -146,16 +143,16 @@ describe('a page of the market', () => {
     ['a loss of more than everything', { price_change_percentage_24h: -100 }, { change24h: null }],
     ['a change in words', { price_change_percentage_24h: '5' }, { change24h: null }],
     ['a rank of zero', { market_cap_rank: 0 }, { rank: null }],
-    ['a picture that is none', { image: 'javascript:alert(1)' }, { image: '' }],
+    ['an invalid picture', { image: 'javascript:alert(1)' }, { image: '' }],
     ['no picture', { image: null }, { image: '' }],
-  ])('takes a coin with %s for what it is', async (_, wrong, known) => {
+  ])('reads a coin with %s as null, empty or its value', async (_, wrong, known) => {
     const { ask } = answering(() => ({ body: [{ ...BITCOIN, ...wrong }] }))
     expect(await createCoinGecko(ask).fetchMarketPage(1)).toEqual([
       expect.objectContaining({ id: 'bitcoin', ...known }),
     ])
   })
 
-  test('leaves out what is no coin, and keeps the others', async () => {
+  test('leaves out invalid coins, and keeps the others', async () => {
     const rows = [null, 7, 'bitcoin', [], {}, { ...BITCOIN, id: null }, { ...BITCOIN, name: '' }, BITCOIN]
     const { ask } = answering(() => ({ body: rows }))
     expect((await createCoinGecko(ask).fetchMarketPage(1)).map(({ id }) => id)).toEqual(['bitcoin'])
@@ -166,14 +163,14 @@ describe('a page of the market', () => {
     await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code })
   })
 
-  test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
+  test.each(NONSENSE)('that is %s is upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })
 
-describe('coins by their ids', () => {
-  test('are asked for at once, as many as there can be, and told with all that is known', async () => {
+describe('Coins by their ids', () => {
+  test('are requested together, and have all known fields', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
     const coins = [...(await createCoinGecko(ask).fetchCoins(['bitcoin', 'some-coin'], 'eur')).values()]
     expect(QUERY(urls[0])).toEqual({ ids: 'bitcoin,some-coin', vs_currency: 'eur', per_page: '250' })
@@ -202,7 +199,7 @@ describe('coins by their ids', () => {
     for (const coin of coins) expect(CoinQuote.parse(coin)).toEqual(coin)
   })
 
-  test('are null without a price, or with one of an unknown moment, and left out where they were not asked for', async () => {
+  test('are null without a price or its time, and left out if not requested', async () => {
     const rows = [
       UNKNOWN,
       { ...BITCOIN, id: 'negative', current_price: -5 },
@@ -222,14 +219,13 @@ describe('coins by their ids', () => {
     expect(coins.get('bare')).toMatchObject({ rank: null, allTimeHigh: null, circulatingSupply: null, price: 92342 })
   })
 
-  test('that are none are not asked for', async () => {
+  test('need no request if there are none', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
     expect(await createCoinGecko(ask).fetchCoins([], 'usd')).toEqual(new Map())
     expect(urls).toEqual([])
   })
 })
 
-/** A series that ends now, with so many points so far apart. */
 const DAY_CHART = { currency: 'usd', days: 1 } as const
 const WHOLE_CHART = { currency: 'usd', days: 'max' } as const
 const series = (count: number, step: number, value: (index: number) => unknown): unknown[] =>
@@ -241,8 +237,8 @@ const someChart = (count = 3, step = DAY) => ({
 })
 const RANGE = 'Your request exceeds the allowed time range. Public API users are limited …'
 
-describe('a chart', () => {
-  test('is asked for by id, and told as it is', async () => {
+describe('A chart', () => {
+  test('is requested by id, and returned unchanged', async () => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'chf', days: 30 })
     expect(urls[0]?.pathname).toBe('/api/coins/bitcoin/market_chart')
@@ -255,26 +251,26 @@ describe('a chart', () => {
   test.each([
     ['base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'],
     ['solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'],
-  ])('is asked for by contract on %s, in the case that CoinGecko wants', async (platform, address, written) => {
+  ])('is requested by contract on %s, in CoinGecko’s letter case', async (platform, address, written) => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
     await createCoinGecko(ask).fetchChart(`${platform}:${address}`, WHOLE_CHART)
     expect(urls[0]?.pathname).toBe(`/api/coins/${platform}/contract/${written}/market_chart`)
   })
 
-  test.each(['', '.', '..'])('of the id %j is not asked for: it would be another path', async (id) => {
+  test.each(['', '.', '..'])('of the id %j is not requested, because it would change the path', async (id) => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
     expect(await createCoinGecko(ask).fetchChart(`coingecko:${id}`, DAY_CHART)).toBeNull()
     expect(await createCoinGecko(ask).fetchChart(`base:${id}`, DAY_CHART)).toBeNull()
     expect(urls).toEqual([])
   })
 
-  test('of an id with signs stays below its own path', async () => {
+  test('of an id with special characters stays below its own path', async () => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
     await createCoinGecko(ask).fetchChart('coingecko:../ping?x=1#y', DAY_CHART)
     expect(urls[0]?.pathname).toBe('/api/coins/..%2Fping%3Fx%3D1%23y/market_chart')
   })
 
-  test('is ascending, without doubles and without points that are none', async () => {
+  test('is ascending, without duplicates and invalid points', async () => {
     const body = {
       prices: [
         [3000, 3],
@@ -314,7 +310,7 @@ describe('a chart', () => {
     })
   })
 
-  test('of which only the prices are known has only them', async () => {
+  test('without market capitalisations and volumes has only prices', async () => {
     const body = { ...someChart(), market_caps: series(3, DAY, () => null), total_volumes: [] }
     const { ask } = answering(() => ({ body }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 30 })
@@ -323,13 +319,13 @@ describe('a chart', () => {
   })
 
   test.each([
-    ['in words', { status: 404, body: { error: 'coin not found' } }],
-    ['in words, as a bad request', { status: 400, body: { error: 'coin not found' } }],
-    ['in words, as not processable', { status: 422, body: { error: 'Could not find coin with the given id' } }],
+    ['by text', { status: 404, body: { error: 'coin not found' } }],
+    ['by text, as a bad request', { status: 400, body: { error: 'coin not found' } }],
+    ['by text, as not processable', { status: 422, body: { error: 'Could not find coin with the given id' } }],
     ['by a code', { status: 404, body: { status: { error_code: 404, error_message: 'x' } } }],
     ['by a code inside', { status: 404, body: { error: { status: { error_code: 404 } } } }],
-    ['by having no price of it', { body: { prices: [], market_caps: [], total_volumes: [] } }],
-  ])('of a coin that CoinGecko does not know, which it says %s, is null', async (_, reply) => {
+    ['by an empty chart', { body: { prices: [], market_caps: [], total_volumes: [] } }],
+  ])('of a coin that CoinGecko reports as unknown %s is null', async (_, reply) => {
     const { ask, urls } = answering(() => reply)
     expect(await createCoinGecko(ask).fetchChart('coingecko:no-such-coin', WHOLE_CHART)).toBeNull()
     expect(urls).toHaveLength(1)
@@ -338,7 +334,7 @@ describe('a chart', () => {
   test.each([
     ['in the usual form', { error: { status: { timestamp: 'x', error_code: 10012, error_message: RANGE } } }],
     ['in the short form', { status: { error_code: 10012, error_message: RANGE } }],
-  ])('that goes too far back, which CoinGecko says %s, is one of 365 days', async (_, body) => {
+  ])('that CoinGecko refuses as too long %s has 365 days instead', async (_, body) => {
     const { ask, urls } = answering((url) =>
       url.searchParams.get('days') === '365' ? { body: someChart() } : { status: 401, body },
     )
@@ -349,7 +345,7 @@ describe('a chart', () => {
     expect(urls.map((url) => url.searchParams.get('days'))).toEqual(['max', '365', '1000', '365'])
   })
 
-  test('of which even 365 days go too far back is unavailable, after two questions', async () => {
+  test('that is too long even with 365 days is unavailable, after two requests', async () => {
     const body = { error: { status: { error_code: 10012, error_message: RANGE } } }
     const { ask, urls } = answering(() => ({ status: 401, body }))
     await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({
@@ -372,16 +368,16 @@ describe('a chart', () => {
   test.each([
     ...NONSENSE,
     ['without volumes', { body: { prices: [], market_caps: [] } }],
-    ['of points that are none', { body: { ...someChart(), prices: [[1000, null]] } }],
-  ] as const)('that is %s is a bad answer', async (_, reply) => {
+    ['with only invalid points', { body: { ...someChart(), prices: [[1000, null]] } }],
+  ] as const)('that is %s is upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
   })
 
-  test('of all time has its points as they are, and fits into the cache', async () => {
-    // As in 2030: every day since April 2013, with all the digits that a number has.
+  test('of all time keeps all its points, and fits into the cache', async () => {
+    // The series is as long as in 2030: every day since April 2013, with all digits of a number.
     const noise = (index: number) => ((index * 7919.123456789) % 1) + index / 3
     const body = {
       prices: series(5_999, DAY, (index) => 60_000 * noise(index)),
@@ -394,7 +390,7 @@ describe('a chart', () => {
     expect(gzipSync(JSON.stringify(answer?.chart)).length).toBeLessThan(350_000)
   })
 
-  test('with too many points is thinned out evenly, and ends where it ended', async () => {
+  test('with too many points is thinned evenly, and keeps its last point', async () => {
     const { ask } = answering(() => ({ body: someChart(25_000, 300_000) }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     const times = answer?.chart.prices.map(([time]) => time) ?? []
@@ -405,7 +401,7 @@ describe('a chart', () => {
   })
 })
 
-describe('a search', () => {
+describe('A search', () => {
   const FOUND = {
     id: 'usd-coin',
     name: 'USDC',
@@ -416,7 +412,7 @@ describe('a search', () => {
     large: 'https://coin-images.coingecko.com/coins/images/6319/large/usdc.png',
   }
 
-  test('tells the coins that were found, in their order', async () => {
+  test('returns the found coins in their order', async () => {
     const bare = { id: 'usdc-x', name: 'USDC X', symbol: 'USDCX', market_cap_rank: null, thumb: 'missing_thumb.png' }
     const body = { coins: [FOUND, { symbol: 'nameless' }, bare], exchanges: [], icos: [], categories: [], nfts: [] }
     const { ask, urls } = answering(() => ({ body }))
@@ -434,16 +430,16 @@ describe('a search', () => {
     for (const coin of coins) expect(FoundCoin.parse(coin)).toEqual(coin)
   })
 
-  test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
+  test.each(NONSENSE)('that is %s is upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).searchCoins('usd')).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })
 
-describe('exchange rates', () => {
+describe('Exchange rates', () => {
   const ratesOf = (bitcoin: unknown) => createCoinGecko(answering(() => ({ body: { bitcoin } })).ask).fetchRates()
 
-  test('are asked for at once, in every currency', async () => {
+  test('are requested together, in every currency', async () => {
     const { ask, urls } = answering(() => ({ body: { bitcoin: { usd: 1 } } }))
     await createCoinGecko(ask).fetchRates()
     expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/simple/price'])
@@ -454,7 +450,7 @@ describe('exchange rates', () => {
     })
   })
 
-  test('are what bitcoin costs in a currency over what it costs in dollars, now and a day ago', async () => {
+  test('are bitcoin’s price in a currency divided by its price in dollars, now and a day ago', async () => {
     const rates = await ratesOf({
       usd: 100_000,
       usd_24h_change: 25,
@@ -463,7 +459,7 @@ describe('exchange rates', () => {
       btc: 1,
       btc_24h_change: 0,
     })
-    // A day ago bitcoin was 80,000 dollars, 75,000 euros and one bitcoin.
+    // A day ago bitcoin cost 80,000 dollars, 75,000 euros and one bitcoin.
     expect(rates).toEqual({
       usd: { now: 1, dayAgo: 1 },
       eur: { now: 0.9, dayAgo: 0.9375 },
@@ -471,7 +467,7 @@ describe('exchange rates', () => {
     })
   })
 
-  test('are exact as far as numbers go', async () => {
+  test('are exact to the precision of numbers', async () => {
     const rates = await ratesOf({ usd: 0.3, usd_24h_change: 0.1, chf: 0.1, chf_24h_change: 0.2 })
     expect(rates.chf).toEqual({ now: 1 / 3, dayAgo: 1001 / 3006 })
   })
@@ -479,25 +475,25 @@ describe('exchange rates', () => {
   test.each([
     ['its own change', { usd: 2, usd_24h_change: 1, eur: 1, eur_24h_change: null }],
     ['the change of the dollar', { usd: 2, eur: 1, eur_24h_change: 1 }],
-    ['a change that can be', { usd: 2, usd_24h_change: 1, eur: 1, eur_24h_change: -100 }],
-  ])('have no day before without %s', async (_, bitcoin) => {
+    ['a possible change', { usd: 2, usd_24h_change: 1, eur: 1, eur_24h_change: -100 }],
+  ])('have no rate of a day ago without %s', async (_, bitcoin) => {
     expect(await ratesOf(bitcoin)).toEqual({ usd: { now: 1, dayAgo: 1 }, eur: { now: 0.5, dayAgo: undefined } })
   })
 
-  test('leave out the currencies that are missing, and what is none of ours', async () => {
+  test('leave out missing and unsupported currencies', async () => {
     const rates = await ratesOf({ usd: 2, eur: null, gbp: 0, chf: -1, jpy: '300', doge: 5, czk: 40 })
     expect(rates).toEqual({ usd: { now: 1, dayAgo: 1 }, czk: { now: 20, dayAgo: undefined } })
   })
 
   test.each([{ eur: 1 }, { usd: 0, eur: 1 }, { usd: '2' }, {}, null, undefined, []])(
-    'are a bad answer without dollars: %j',
+    'are upstream_bad_answer without dollars: %j',
     async (bitcoin) => {
       await expect(ratesOf(bitcoin)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
     },
   )
 })
 
-describe('ids by contract', () => {
+describe('Ids by contract', () => {
   test('are those of our chains, EVM addresses in lower case', async () => {
     const body = [
       { id: 'bitcoin', symbol: 'btc', name: 'Bitcoin', platforms: {} },
@@ -528,7 +524,7 @@ describe('ids by contract', () => {
     expect(`${urls[0]?.pathname}${urls[0]?.search}`).toBe('/api/coins/list?include_platform=true')
   })
 
-  test('of a contract that two coins claim are nobody’s', async () => {
+  test('omit a contract that two coins claim', async () => {
     const body = [
       { id: 'first', platforms: { base: '0xAB' } },
       { id: 'second', platforms: { base: '0xab', ethereum: '0xab' } },
@@ -541,7 +537,7 @@ describe('ids by contract', () => {
     })
   })
 
-  test.each(NONSENSE)('that are %s are a bad answer', async (_, reply) => {
+  test.each(NONSENSE)('that are %s are upstream_bad_answer', async (_, reply) => {
     const { ask } = answering(() => reply)
     await expect(createCoinGecko(ask).fetchCoinIds()).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })

@@ -4,10 +4,9 @@ import { AppError } from '../../../lib/core/errors.ts'
 import { beforeChange, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 
-/** An exact fraction of two whole numbers, apart from the code under test. */
+/** Exact fraction of two integers, independent of the tested code. */
 type Fraction = readonly [top: bigint, bottom: bigint]
 
-/** The number that is written so. */
 function written(number: number): Fraction {
   const [mantissa = '', exponent = '0'] = number.toString().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -19,7 +18,6 @@ const multiply = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d
 const divide = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d, b * c]
 const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d]
 
-/** The double that is nearest, by the first 80 digits behind the point and all before. */
 function nearest([top, bottom]: Fraction): number {
   return Number(`${(top * 10n ** 400n) / bottom}e-400`)
 }
@@ -43,7 +41,7 @@ describe('A conversion', () => {
     )
   })
 
-  test('of a change counts the price of the day before by the rate of the day before', () => {
+  test('of a change values yesterday’s price at yesterday’s rate', () => {
     fc.assert(
       fc.property(percent, rate, rate, (change, now, dayAgo) => {
         const factor = divide(multiply(add(HUNDRED, signed(change)), written(now)), written(dayAgo))
@@ -66,7 +64,7 @@ describe('A conversion', () => {
     )
   })
 
-  test('leaves dollars as they are, whatever is known of rates', () => {
+  test('leaves dollars unchanged without any rates', () => {
     const dollars = conversionInto('usd', undefined)
     fc.assert(
       fc.property(price, percent, (amount, change) => {
@@ -76,19 +74,19 @@ describe('A conversion', () => {
     expect(dollars.answers).toEqual([])
   })
 
-  test('leaves the unknown unknown', () => {
+  test('returns null for unknown values', () => {
     const known = into({ now: 0.9, dayAgo: 0.8 })
     expect([known.amount(null), known.change(null)]).toEqual([null, null])
     expect(into({ now: 0.9 }).change(1)).toBeNull()
     expect(into({ now: 0.9 }).amount(1)).toBe(0.9)
   })
 
-  test('makes no number that JSON cannot hold', () => {
+  test('returns null instead of a number that JSON cannot represent', () => {
     expect(into({ now: 1e300 }).amount(1e300)).toBeNull()
     expect(into({ now: 1e300, dayAgo: 1e-300 }).change(1)).toBeNull()
   })
 
-  test('into a currency without a rate is none', () => {
+  test('into a currency without a rate throws', () => {
     const rates = { value: { gbp: { now: 0.8 } }, asOf: AS_OF, isStale: false }
     for (const known of [undefined, rates]) {
       expect(() => conversionInto('eur', known)).toThrow(new AppError('upstream_unavailable'))
@@ -97,18 +95,18 @@ describe('A conversion', () => {
 })
 
 describe('A change in percent', () => {
-  test('is of the price before', () => {
+  test('is relative to the earlier price', () => {
     expect(changeInPercent(110, 100)).toBe(10)
     expect(changeInPercent(90, 100)).toBe(-10)
     expect(changeInPercent(0.3, 0.1)).toBe(200)
   })
 
-  test('is unknown where the price before is, or is zero', () => {
+  test('is null if the earlier price is unknown or zero', () => {
     expect(changeInPercent(1, null)).toBeNull()
     expect(changeInPercent(1, 0)).toBeNull()
   })
 
-  test('leads back to the price before', () => {
+  test('determines the earlier price', () => {
     fc.assert(
       fc.property(price, percent, (now, change) => {
         const before = beforeChange(now, change) ?? Number.NaN

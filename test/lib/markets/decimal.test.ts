@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
 import { runs } from '../../support/runs.ts'
 
-/** An exact rational number, apart from the code under test. */
+/** Exact rational number, independent of the tested code. */
 type Rational = { readonly top: bigint; readonly bottom: bigint }
 
 function rational({ digits, exponent }: Decimal): Rational {
@@ -16,7 +16,6 @@ function sameAs(left: Rational, right: Rational): boolean {
   return left.top * right.bottom === right.top * left.bottom
 }
 
-/** What a double is, exactly: its bits say so. */
 function rationalOf(number: number): Rational {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, number)
@@ -36,7 +35,6 @@ const distance = (left: Rational, right: Rational): Rational => {
 }
 const isAtMost = (left: Rational, right: Rational) => left.top * right.bottom <= right.top * left.bottom
 
-/** The double next to a positive finite one. */
 function neighbour(number: number, step: 1n | -1n): number {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, number)
@@ -49,7 +47,6 @@ const anyDecimal = fc.record({
   digits: fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
   exponent: fc.integer({ min: -60, max: 60 }),
 })
-/** As prices and amounts are. */
 const anyPrice = fc.oneof(
   fc.double({ min: 1e-18, max: 1e9, noNaN: true }),
   fc.integer({ min: 1, max: 10 ** 9 }).map((cents) => cents / 100),
@@ -57,11 +54,11 @@ const anyPrice = fc.oneof(
 const anyAmount = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.bigInt({ min: 0n, max: 10n ** 24n }))
 const anyDecimals = fc.integer({ min: 0, max: 36 })
 
-describe('a number', () => {
-  test('goes in and comes out the same, whatever finite number it is', () => {
+describe('A number', () => {
+  test('survives the conversion to a decimal and back', () => {
     fc.assert(
       fc.property(anyNumber, (number) => {
-        // Zero has no sign here.
+        // Decimals have no negative zero.
         expect(toNumber(decimal(number))).toBe(number === 0 ? 0 : number)
       }),
       { numRuns: runs(2_000) },
@@ -79,7 +76,7 @@ describe('a number', () => {
     [Number.MAX_VALUE, 17976931348623157n, 292],
     ['0012.50', 1250n, -2],
     ['1E+3', 1n, 3],
-  ])('is the decimal that it is written as: %s', (written, digits, exponent) => {
+  ])('becomes the decimal of its text: %s', (written, digits, exponent) => {
     expect(decimal(written)).toEqual({ digits, exponent })
   })
 
@@ -98,11 +95,11 @@ describe('a number', () => {
     '+1',
     '--1',
     'e5',
-  ])('is none when it is %j', (written) => {
+  ])('is invalid if it is %j', (written) => {
     expect(() => decimal(written)).toThrow(RangeError)
   })
 
-  test('that comes out is the nearest of all', () => {
+  test('is the nearest one to its decimal', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 60n }), fc.integer({ min: -70, max: 70 }), (digits, exponent) => {
         const exact = rational({ digits, exponent })
@@ -115,7 +112,7 @@ describe('a number', () => {
   })
 })
 
-describe('arithmetic', () => {
+describe('Arithmetic', () => {
   test('multiplies exactly', () => {
     fc.assert(
       fc.property(anyDecimal, anyDecimal, (left, right) => {
@@ -152,7 +149,7 @@ describe('arithmetic', () => {
     )
   })
 
-  test('divides back what it multiplied', () => {
+  test('reverts a multiplication by a division', () => {
     fc.assert(
       fc.property(anyNumber, anyPrice, (number, price) => {
         const product = times(decimal(number), decimal(price))
@@ -168,7 +165,7 @@ describe('arithmetic', () => {
   })
 })
 
-describe('money', () => {
+describe('Money', () => {
   test('is tokens times price, to the nearest number', () => {
     fc.assert(
       fc.property(anyAmount, anyDecimals, anyPrice, (amount, decimals, price) => {
@@ -178,7 +175,7 @@ describe('money', () => {
         const number = toNumber(times(tokens(amount, decimals), decimal(price)))
         expect(Number.isFinite(number)).toBe(true)
         const off = distance(rationalOf(number), worth)
-        // Half of the last of 53 bits.
+        // The limit is half of the last of 53 bits.
         expect(isAtMost(off, { top: worth.top, bottom: worth.bottom * 2n ** 53n })).toBe(true)
       }),
     )

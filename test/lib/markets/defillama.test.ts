@@ -15,7 +15,6 @@ const source = (reply: (url: URL) => Reply) => {
   const { ask, urls } = answering(reply)
   return { ...createDefiLlama(ask, { now: () => NOW }), urls }
 }
-/** A coin as it was recorded, half a minute old. */
 const coin = (price: unknown, more = {}) => ({
   decimals: 6,
   symbol: 'USDC',
@@ -25,7 +24,6 @@ const coin = (price: unknown, more = {}) => ({
   a_field_of_tomorrow: true,
   ...more,
 })
-/** The coins that a path asks for. */
 const coinsIn = ({ pathname }: URL) => decodeURIComponent(pathname.split('/').at(-1) ?? '').split(',')
 
 const NONSENSE: readonly (readonly [string, Reply, string])[] = [
@@ -39,8 +37,8 @@ const NONSENSE: readonly (readonly [string, Reply, string])[] = [
   ['a fault', { status: 502, body: 'x' }, 'upstream_unavailable'],
 ]
 
-describe('prices', () => {
-  test('are asked for in one path and told with their moments', async () => {
+describe('Prices', () => {
+  test('are requested in one path, and have their times', async () => {
     const { fetchPrices, urls } = source(() => ({
       body: {
         coins: { [USDC]: coin(0.9998), 'coingecko:bitcoin': { price: 92342, symbol: 'BTC', timestamp: SECONDS } },
@@ -57,7 +55,7 @@ describe('prices', () => {
     ])
   })
 
-  test('of another moment are asked for by its second', async () => {
+  test('of another time are requested by its second', async () => {
     const at = new Date(NOW - DAY_SECONDS * 1000 + 999)
     const { fetchPrices, urls } = source(() => ({
       body: { coins: { [USDC]: coin(1, { timestamp: SECONDS - DAY_SECONDS - 3600 }) } },
@@ -68,7 +66,7 @@ describe('prices', () => {
     expect(urls[0]?.pathname).toBe(`/api/prices/historical/${SECONDS - DAY_SECONDS}/${USDC}`)
   })
 
-  test('have the names that were asked for, in whatever case they are told', async () => {
+  test('have the requested names, in whatever letter case the response has them', async () => {
     const solana = 'solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
     const asked = [USDC, USDC.toLowerCase(), solana]
     const { fetchPrices } = source(() => ({ body: { coins: { [USDC.toLowerCase()]: coin(1), [solana]: coin(2) } } }))
@@ -84,13 +82,13 @@ describe('prices', () => {
     ['is older than a day', coin(1, { timestamp: SECONDS - DAY_SECONDS - 1 })],
     ['is of a day after tomorrow', coin(1, { timestamp: SECONDS + DAY_SECONDS + 1 })],
     ['has little confidence', coin(1, { confidence: 0.49 })],
-    ['has a confidence that is none', coin(1, { confidence: 'high' })],
+    ['has an invalid confidence', coin(1, { confidence: 'high' })],
     ['is negative', coin(-1)],
     ['is null', coin(null)],
     ['is text', coin('1')],
-    ['has no moment', coin(1, { timestamp: undefined })],
-    ['is nothing', null],
-    ['is no object', 7],
+    ['has no time', coin(1, { timestamp: undefined })],
+    ['is null itself', null],
+    ['is not an object', 7],
   ])('leave out one that %s, and keep the others', async (_, wrong) => {
     const { fetchPrices } = source(() => ({ body: { coins: { [USDC]: wrong, 'coingecko:dai': coin(1) } } }))
     expect([...(await fetchPrices([USDC, 'coingecko:dai', 'coingecko:unknown'])).keys()]).toEqual(['coingecko:dai'])
@@ -105,7 +103,7 @@ describe('prices', () => {
     expect([...(await fetchPrices([USDC])).keys()]).toEqual([USDC])
   })
 
-  test('of many coins are asked for in pieces, each coin once, in paths below 8,000 characters', async () => {
+  test('of many coins are requested in batches, each coin once, with URLs below 8,000 characters', async () => {
     const anyCoin = fc.oneof(
       fc
         .tuple(fc.constantFrom('base', 'ethereum', 'arbitrum'), fc.bigInt({ min: 1n, max: 2n ** 160n - 1n }))
@@ -124,12 +122,12 @@ describe('prices', () => {
         expect(asked.length).toBe(new Set(plain).size)
         for (const { href } of urls) expect(href.length).toBeLessThan(8_000)
       }),
-      // To make a list of 900 coins smaller takes minutes.
+      // Shrinking a list of 900 coins would take minutes.
       { numRuns: runs(20), endOnFailure: true },
     )
   })
 
-  test('of 300 tokens take three questions, side by side', async () => {
+  test('of 300 tokens take three parallel requests', async () => {
     const coins = Array.from({ length: 300 }, (_, index) => `arbitrum:0x${index.toString(16).padStart(40, '0')}`)
     const { fetchPrices, urls } = source((url) => ({
       body: { coins: Object.fromEntries(coinsIn(url).map((name) => [name, coin(1)])) },
@@ -138,13 +136,13 @@ describe('prices', () => {
     expect(urls).toHaveLength(3)
   })
 
-  test('of no coins are not asked for', async () => {
+  test('of no coins need no request', async () => {
     const { fetchPrices, urls } = source(() => ({ body: { coins: {} } }))
     expect(await fetchPrices([])).toEqual(new Map())
     expect(urls).toEqual([])
   })
 
-  test('of which one piece fails are an error: what is not told is not known to be missing', async () => {
+  test('fail if one batch fails, because a missing price is not known to be missing', async () => {
     const coins = Array.from({ length: 300 }, (_, index) => `arbitrum:0x${index.toString(16).padStart(40, '0')}`)
     const { fetchPrices } = source((url) =>
       coinsIn(url).includes(coins[0] ?? '') ? { status: 429, body: '' } : { body: { coins: {} } },
@@ -159,13 +157,13 @@ describe('prices', () => {
   })
 })
 
-describe('a chart', () => {
+describe('A chart', () => {
   const points = (...prices: unknown[]) =>
     prices.map((price, index) => ({ timestamp: SECONDS - 600 + index * 300, price }))
   const chartOf = async (body: unknown) =>
     (await source(() => ({ body })).fetchChart('coingecko:bitcoin', DAY))?.chart ?? null
 
-  test('has prices alone, ascending, each moment once', async () => {
+  test('has only prices, ascending, each time once', async () => {
     const prices = [
       ...points(1, 2, 3).reverse(),
       { timestamp: SECONDS, price: 3.5 },
@@ -186,13 +184,13 @@ describe('a chart', () => {
     expect(Chart.parse(chart)).toEqual(chart)
   })
 
-  test('is found in whatever case it is told', async () => {
+  test('is found in any letter case of its name', async () => {
     const { fetchChart } = source(() => ({ body: { coins: { [USDC.toLowerCase()]: { prices: points(1) } } } }))
     expect((await fetchChart(USDC, DAY))?.chart.prices).toHaveLength(1)
   })
 
   test.each([
-    ['is not told of', { coins: {} }],
+    ['is not in the response', { coins: {} }],
     ['has no prices', { coins: { 'coingecko:bitcoin': { symbol: 'BTC', prices: [] } } }],
   ])('of a coin that %s is null', async (_, body) => {
     expect(await chartOf(body)).toBeNull()
@@ -200,9 +198,9 @@ describe('a chart', () => {
 
   test.each([
     ['no list of prices', { coins: { 'coingecko:bitcoin': { prices: {} } } }],
-    ['prices that are none', { coins: { 'coingecko:bitcoin': { prices: points(null) } } }],
+    ['only invalid prices', { coins: { 'coingecko:bitcoin': { prices: points(null) } } }],
     ['nothing in it', { coins: { 'coingecko:bitcoin': null } }],
-  ])('with %s is a bad answer', async (_, body) => {
+  ])('with %s is upstream_bad_answer', async (_, body) => {
     await expect(chartOf(body)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 
@@ -236,7 +234,7 @@ describe('a chart', () => {
     })
   })
 
-  test('of any number of days has at most 500 points, that reach as far back as can be', async () => {
+  test('of any number of days has at most 500 points that reach as far back as possible', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20_000 }), async (days) => {
         const { fetchChart, urls } = source(() => ({ body: { coins: {} } }))

@@ -9,7 +9,6 @@ const BASE = 8453
 const SOLANA = 1151111081099710
 const SOLANA_NATIVE = '11111111111111111111111111111111'
 
-/** A token of /v1/tokens as it was recorded. */
 const USDC = {
   chainId: BASE,
   address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
@@ -27,7 +26,7 @@ const USDC = {
   a_field_of_tomorrow: [],
 }
 const ETHER = { ...USDC, address: zeroAddress, symbol: 'ETH', decimals: 18, name: 'ETH', coinKey: 'ETH' }
-/** A token of the long tail: address and market capitalisation by its number. */
+/** Returns a less known token, with address and market capitalisation by its number. */
 const tail = (number: number, more = {}) => ({
   chainId: BASE,
   address: `0x${number.toString(16).padStart(40, '0')}`,
@@ -43,7 +42,7 @@ const listOf = (tokens: unknown) => createLiFi(answering(() => ({ body: { tokens
 const onBase = async (...rows: unknown[]) => (await listOf({ [BASE]: [ETHER, ...rows] })).get('base-mainnet') ?? []
 const symbols = (tokens: readonly ListedToken[]) => tokens.map(({ symbol }) => symbol)
 
-test('the list is asked for once, of all our chains', async () => {
+test('The list is requested once for all supported chains', async () => {
   const { ask, urls } = answering(() => ({ body: { tokens: { [BASE]: [ETHER] } } }))
   await createLiFi(ask).fetchTokens()
   expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/tokens'])
@@ -54,8 +53,8 @@ test('the list is asked for once, of all our chains', async () => {
   })
 })
 
-describe('a token', () => {
-  test('has its checksummed address, its words, and no id of CoinGecko’s yet', async () => {
+describe('A token', () => {
+  test('has its checksummed address, its texts, and no id of CoinGecko yet', async () => {
     const [native, usdc] = await onBase({ ...USDC, address: USDC.address.toLowerCase() })
     expect(native).toEqual({
       ...{ chain: 'base-mainnet', address: 'native', symbol: 'ETH', name: 'Ether', decimals: 18, coinKey: 'ETH' },
@@ -85,22 +84,22 @@ describe('a token', () => {
     ['decimals in words', { decimals: '6' }],
     ['no decimals', { decimals: null }],
     ['no symbol', { symbol: '' }],
-    ['a name that is none', { name: 7 }],
+    ['an invalid name', { name: 7 }],
     ['a flag', { verificationStatus: 'flagged' }],
-    ['neither a word for its coin nor a market capitalisation', { coinKey: undefined, marketCapUSD: null }],
-    ['a market capitalisation in words alone', { coinKey: undefined, marketCapUSD: '1000' }],
-    ['a market capitalisation of zero alone', { coinKey: '', marketCapUSD: 0 }],
+    ['neither a coin key nor a market capitalisation', { coinKey: undefined, marketCapUSD: null }],
+    ['only a market capitalisation as text', { coinKey: undefined, marketCapUSD: '1000' }],
+    ['only a market capitalisation of zero', { coinKey: '', marketCapUSD: 0 }],
   ])('with %s is left out, and the others stay', async (_, wrong) => {
     expect(symbols(await onBase({ ...USDC, ...wrong }, null, 7, 'token', tail(1)))).toEqual(['ETH', 'T1'])
   })
 
   test.each([
-    ['a word for its coin alone', { marketCapUSD: null }, 'USDC'],
-    ['a market capitalisation alone', { coinKey: undefined }, ''],
-    ['no decimals to speak of', { decimals: 0 }, 'USDC'],
+    ['only a coin key', { marketCapUSD: null }, 'USDC'],
+    ['only a market capitalisation', { coinKey: undefined }, ''],
+    ['zero decimals', { decimals: 0 }, 'USDC'],
     ['36 decimals', { decimals: 36 }, 'USDC'],
     ['a status that is unknown', { verificationStatus: null }, 'USDC'],
-    ['a word that is none', { coinKey: 7 }, ''],
+    ['an invalid coin key', { coinKey: 7 }, ''],
   ])('with %s is listed', async (_, more, coinKey) => {
     expect(await onBase({ ...USDC, ...more })).toEqual([
       expect.anything(),
@@ -109,15 +108,15 @@ describe('a token', () => {
   })
 
   test.each([undefined, null, '', 'usdc.png', 'javascript:alert(1)', 7])(
-    'with the picture %j has none',
+    'with the picture %j has no picture',
     async (logoURI) => {
       expect((await onBase({ ...USDC, logoURI }))[1]?.logoUrl).toBe('')
     },
   )
 })
 
-describe('the list of a chain', () => {
-  test('has its own coin first, then the words for coins, then the rest by market capitalisation', async () => {
+describe('The list of a chain', () => {
+  test('has its own coin first, then coins with a key, then the rest by market capitalisation', async () => {
     const tokens = await onBase(
       tail(5),
       tail(7),
@@ -128,7 +127,7 @@ describe('the list of a chain', () => {
     expect(symbols(tokens)).toEqual(['ETH', 'T9', 'T3', 'T7', 'T6', 'T5'])
   })
 
-  test('has each address once, and the better one of two rows', async () => {
+  test('has each address once, with the better one of two rows', async () => {
     const upper = tail(0xabc).address.toUpperCase().replace('0X', '0x')
     const tokens = await onBase(
       tail(0xabc, { name: 'Worse', marketCapUSD: 1 }),
@@ -138,7 +137,7 @@ describe('the list of a chain', () => {
     expect(tokens[1]?.address).toBe(getAddress(tail(0xabc).address as `0x${string}`))
   })
 
-  test('has 300 of 10,000, and takes no more', async () => {
+  test('has at most 300 of 10,000 tokens', async () => {
     const tokens = await onBase(...Array.from({ length: 10_000 }, (_, index) => tail(index + 1)))
     expect(tokens).toHaveLength(300)
     expect(symbols(tokens).slice(0, 3)).toEqual(['ETH', 'T10000', 'T9999'])
@@ -147,7 +146,7 @@ describe('the list of a chain', () => {
 
   test.each([
     ['by zero', zeroAddress],
-    ['by the usual address of what has none', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
+    ['by the usual placeholder address', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
     ['not at all', undefined],
   ])('has its own coin once, named %s', async (_, address) => {
     const tokens = (await listOf({ [BASE]: [USDC, ...(address ? [{ ...ETHER, address }] : [])] })).get('base-mainnet')
@@ -157,13 +156,13 @@ describe('the list of a chain', () => {
     ])
   })
 
-  test('of Polygon has POL once, though it speaks ERC-20 too', async () => {
+  test('of Polygon has POL once, although it is an ERC-20 token too', async () => {
     const pol = { ...ETHER, symbol: 'POL', coinKey: 'POL' }
     const twice = [pol, { ...pol, address: '0x0000000000000000000000000000000000001010' }]
     expect((await listOf({ 137: twice })).get('matic-mainnet')).toHaveLength(1)
   })
 
-  test('of Solana has its addresses as they are', async () => {
+  test('of Solana keeps the letter case of addresses', async () => {
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
     const rows = [
       { ...ETHER, address: SOLANA_NATIVE, symbol: 'SOL', decimals: 9 },
@@ -180,8 +179,8 @@ describe('the list of a chain', () => {
   })
 })
 
-describe('an answer', () => {
-  test('has our chains alone, and leaves out those that it does not name', async () => {
+describe('A response', () => {
+  test('is read for supported chains only, without those that it omits', async () => {
     const tokens = await listOf({ [BASE]: [ETHER], 1: [], 10: null, 56: 'tokens', 100: [{}], 999999999: [USDC] })
     expect([...tokens.keys()]).toEqual(['base-mainnet'])
   })
@@ -190,8 +189,8 @@ describe('an answer', () => {
     ['HTML', { body: '<html>Welcome</html>' }, 'upstream_bad_answer'],
     ['truncated JSON', { body: '{"tokens":{"1":[{"add' }, 'upstream_bad_answer'],
     ['a list', { body: [USDC] }, 'upstream_bad_answer'],
-    ['nothing of ours', { body: { tokens: { 999999999: [USDC] } } }, 'upstream_bad_answer'],
-    ['tokens that are none', { body: { tokens: { [BASE]: [{ token: 'USDC' }] } } }, 'upstream_bad_answer'],
+    ['no supported chain', { body: { tokens: { 999999999: [USDC] } } }, 'upstream_bad_answer'],
+    ['only invalid tokens', { body: { tokens: { [BASE]: [{ token: 'USDC' }] } } }, 'upstream_bad_answer'],
     ['a refusal', { status: 400, body: { message: 'Invalid chain', code: 1011 } }, 'upstream_bad_answer'],
     ['a limit', { status: 429, body: { message: 'Too many requests', code: 1005 } }, 'upstream_unavailable'],
     ['a fault', { status: 500, body: { message: 'x', code: 1000 } }, 'upstream_unavailable'],

@@ -9,8 +9,8 @@ import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 
 const on = (chain: string) => WELL_KNOWN_TOKENS.filter((token) => token.chain === chain)
 
-describe.each(CHAINS)('on $name the list', ({ key, kind, nativeCoin }) => {
-  test('begins with the own coin of the chain, as the registry has it', () => {
+describe.each(CHAINS)('On $name the list', ({ key, kind, nativeCoin }) => {
+  test('begins with the chain’s own coin, as in the registry', () => {
     expect(on(key)[0]).toMatchObject({ address: 'native', ...nativeCoin })
     expect(on(key).filter(({ address }) => address === 'native')).toHaveLength(1)
   })
@@ -28,12 +28,12 @@ describe.each(CHAINS)('on $name the list', ({ key, kind, nativeCoin }) => {
     }
   })
 
-  test('has dollars', () => {
+  test('has USDC and USDT', () => {
     expect(on(key).map(({ symbol }) => symbol)).toEqual(expect.arrayContaining(['USDC', 'USDT']))
   })
 })
 
-test('every token of the list has all that is told of a token, but for its picture', () => {
+test('Every token of the list has all fields of a token except a picture', () => {
   expect(z.array(ListedToken).parse(WELL_KNOWN_TOKENS)).toEqual(WELL_KNOWN_TOKENS)
   for (const token of WELL_KNOWN_TOKENS) {
     expect(token.symbol).not.toBe('')
@@ -43,7 +43,7 @@ test('every token of the list has all that is told of a token, but for its pictu
   }
 })
 
-test('the list has each token that the bridge takes, with the decimals that the bridge gives it', () => {
+test('The list has each token of the bridge, with the bridge’s decimals', () => {
   for (const { id, key } of EVM_CHAINS) {
     for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']) {
       const token = findBridgeTokenBySymbol(id, symbol)
@@ -53,7 +53,7 @@ test('the list has each token that the bridge takes, with the decimals that the 
   }
 })
 
-test('dollars have 18 decimals on BNB Smart Chain and 6 everywhere else', () => {
+test('Dollars have 18 decimals on BNB Smart Chain and 6 everywhere else', () => {
   for (const { chain, symbol, decimals } of WELL_KNOWN_TOKENS) {
     if (/^USD[CT]/.test(symbol)) expect([chain, decimals]).toEqual([chain, chain === 'bsc-mainnet' ? 18 : 6])
   }

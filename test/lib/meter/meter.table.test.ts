@@ -12,7 +12,6 @@ const START = Date.parse('2026-06-01T00:00:00.000Z')
 const RATE = { requests: 600, seconds: 60 }
 const KEY = { clientId: 'AbCdE01234', keyId: 'key0000001', rate: RATE }
 
-/** Charges a key for one request. */
 function admitting(counted: Leases) {
   const { charge } = meter(counted)
   return async ({ clientId, keyId, rate }: typeof KEY) => {
@@ -24,7 +23,6 @@ function admitting(counted: Leases) {
 const test = base
   .extend('clock', () => ({ now: START }))
   .extend('store', ({ tables }) => leasesStore(tables.cache))
-  /** A new container, and how often it has asked the table. */
   .extend('startContainer', ({ store, clock }) => (shift = 0) => {
     const counts = { asked: 0 }
     const take: typeof store.take = (...args) => {
@@ -44,7 +42,7 @@ const isAdmitted = (admission: Promise<unknown>) =>
   )
 
 describe('All containers together', () => {
-  test('never let more through than the limit in a window, and lose no more than the rest of their leases', async ({
+  test('never admit more than the limit per window, and lose at most the rest of their leases', async ({
     startContainer,
     clock,
   }) => {
@@ -64,7 +62,7 @@ describe('All containers together', () => {
         }
         await Promise.all(asks.map((index) => make(index % count)))
         const admitted = admittedBy.reduce((sum, each) => sum + each, 0)
-        // The rest of a lease, which is as large as what was let through before, and a hundredth at most.
+        // The rest of a lease is lost. A lease is at most as large as all before it, and at most 1 % of the limit.
         const lost = admittedBy.map((each) => Math.min(Math.max(0, each - 1), Math.max(0, Math.floor(limit / 100) - 1)))
         expect(admitted).toBeLessThanOrEqual(limit)
         expect(admitted).toBeGreaterThanOrEqual(
@@ -78,14 +76,14 @@ describe('All containers together', () => {
     )
   })
 
-  test('lose nothing where each is asked once, however many there are', async ({ startContainer, clock }) => {
+  test('admit the whole limit if each gets one request', async ({ startContainer, clock }) => {
     clock.now = START + 300_000
     let admitted = 0
     for (let asked = 0; asked < 601; asked += 1) if (await isAdmitted(startContainer().admit(KEY))) admitted += 1
     expect(admitted).toBe(600)
   })
 
-  test('tell how many are left, and for how long, as far as each knows', async ({ startContainer, clock }) => {
+  test('report the remaining requests and seconds, as far as each knows', async ({ startContainer, clock }) => {
     const [one, other] = [startContainer(), startContainer()]
     clock.now += 20_500
     expect(await one.admit(KEY)).toEqual({ 'ratelimit-policy': '"key";q=600;w=60', ratelimit: '"key";r=599;t=40' })
@@ -93,10 +91,7 @@ describe('All containers together', () => {
     expect(await one.admit(KEY)).toMatchObject({ ratelimit: '"key";r=597;t=40' })
   })
 
-  test('let twice the limit through around the moment at which windows meet, and no more', async ({
-    startContainer,
-    clock,
-  }) => {
+  test('admit at most twice the limit around the border of two windows', async ({ startContainer, clock }) => {
     const { admit } = startContainer()
     const burst = () => Promise.all(Array.from({ length: 700 }, () => isAdmitted(admit(KEY))))
     clock.now = START + 119_999
@@ -108,7 +103,7 @@ describe('All containers together', () => {
 })
 
 describe('A container', () => {
-  test('asks the table for as many as it has let through, for a hundredth of the limit at most, and not when none are left', async ({
+  test('leases as many requests as it has admitted, at most 1 % of the limit, and none at the limit', async ({
     startContainer,
     clock,
   }) => {
@@ -116,7 +111,7 @@ describe('A container', () => {
     const { admit, counts } = startContainer()
     const admitted = await Promise.all(Array.from({ length: 600 }, () => isAdmitted(admit(KEY))))
     expect(admitted.every(Boolean)).toBe(true)
-    // 1, 1, 2 and 4, then 6 at a time, and the last 4 in two more steps.
+    // Leases have 1, 1, 2 and 4 requests, then 6 each, and the last ones are smaller.
     expect(counts.asked).toBe(4 + 98 + 4)
     const { asked } = counts
     const late = startContainer()
@@ -127,7 +122,7 @@ describe('A container', () => {
     expect([counts.asked - asked, late.counts.asked]).toEqual([0, 1])
   })
 
-  test('refuses with the seconds that are left of the window, not one less', async ({ startContainer, clock }) => {
+  test('refuses with the remaining seconds of the window, rounded up', async ({ startContainer, clock }) => {
     const { admit } = startContainer()
     const key = { ...KEY, keyId: 'key0000002', rate: { requests: 1, seconds: 60 } }
     clock.now = START + 59_001
@@ -141,7 +136,7 @@ describe('A container', () => {
     expect(await isAdmitted(admit(key))).toBe(true)
   })
 
-  test('takes the new limit of a key at once, whatever it had leased', async ({ startContainer, clock }) => {
+  test('applies a key’s new limit immediately, despite its leases', async ({ startContainer, clock }) => {
     const { admit } = startContainer()
     clock.now = START + 1_200_000
     const small = { ...KEY, rate: { requests: 2, seconds: 60 } }
@@ -152,7 +147,7 @@ describe('A container', () => {
     expect(await isAdmitted(admit(small))).toBe(false)
   })
 
-  test('lets requests through uncounted while the table fails, says so, and looks again after five seconds', async ({
+  test('admits requests uncounted while the table fails, logs it, and tries again after five seconds', async ({
     clock,
     store,
   }) => {

@@ -4,11 +4,10 @@ import { leases } from '../../../lib/meter/leases.ts'
 import { type Charge, meter, type Payer, type Share, UNITS } from '../../../lib/meter/meter.ts'
 
 const RATE = { requests: 6000, seconds: 60 }
-/** Units for sources of a session or a network with this rate. */
+/** Units that a session or a network has for sources at this rate. */
 const TENTH = 6000
 const KEY: Payer = { who: 'key', id: 'acme#key' }
 
-/** A table in memory, and a meter in a container. */
 function startMeter({ maxWindows = 1000 } = {}) {
   const clock = { now: 0 }
   const table = { counts: new Map<string, number>(), asked: [] as string[], isDown: false }
@@ -27,7 +26,7 @@ function startMeter({ maxWindows = 1000 } = {}) {
 const network = (name: string): Payer => ({ who: 'network', id: `acme#key#${name}` })
 const session = (name: string): Payer => ({ who: 'session', id: `acme#key#${name}` })
 
-/** A charge to these payers and the key; of sources unless said otherwise. */
+/** Builds a charge to these payers and the key, by default for sources. */
 const chargeOf = (
   payers: readonly Payer[],
   units: number,
@@ -49,11 +48,11 @@ describe('A charge', () => {
     await container.charge(chargeOf([network('b')], 1))
   })
 
-  test('that the key refuses is given back to the network', async () => {
+  test('that the key refuses is refunded to the network', async () => {
     const { container, startContainer } = startMeter()
     const all = Array.from({ length: 10 }, (_, index) => network(`${index}`))
     for (const one of all) await container.charge(chargeOf([one], TENTH))
-    // This container does not know yet that the key has no units left.
+    // The other container does not know yet that the key has no units left.
     const other = startContainer()
     await expect(other.charge(chargeOf([network('new')], TENTH))).rejects.toEqual(BY_KEY)
     const anotherKey = { payers: [network('new')], rate: RATE, share: 'sources', units: TENTH } as const
@@ -61,7 +60,7 @@ describe('A charge', () => {
     await expect(other.charge({ ...anotherKey, units: 1 })).rejects.toEqual(BY_NETWORK)
   })
 
-  test('that is known to be refused asks the table nothing, from however many networks', async () => {
+  test('that is known to be refused sends no request to the table, from any number of networks', async () => {
     const { container, table } = startMeter()
     for (let one = 0; one < 10; one += 1) await container.charge(chargeOf([network(`${one}`)], TENTH))
     await expect(container.charge(chargeOf([network('c')], 1))).rejects.toEqual(BY_KEY)
@@ -92,7 +91,7 @@ describe('A charge', () => {
     await container.charge(chargeOf([network('a')], 1))
   })
 
-  test('is free while the table cannot be reached', async () => {
+  test('is free while the table is unreachable', async () => {
     const { container, table, clock } = startMeter()
     table.isDown = true
     for (const _ of [1, 2, 3]) await container.charge(chargeOf([network('a')], TENTH))
@@ -104,7 +103,7 @@ describe('A charge', () => {
 })
 
 describe('A session and a network', () => {
-  test('each spend at most a tenth of what their key may, and the key keeps the rest', async () => {
+  test('each spend at most a tenth of their key’s units, and the key keeps the rest', async () => {
     const { container } = startMeter()
     const spendAll = async (payers: readonly Payer[]) => {
       let units = 0
@@ -123,7 +122,7 @@ describe('A session and a network', () => {
     expect(await spendAll([session('b'), network('b')])).toBe(TENTH)
   })
 
-  test('make the first request in each container without the table, so that a flood gets little more', async () => {
+  test('make one request per container without the table, so a flood gets little more', async () => {
     const { startContainer, table } = startMeter()
     const rate = { requests: 6000, seconds: 60 }
     const request = chargeOf([network('a')], 1, { share: 'requests', rate })
@@ -142,7 +141,7 @@ describe('A session and a network', () => {
     expect(table.asked).toEqual(['requests#key#acme#key#60000'])
   })
 
-  test('of a small key still ask the dearest question, quote and claim', async () => {
+  test('of a small key can still pay for the most expensive request, quote and claim', async () => {
     const rate = { requests: 20, seconds: 60 }
     const { container } = startMeter()
     const by = [session('a'), network('a')]
@@ -155,7 +154,7 @@ describe('A session and a network', () => {
 })
 
 describe('A share', () => {
-  test('is spent by nothing else, and never beyond its units', async () => {
+  test('is independent of other shares, and never exceeds its units', async () => {
     const most: Readonly<Record<Share, number>> = {
       requests: 6000,
       withdrawals: 3000,
@@ -163,7 +162,7 @@ describe('A share', () => {
       quotes: 60_000,
       withdrawalQuotes: 30_000,
     }
-    // The keys of the record are its shares.
+    // The cast is safe: the record's keys are its shares.
     const names = Object.keys(most) as Share[]
     const shares = fc.shuffledSubarray(names, { minLength: names.length })
     await fc.assert(
@@ -185,7 +184,7 @@ describe('Windows in memory', () => {
   const only = (name: string): Charge => ({ ...chargeOf([], 60), payers: [network(name)] })
   const twice = (name: string) => ({ ...only(name), units: TENTH })
 
-  test('are bounded, and what is forgotten is in the table', async () => {
+  test('are bounded, and dropped windows are read from the table', async () => {
     const { container, table } = startMeter({ maxWindows: 3 })
     for (const name of ['a', 'b', 'c', 'd']) await container.charge(twice(name))
     for (const name of ['b', 'c', 'd']) await expect(container.charge(only(name))).rejects.toEqual(BY_NETWORK)

@@ -11,7 +11,7 @@ const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-/** Alchemy that answers so, and what it was asked. */
+/** Returns a client of an Alchemy with these responses, and the URLs and calls that it got. */
 function alchemyOf(answer: (url: URL, calls: readonly Call[]) => Reply, now = () => 0) {
   const urls: string[] = []
   const calls: Call[] = []
@@ -40,7 +40,7 @@ const metadata = (changes: object = {}) => ({
   ...changes,
 })
 
-/** Alchemy where the wallet has these balances, in one page, of tokens that are described so. */
+/** Returns an Alchemy with one page of these balances, and with this metadata of their tokens. */
 function holding(
   tokenBalances: readonly unknown[],
   describe: (contract: string) => object | undefined = () => metadata(),
@@ -70,13 +70,13 @@ const fetchNfts = ({ index }: ReturnType<typeof alchemyOf>) => index.fetchNfts('
 describe.for([
   ['tokens', fetchTokens],
   ['NFTs', fetchNfts],
-] as const)('Alchemy, asked for %s', ([, fetchFrom]) => {
-  test.for([401, 403])('is unavailable when it answers %i', async (status) => {
+] as const)('A client of Alchemy for %s', ([, fetchFrom]) => {
+  test.for([401, 403])('reports upstream_unavailable for a response of %i', async (status) => {
     const body = { error: { message: 'Must be authenticated!' } }
     await expect(fetchFrom(alchemyOf(() => ({ status, body })))).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test('is unavailable when a success says an error', async () => {
+  test('reports upstream_unavailable for an error in a successful response', async () => {
     const body = { jsonrpc: '2.0', id: 1, error: { code: 429, message: 'exceeded its compute units' } }
     await expect(fetchFrom(alchemyOf(() => ({ body })))).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
@@ -85,14 +85,14 @@ describe.for([
     await expect(fetchFrom(alchemyOf(() => said))).rejects.toMatchObject({ code })
   })
 
-  test('never names its key', async () => {
+  test('never reveals its key', async () => {
     const failure = await fetchFrom(alchemyOf(() => ({ status: 401, body: {} }))).catch((error: Error) => error)
     expect(`${failure} ${(failure as Error).cause}`).not.toContain('key')
   })
 })
 
 describe('Tokens by Alchemy', () => {
-  test('are asked for by network and wallet, and their metadata in one batch', async () => {
+  test('are requested by network and wallet, and their metadata in one batch', async () => {
     const alchemy = holding([balance(A1, 5n), balance(A2, 6n)])
     await fetchTokens(alchemy)
     expect(alchemy.urls).toEqual(Array(2).fill('https://polygon-mainnet.example/v2/key'))
@@ -103,7 +103,7 @@ describe('Tokens by Alchemy', () => {
     ])
   })
 
-  test('have their checksummed address, and what is null is empty', async () => {
+  test('have their checksummed address, and empty texts for null', async () => {
     const bare = metadata({ name: null, symbol: null, logo: null, decimals: 0 })
     const all = holding([balance(A1, 12n), balance(A2, 1n)], (contract) =>
       contract === CHECKSUMMED ? metadata() : bare,
@@ -130,15 +130,15 @@ describe('Tokens by Alchemy', () => {
     expect(tokens).toMatchObject([{ isFlagged: true }])
   })
 
-  test('are those of which there is something, with decimals', async () => {
+  test('have a positive balance and decimals', async () => {
     const rows = [balance(A1, 0n), { ...balance(A2, 0n), tokenBalance: '0x' }, balance(A3, 7n)]
     const alchemy = holding(rows, () => metadata({ decimals: null }))
     expect(await fetchTokens(alchemy)).toEqual({ tokens: [], isWhole: true })
-    // What nobody holds is not described.
+    // Tokens with a balance of zero need no metadata.
     expect(alchemy.calls).toHaveLength(2)
   })
 
-  test('that were known are not described again', async () => {
+  test('that are known need no metadata again', async () => {
     const first = await fetchTokens(holding([balance(A1, 5n)]))
     const again = holding([balance(A1, 6n)])
     expect(await fetchTokens(again, first.tokens)).toEqual({
@@ -148,14 +148,14 @@ describe('Tokens by Alchemy', () => {
     expect(again.calls).toHaveLength(1)
   })
 
-  test('that are listed are left out and not described', async () => {
+  test('that are listed are left out without metadata', async () => {
     const alchemy = holding([balance(A1, 5n), balance(A2, 6n)])
     const { tokens, isWhole } = await fetchTokens(alchemy, [], [CHECKSUMMED])
     expect([tokens.map(({ balance: amount }) => amount), isWhole]).toEqual([[6n], true])
     expect(alchemy.calls.filter(({ method }) => method === 'alchemy_getTokenMetadata')).toHaveLength(1)
   })
 
-  test('that the index could not read have their last balance, or are missing, and the response is not whole', async () => {
+  test('that the index could not read have their last balance, else the response is not whole', async () => {
     const unread = { contractAddress: A1, tokenBalance: null, error: 'execution reverted' }
     expect(await fetchTokens(holding([unread]))).toEqual({ tokens: [], isWhole: false })
     const { tokens } = await fetchTokens(holding([balance(A1, 5n)]))
@@ -163,24 +163,24 @@ describe('Tokens by Alchemy', () => {
   })
 
   test.for<[string, readonly unknown[], ((contract: string) => object | undefined)?]>([
-    ['a row makes no sense', [balance(A1, 5n), null]],
+    ['a row is invalid', [balance(A1, 5n), null]],
     ['a balance is beyond 256 bits', [balance(A1, 5n), balance(A2, 2n ** 256n)]],
     [
       'metadata cannot be read',
       [balance(A1, 5n), balance(A2, 5n)],
       (contract) => (contract === CHECKSUMMED ? metadata() : undefined),
     ],
-  ])('are not whole where %s', async ([, rows, describe]) => {
+  ])('are not whole if %s', async ([, rows, describe]) => {
     expect(await fetchTokens(holding(rows, describe))).toMatchObject({ tokens: [{ balance: 5n }], isWhole: false })
   })
 
-  test('of another wallet are a bad answer', async () => {
+  test('of another wallet are upstream_bad_answer', async () => {
     await expect(fetchTokens(holding([balance(A1, 5n)], undefined, A3))).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
   })
 
-  test('come in pages: all of five, until four seconds have passed', async () => {
+  test('come from at most five pages within four seconds', async () => {
     const pagesUntil = async (last: number, secondsEach: number) => {
       let now = 0
       const { index, calls } = alchemyOf(
@@ -205,7 +205,7 @@ describe('Tokens by Alchemy', () => {
     expect(await pagesUntil(9, 2)).toEqual([2, false, 2])
   })
 
-  test('are described for a hundred at a time', async () => {
+  test('get metadata for a hundred at a time', async () => {
     const rows = Array.from({ length: 130 }, (_, i) => balance(`0x${(i + 1).toString(16).padStart(40, '0')}`, 1n))
     const first = await fetchTokens(holding(rows))
     expect(first.tokens).toHaveLength(100)
@@ -215,7 +215,7 @@ describe('Tokens by Alchemy', () => {
     expect(second.calls).toHaveLength(1 + 30)
   })
 
-  test('are not known on Solana', async () => {
+  test('are not available on Solana', async () => {
     const { index } = alchemyOf(() => ({ body: {} }))
     expect(index.tokenChains).not.toContain('solana-mainnet')
     await expect(index.fetchTokens('solana-mainnet', WALLET, [], new Set())).rejects.toMatchObject({
@@ -266,7 +266,7 @@ function nftRow(changes: object = {}) {
 const nfts = (...ownedNfts: unknown[]) => alchemyOf(() => ({ body: { ownedNfts, totalCount: 1, pageKey: null } }))
 
 describe('NFTs by Alchemy', () => {
-  test('are asked for by network and wallet', async () => {
+  test('are requested by network and wallet', async () => {
     const alchemy = nfts()
     await fetchNfts(alchemy)
     expect(alchemy.urls).toEqual([
@@ -274,7 +274,7 @@ describe('NFTs by Alchemy', () => {
     ])
   })
 
-  test('are reported by collection, with numbers of any size as text and links that can be opened', async () => {
+  test('are reported by collection, with large numbers as text and only safe links', async () => {
     expect(
       await fetchNfts(nfts(nftRow(), nftRow({ tokenId: '7', balance: '3', raw: { metadata: 'no JSON' } }))),
     ).toEqual({
@@ -317,7 +317,7 @@ describe('NFTs by Alchemy', () => {
     })
   })
 
-  test('have no floor price in the coin where that is not ether', async () => {
+  test('have no floor price in the coin if it is not ether', async () => {
     const { collections } = await nfts(nftRow()).index.fetchNfts('matic-mainnet', WALLET)
     expect(collections).toMatchObject([{ floor_price_native_quote: null }])
   })
@@ -334,7 +334,7 @@ describe('NFTs by Alchemy', () => {
     expect(collections.map(({ is_spam }) => is_spam)).toEqual([true, true, false])
   })
 
-  test('are not whole where one makes no sense, or where there are more pages than are asked for', async () => {
+  test('are not whole with an invalid one, or with more pages than the limit', async () => {
     expect(await fetchNfts(nfts(nftRow(), { contract: null }))).toMatchObject({ collections: [{}], isWhole: false })
     const endless = alchemyOf(() => ({ body: { ownedNfts: [nftRow()], pageKey: 'next' } }))
     expect(await fetchNfts(endless)).toMatchObject({ collections: [{ balance: 5n }], isWhole: false })

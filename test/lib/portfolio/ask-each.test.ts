@@ -5,8 +5,8 @@ import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
 
 const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number }))
 
-describe('Questions to an index', () => {
-  test('are asked eight at a time, and one that fails stops no other', async () => {
+describe('Requests to an index', () => {
+  test('are sent eight at a time, and a failure stops no other', async () => {
     let underWay = 0
     let most = 0
     const outcomes = await fetchEach(QUESTIONS, async ({ number }) => {
@@ -24,7 +24,7 @@ describe('Questions to an index', () => {
     })
   })
 
-  test('without a response after seven seconds are too late, and no more are asked', async () => {
+  test('time out after seven seconds, and no more are sent', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => {
       vi.useRealTimers()

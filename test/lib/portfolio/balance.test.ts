@@ -36,7 +36,7 @@ function somePrice(overrides: Partial<TokenPrice> = {}): TokenPrice {
   return { now: 1.02, dayAgo: 1, at: AT, ...overrides }
 }
 
-/** A number as the fraction that its decimal text is: the exact rationals to compare with. */
+/** Exact fraction of a number's decimal text, for comparisons. */
 type Fraction = readonly [bigint, bigint]
 
 function fraction(value: number): Fraction {
@@ -55,7 +55,7 @@ function percentOf([a, b]: Fraction, [c, d]: Fraction): Fraction {
   return [(a * d - c * b) * 100n, b * c]
 }
 
-/** Whether a number is as near to a fraction as numbers get, to the last but one of their 53 bits. */
+/** Returns whether a number equals a fraction to 52 of its 53 bits. */
 function isNearest(value: number, [numerator, denominator]: Fraction): boolean {
   const [size, sign] = numerator < 0n ? [-numerator, -1n] : [numerator, 1n]
   const [written, unit] = fraction(Math.abs(value))
@@ -74,7 +74,7 @@ const anyBalance = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.big
 const anyDecimals = fc.constantFrom(0, 6, 8, 9, 18, 36)
 
 describe('A balance', () => {
-  test('is told with its worth now and a day ago, and both changes in percent of the old value', () => {
+  test('has its values of now and a day ago, and both changes in percent of the old value', () => {
     expect(buildBalance(BASE, someHolding(), somePrice(), { now: 0.5, dayAgo: 0.4 })).toEqual({
       balance: 2_500_000n,
       contract_address: USDC,
@@ -97,20 +97,20 @@ describe('A balance', () => {
     })
   })
 
-  test('is exact where numbers alone are not', () => {
+  test('is exact if floating point is not', () => {
     const holding = someHolding({ balance: 3n, decimals: 1 })
     const { quote, quote_rate } = buildBalance(BASE, holding, somePrice({ now: 0.1 }), { now: 3, dayAgo: 3 })
-    // 0.1 × 3 is 0.30000000000000004, and times 0.3 it is 0.09000000000000001.
+    // Floating point gives 0.30000000000000004 for 0.1 × 3, and 0.09000000000000001 for that times 0.3.
     expect({ quote, quote_rate }).toEqual({ quote: 0.09, quote_rate: 0.3 })
   })
 
-  test('falls by 100 percent when the price is gone', () => {
+  test('falls by 100 percent with a price of zero', () => {
     const entry = buildBalance(BASE, someHolding(), somePrice({ now: 0, dayAgo: 3 }), DOLLAR)
     expect(entry).toMatchObject({ quote: 0, quote_rate_24h_variation: -100, quote_24h_variation: -100 })
     expect(entry.price_available).toBe(true)
   })
 
-  test('of the coin of a chain has the address that stands for it', () => {
+  test('of a chain’s coin has the placeholder address', () => {
     const address = (chain: Parameters<typeof buildBalance>[0]) =>
       buildBalance(chain, someHolding({ address: 'native' }), undefined, undefined)
     expect(address(BASE)).toMatchObject({
@@ -125,8 +125,8 @@ describe('A balance', () => {
 
   test.for<[string, TokenPrice | undefined, ExchangeRate | undefined]>([
     ['no price', undefined, DOLLAR],
-    ['no rate of the currency', somePrice(), undefined],
-  ])('with %s is worth 0, and says that this means nothing', ([, price, rate]) => {
+    ['no exchange rate', somePrice(), undefined],
+  ])('with %s has a value of 0 that is marked as unknown', ([, price, rate]) => {
     expect(buildBalance(BASE, someHolding(), price, rate)).toMatchObject({
       balance: 2_500_000n,
       quote: 0,
@@ -141,9 +141,9 @@ describe('A balance', () => {
   })
 
   test.for<[string, TokenPrice, ExchangeRate]>([
-    ['price of the day before', somePrice({ dayAgo: null }), DOLLAR],
-    ['rate of the day before', somePrice(), { now: 1 }],
-  ])('with no %s has no change, and its worth all the same', ([, price, rate]) => {
+    ['price of a day ago', somePrice({ dayAgo: null }), DOLLAR],
+    ['exchange rate of a day ago', somePrice(), { now: 1 }],
+  ])('with no %s has a value but no change', ([, price, rate]) => {
     expect(buildBalance(BASE, someHolding(), price, rate)).toMatchObject({
       quote: 2.55,
       quote_24h: 0,
@@ -154,14 +154,14 @@ describe('A balance', () => {
     })
   })
 
-  test('has no change against nothing', () => {
+  test('has no change relative to zero', () => {
     const fromZero = buildBalance(BASE, someHolding(), somePrice({ dayAgo: 0 }), DOLLAR)
     expect(fromZero).toMatchObject({ quote_24h_variation: 0, quote_rate_24h_variation: 0 })
     const ofNothing = buildBalance(BASE, someHolding({ balance: 0n }), somePrice(), DOLLAR)
     expect(ofNothing).toMatchObject({ quote: 0, quote_24h_variation: 0, quote_rate_24h_variation: 2 })
   })
 
-  test('of shares is worth their part of the asset', () => {
+  test('of shares has their value in the asset', () => {
     const share = { asset: USDC, assetDecimals: 6, price: 1_500_000n }
     const shares = someHolding({ decimals: 18, balance: 2n * 10n ** 18n, share })
     expect(buildBalance(BASE, shares, somePrice(), DOLLAR)).toMatchObject({
@@ -176,7 +176,7 @@ describe('A balance', () => {
     expect(buildBalance(BASE, unknown, somePrice(), DOLLAR)).toMatchObject({ defi: true, price_available: false })
   })
 
-  test('is what exact fractions say it is', () => {
+  test('matches exact fractions', () => {
     fc.assert(
       fc.property(
         fc.record({ balance: anyBalance, decimals: anyDecimals, now: anyPrice, dayAgo: anyPrice }),
@@ -213,7 +213,7 @@ describe('A balance', () => {
     )
   })
 
-  test('has finite numbers alone, whatever the price', () => {
+  test('has only finite numbers, whatever the price', () => {
     const extreme = fc.constantFrom(0, 5e-324, 1e-300, 1, 1e300, Number.MAX_VALUE)
     const positive = extreme.filter((value) => value > 0)
     fc.assert(
@@ -223,7 +223,7 @@ describe('A balance', () => {
         fc.record({ now: positive, dayAgo: positive }),
         (holding, price, rate) => {
           const entry = buildBalance(BASE, someHolding(holding), somePrice(price), rate)
-          // The reply's own schema refuses what is no number.
+          // The reply's schema refuses NaN and infinity.
           BalanceEntry.encode(entry)
           expect(Object.values(entry).filter((value) => typeof value === 'number' && !Number.isFinite(value))).toEqual(
             [],
@@ -233,7 +233,7 @@ describe('A balance', () => {
     )
   })
 
-  test('beyond all numbers is not said to have a price', () => {
+  test('beyond the largest number is marked as unpriced', () => {
     const entry = buildBalance(BASE, someHolding({ balance: 10n ** 70n }), somePrice({ now: 1e300 }), DOLLAR)
     expect(entry).toMatchObject({ quote: 0, price_available: false })
   })

@@ -6,7 +6,6 @@ const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const POINTS = '0x00000000000000000000000000000000000000a1'
 const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
-/** A row as GoldRush writes it, with the fields that nobody needs. */
 function tokenRow(overrides: object = {}) {
   return {
     contract_decimals: 18,
@@ -90,7 +89,7 @@ async function nftsOf(...items: unknown[]) {
 
 const refusal = { data: null, error: true, error_message: 'No valid API key was provided.', error_code: '401' }
 
-describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (method) => {
+describe.for(['fetchTokens', 'fetchNfts'] as const)('A client of GoldRush in %s', (method) => {
   const fetchFrom = async (said: Reply): Promise<readonly unknown[]> => {
     const index = createGoldRush(answering(() => said).ask)
     return method === 'fetchTokens'
@@ -98,15 +97,15 @@ describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (me
       : (await index.fetchNfts('base-mainnet', WALLET)).collections
   }
 
-  test.for([401, 402, 403])('is unavailable when it answers %i', async (status) => {
+  test.for([401, 402, 403])('reports upstream_unavailable for a response of %i', async (status) => {
     await expect(fetchFrom({ status, body: refusal })).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test('has nothing on a chain that it does not know', async () => {
+  test('returns nothing for a chain that GoldRush does not know', async () => {
     expect(await fetchFrom({ status: 404, body: refusal })).toEqual([])
   })
 
-  test('gives a bad answer when it says an error in a success', async () => {
+  test('reports upstream_bad_answer for an error in a successful response', async () => {
     await expect(fetchFrom({ body: { ...refusal, error_code: 401 } })).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
@@ -119,7 +118,7 @@ describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (me
     await expect(fetchFrom(said)).rejects.toMatchObject({ code })
   })
 
-  test('leaves out rows that make no sense, and keeps the others', async () => {
+  test('leaves out invalid rows, and keeps the others', async () => {
     const good = method === 'fetchTokens' ? tokenRow() : nftRow()
     const wrong = [null, 7, {}, { ...good, balance: null }, { ...good, balance: '-1' }, { ...good, balance: '1e9' }]
     const beyond = { ...good, balance: (2n ** 256n).toString() }
@@ -128,14 +127,14 @@ describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (me
 })
 
 describe('Tokens by GoldRush', () => {
-  test('are asked for by chain and wallet', async () => {
+  test('are requested by chain and wallet', async () => {
     const { ask, urls, requests } = answering(() => answer(), { authorization: 'Bearer key' })
     await createGoldRush(ask).fetchTokens('matic-mainnet', WALLET, [], new Set())
     expect(urls.map(String)).toEqual([`https://service.example/api/matic-mainnet/address/${WALLET}/balances_v2/`])
     expect(requests).toMatchObject([{ headers: { authorization: 'Bearer key' } }])
   })
 
-  test('have their checksummed address, and what is null is empty', async () => {
+  test('have their checksummed address, and empty texts for null', async () => {
     const bare = tokenRow({ contract_name: null, contract_ticker_symbol: null, logo_url: null, is_spam: null })
     expect(await tokensOf(tokenRow(), bare)).toEqual([
       {
@@ -151,7 +150,7 @@ describe('Tokens by GoldRush', () => {
     ])
   })
 
-  test('are neither the coin, nor NFTs, nor none at all, nor of unknown decimals', async () => {
+  test('exclude the coin, NFTs, zero balances and unknown decimals', async () => {
     const rows = [
       tokenRow({ native_token: true }),
       tokenRow({ supports_erc: ['erc20', 'erc721'] }),
@@ -161,19 +160,19 @@ describe('Tokens by GoldRush', () => {
     expect(await tokensOf(...rows)).toEqual([])
   })
 
-  test('keep the case of Solana addresses', async () => {
+  test('keep the letter case of Solana addresses', async () => {
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
     expect(await tokensOf(tokenRow({ contract_address: mint }))).toMatchObject([{ address: mint }])
   })
 
-  test('have names of a length that can be shown', async () => {
+  test('have names of at most 100 characters', async () => {
     const [token] = await tokensOf(tokenRow({ contract_name: 'x'.repeat(5000) }))
     expect(token?.name).toHaveLength(100)
   })
 })
 
 describe('NFTs by GoldRush', () => {
-  test('are told by collection, with numbers of any size as text and links that can be opened', async () => {
+  test('are reported by collection, with large numbers as text and only safe links', async () => {
     expect(await nftsOf(nftRow())).toEqual([
       {
         contract_address: CHECKSUMMED,
@@ -213,7 +212,7 @@ describe('NFTs by GoldRush', () => {
     ])
   })
 
-  test('are kept without what is not known of them', async () => {
+  test('are kept without unknown fields', async () => {
     const bare = nftRow({
       floor_price_quote: -1,
       floor_price_native_quote: null,

@@ -25,13 +25,13 @@ function someCollection(name: string, nfts: number, { isSpam = false, text = '' 
 }
 
 describe('NFTs', () => {
-  test('are all there when they are few', () => {
+  test('are all kept if they are few', () => {
     const collections = [someCollection('one', 2), someCollection('two', 0)]
     expect(fitNfts(collections)).toEqual({ collections, isWhole: true })
   })
 
-  test('are at most 500, with their real number beside them', () => {
-    const { collections, isWhole } = fitNfts([someCollection('one', 300), someCollection('two', 300)])
+  test('are at most 500, with their real count', () => {
+    const { collections, isWhole } = fitting([someCollection('one', 300), someCollection('two', 300)])
     expect(collections.map(({ nft_data, balance }) => [nft_data.length, balance])).toEqual([
       [300, 300n],
       [200, 300n],
@@ -40,23 +40,23 @@ describe('NFTs', () => {
     expect(fitNfts([someCollection('one', 500)]).isWhole).toBe(true)
   })
 
-  test('fit into an item, however long the texts of strangers are', () => {
-    const { collections, isWhole } = fitNfts([someCollection('one', 200, { text: '漢'.repeat(4000) })])
+  test('fit into an item, however long their texts are', () => {
+    const { collections, isWhole } = fitting([someCollection('one', 200, { text: '漢'.repeat(4000) })])
     expect(isWhole).toBe(false)
     expect(collections[0]?.nft_data.length).toBeGreaterThan(20)
     const size = Buffer.byteLength(JSON.stringify(collections, (_, value) => (typeof value === 'bigint' ? '' : value)))
     expect(size).toBeLessThan(350_000)
   })
 
-  test('that are no spam come first', () => {
-    const { collections } = fitNfts([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
+  test('that are not spam come first', () => {
+    const { collections } = fitting([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
     expect(collections.map(({ contract_name, nft_data }) => [contract_name, nft_data.length])).toEqual([
       ['one', 400],
       ['spam', 100],
     ])
   })
 
-  test('of all chains fit into one item, and say which chain has more', () => {
+  test('of all chains fit into one item, and mark chains that have more', () => {
     const asOf = new Date(0)
     const large = [someCollection('large', 200, { text: 'x'.repeat(1000) })]
     const nfts = { collections: large, isWhole: true, asOf }

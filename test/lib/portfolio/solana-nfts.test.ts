@@ -4,7 +4,6 @@ import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
 
-/** An asset as a DAS node writes it, with fields that nobody needs. */
 function asset(id: string, overrides: object = {}) {
   return {
     interface: 'V1_NFT',
@@ -40,7 +39,7 @@ function nftsOf(...items: unknown[]) {
 }
 
 describe('NFTs on Solana', () => {
-  test('are asked for by wallet, one page', async () => {
+  test('are requested by wallet, in one page', async () => {
     const { ask, urls, requests } = answering(() => answer())
     await createSolanaNfts(ask).fetchNfts(WALLET)
     expect(urls.map(String)).toEqual(['https://service.example/api'])
@@ -49,7 +48,7 @@ describe('NFTs on Solana', () => {
     ])
   })
 
-  test('are told by collection', async () => {
+  test('are reported by collection', async () => {
     const alone = asset('Alone11111', { grouping: [], content: { metadata: { name: 'Alone' } } })
     const [lanterns, other] = await nftsOf(asset('One1111111'), alone, asset('Two1111111'))
     expect(lanterns).toMatchObject({
@@ -79,7 +78,7 @@ describe('NFTs on Solana', () => {
     expect(other).toMatchObject({ contract_address: 'Alone11111', contract_name: 'Alone', balance: 1n })
   })
 
-  test('are neither burnt nor fungible, nor what makes no sense', async () => {
+  test('exclude burnt, fungible and invalid assets', async () => {
     const others = [
       asset('Burnt11111', { burnt: true }),
       asset('Coin111111', { interface: 'FungibleToken' }),
@@ -91,12 +90,12 @@ describe('NFTs on Solana', () => {
     expect(await nftsOf(...others)).toEqual([])
   })
 
-  test('are kept without what is not known of them', async () => {
+  test('are kept without unknown fields', async () => {
     const [bare] = await nftsOf({ id: 'Bare111111', ownership: { owner: WALLET }, content: null, grouping: null })
     expect(bare).toMatchObject({ contract_address: 'Bare111111', contract_name: '', nft_data: [{ token_url: null }] })
   })
 
-  test('have the picture of a file where no link names one', async () => {
+  test('have the picture of a file if no link names one', async () => {
     const { content } = asset('One1111111')
     const [lanterns] = await nftsOf(asset('One1111111', { content: { ...content, links: {} } }))
     expect(lanterns?.nft_data[0]?.external_data?.image).toBe('https://cdn.example/1.png')
@@ -107,7 +106,7 @@ describe('NFTs on Solana', () => {
     expect(await nftsOf(asset('Spam111111', { grouping: [], content }))).toMatchObject([{ is_spam: true }])
   })
 
-  test.for([401, 403])('are unavailable when the node answers %i', async (status) => {
+  test.for([401, 403])('are upstream_unavailable for a response of %i', async (status) => {
     const { ask } = answering(() => ({ status, body: {} }))
     await expect(createSolanaNfts(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })

@@ -10,9 +10,9 @@ const LISTED = [
 ]
 const isSpam = spamFilter(LISTED)
 
-describe('A token that is not listed', () => {
+describe('An unlisted token', () => {
   test.for<[symbol: string, name: string]>([
-    // Sites
+    // Names with a site
     ['USDC-REWARD.COM', 'any'],
     ['$ uni-v3 . org', 'any'],
     ['X', 'https://evil.example'],
@@ -20,12 +20,12 @@ describe('A token that is not listed', () => {
     ['X', 'Join t.me/evil'],
     ['X', 'pay at ETHEREUM.XYZ now'],
     ['X', 'сайт.com'],
-    // Lures
+    // Names with a lure
     ['GIFT', 'Claim your tokens'],
     ['AIRDROP', '5000 dollars'],
     ['X', 'VISIT our page'],
     ['X', 'Staking Rewards'],
-    // Imitations
+    // Names of listed tokens
     ['USDC', 'Another one'],
     ['usdc', 'Another one'],
     ['X', 'USD Coin'],
@@ -35,7 +35,7 @@ describe('A token that is not listed', () => {
     ['$USDC', 'X'],
     ['ÜSDC', 'X'],
     ['USD₮', 'X'],
-    // Look-alikes
+    // Names with look-alike characters
     ['USDС', 'with a Cyrillic С'],
     ['ЕТН', 'х'],
     ['EΤH', 'with a Greek Τ'],

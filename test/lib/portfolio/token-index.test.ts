@@ -4,7 +4,6 @@ import { createFallbackIndex, type TokenIndex } from '../../../lib/portfolio/tok
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 
-/** An index that knows these chains, and fails with this error where there is one. */
 function someIndex(chains: TokenIndex['tokenChains'], error?: Error) {
   const asked: string[] = []
   const answer = async (chainKey: string) => {
@@ -30,7 +29,7 @@ function someIndex(chains: TokenIndex['tokenChains'], error?: Error) {
 const unavailable = (name: string) => new AppError('upstream_unavailable', { cause: new Error(name) })
 
 describe('Indexes in order', () => {
-  test('are not asked for the NFTs of a chain that they do not know', async () => {
+  test('get no request for NFTs of a chain that they do not know', async () => {
     const first = someIndex(['base-mainnet'])
     const second = someIndex(['base-mainnet', 'gnosis-mainnet'])
     const both = createFallbackIndex([first.index, second.index])
@@ -39,7 +38,7 @@ describe('Indexes in order', () => {
     expect([first.asked, second.asked]).toEqual([[], ['gnosis-mainnet']])
   })
 
-  test('fail as the last one fails', async () => {
+  test('fail with the last one’s error', async () => {
     const last = unavailable('second')
     const both = createFallbackIndex(
       [someIndex(['base-mainnet'], unavailable('first')), someIndex(['base-mainnet'], last)].map(({ index }) => index),
@@ -47,7 +46,7 @@ describe('Indexes in order', () => {
     await expect(both?.fetchTokens('base-mainnet', WALLET, [], new Set())).rejects.toBe(last)
   })
 
-  test('hide no mistake of ours', async () => {
+  test('hide no internal error', async () => {
     const mistake = new TypeError('ours')
     const both = createFallbackIndex([someIndex(['base-mainnet'], mistake).index, someIndex(['base-mainnet']).index])
     await expect(both?.fetchTokens('base-mainnet', WALLET, [], new Set())).rejects.toBe(mistake)

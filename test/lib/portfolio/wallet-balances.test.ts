@@ -42,7 +42,7 @@ function someToken(changes: Partial<IndexedToken> = {}): IndexedToken {
   return { ...words, decimals: 18, balance: 1n, isFlagged: false, ...changes }
 }
 
-test('The balances of a wallet keep a chain that only a newer version knows, and show the others', () => {
+test('The balances of a wallet keep a chain of a newer version, and show the others', () => {
   const known = { read: { asOf: before(0).toISOString(), native: '7', tokens: {}, shares: {}, unread: [] } }
   const item = { 'base-mainnet': known, 'moon-mainnet': { read: { craters: [1] } } }
   const balances = WalletBalances.parse(item)
@@ -57,13 +57,13 @@ describe("A chain's report about a wallet", () => {
     expect(isReadFresh({}, [], NOW)).toBe(false)
   })
 
-  test('is not fresh without the shares that a client asks for', () => {
+  test('is not fresh without the shares that a client requests', () => {
     const known = { read: read({ shares: { [SHARE]: { balance: 0n, price: null, symbol: '' } }, unread: [DAI] }) }
     expect(isReadFresh(known, [SHARE, DAI], NOW)).toBe(true)
     expect(isReadFresh(known, [SHARE, USDC], NOW)).toBe(false)
   })
 
-  test('is not fresh with shares that an older report had, and is while they are fresh', () => {
+  test('with shares of an older report is fresh while these are', () => {
     const known = (secondsAgo: number) => ({
       read: read({ shares: { [SHARE]: { ...someShare(), asOf: before(secondsAgo) } } }),
     })
@@ -72,7 +72,7 @@ describe("A chain's report about a wallet", () => {
     expect(isReadFresh(known(30), [], NOW)).toBe(true)
   })
 
-  test('has the last known balances of what it lacks with their time, and of nothing else', () => {
+  test('has the last known balances only for unread tokens, with their time', () => {
     const last = read(
       { tokens: { [USDC]: { balance: 7n }, [DAI]: { balance: 8n } }, shares: { [SHARE]: someShare() } },
       60,
@@ -88,7 +88,7 @@ describe("A chain's report about a wallet", () => {
     expect(withLastKnown(now, undefined)).toEqual(now)
   })
 
-  test('keeps the shares that it did not ask for, each with its time', () => {
+  test('keeps shares that it did not request, each with its time', () => {
     const last = read({ shares: { [SHARE]: someShare(1n), other: { ...someShare(2n), asOf: before(90) } } }, 60)
     expect(withLastKnown(read({ shares: { new: someShare(3n) } }), last).shares).toEqual({
       new: someShare(3n),
@@ -98,7 +98,7 @@ describe("A chain's report about a wallet", () => {
     expect(withLastKnown(read({ shares: { [SHARE]: someShare(4n) } }), last).shares[SHARE]).toEqual(someShare(4n))
   })
 
-  test('keeps all shares that it asked for, and of others the newest 500', () => {
+  test('keeps all requested shares, and the newest 500 others', () => {
     const many = (count: number, name: string, secondsAgo = 0) =>
       Object.fromEntries(
         Array.from({ length: count }, (_, i) => [
@@ -113,13 +113,13 @@ describe("A chain's report about a wallet", () => {
     ])
   })
 
-  test('is as old as its oldest balance, of shares only those that a client asks for', () => {
+  test('is as old as its oldest balance, counting only requested shares', () => {
     const one = read({ shares: { [SHARE]: { ...someShare(), asOf: before(60) } } })
     expect([oldestOf(one, []), oldestOf(one, [SHARE])]).toEqual([before(0), before(60)])
     expect(oldestOf(read({ tokens: { [USDC]: { balance: 7n, asOf: before(30) } } }), [])).toEqual(before(30))
   })
 
-  test('has the last balances of all mints of a token program that it lacks', () => {
+  test('has the last balances of all mints of an unread token program', () => {
     const last = read({ tokens: { mint: { balance: 7n, decimals: 6 } } }, 60)
     expect(withLastKnown(read({ unread: [TOKEN_PROGRAMS[1]] }), last).tokens).toEqual({
       mint: { balance: 7n, decimals: 6, asOf: last.asOf },
@@ -145,7 +145,7 @@ describe('Two reports about a wallet on a chain', () => {
   test.for([
     ['the older first', 60, 0],
     ['the newer first', 0, 60],
-  ] as const)('become one, %s: of each part the newer, with what only the older has', ([, first, second]) => {
+  ] as const)('become one, %s, with the newer parts and those that only the older has', ([, first, second]) => {
     const reports = (secondsAgo: number) => ({
       read: read({ native: BigInt(secondsAgo), shares: { [`of ${secondsAgo}`]: someShare() } }, secondsAgo),
       indexed: indexed([], secondsAgo),
@@ -156,7 +156,7 @@ describe('Two reports about a wallet on a chain', () => {
     })
   })
 
-  test('become one where each has a part', () => {
+  test('become one if each has a part', () => {
     const [part, other] = [{ read: read() }, { indexed: indexed() }]
     expect([joinReports(part, other), joinReports(other, part), joinReports({}, part)]).toEqual([
       { ...part, ...other },
@@ -174,7 +174,7 @@ describe("An index's report about a wallet", () => {
     ['could not be read in part', { read: read({ unread: [USDC] }) }, 10 * MINUTE],
     ['could not be read', {}, 10 * MINUTE],
     ['is empty', { read: read() }, DAY],
-  ])('about a wallet that %s is fresh for a time', ([, known, seconds]) => {
+  ])('about a wallet that %s is fresh for its period', ([, known, seconds]) => {
     const fresh = { ...known, indexed: indexed([], seconds - 1) }
     expect(isIndexFresh(fresh, NOW)).toBe(true)
     expect(isIndexFresh({ ...known, indexed: indexed([], seconds) }, NOW)).toBe(false)
@@ -188,7 +188,7 @@ describe("An index's report about a wallet", () => {
     expect(isIndexFresh({ read: read(), indexed: report }, NOW)).toBe(false)
   })
 
-  test('is kept as far as eight chains fit into one item, spam last', () => {
+  test('is cut so that eight chains fit into one item, spam first', () => {
     const tokens = Array.from({ length: 900 }, (_, i) =>
       someToken({ address: `0x${i}`, name: '漢'.repeat(100), isFlagged: i < 890 }),
     )

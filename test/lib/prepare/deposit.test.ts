@@ -6,10 +6,10 @@ import type { DepositTerms } from '../../../lib/protocols/protocol.ts'
 const MAX = 2n ** 256n - 1n
 const amount = fc.bigInt({ min: 1n, max: MAX })
 
-/** The terms of a vault with so many assets and shares that takes a fee in basis points. */
+/** Returns the terms of a vault with these assets, supply and fee in basis points. */
 function termsOf({ assets, supply, rate }: { assets: bigint; supply: bigint; rate: bigint }): DepositTerms {
   const sharesFor = (deposited: bigint) => (deposited * supply * (10_000n - rate)) / (assets * 10_000n)
-  // Only these two decide.
+  // The cast stands for whole terms: only these two functions matter.
   return { sharesFor, worth: (shares: bigint) => (shares * assets) / supply } as DepositTerms
 }
 
@@ -25,7 +25,7 @@ test('A deposit of any amount has figures that a contract can hold, or no shares
   )
 })
 
-test('A fee of one percent is one percent, and rounding is none', () => {
+test('A fee of one percent is reported as such, and rounding is not a fee', () => {
   const vault = { assets: 3_000_000n, supply: 2_999_999n }
   expect(expectDeposit(termsOf({ ...vault, rate: 0n }), 1_000_001n)).toMatchObject({ fee: 0n, isEstimate: true })
   const { fee } = expectDeposit(termsOf({ ...vault, rate: 100n }), 1_000_000n)

@@ -26,7 +26,7 @@ const environment = { fetch, random: () => 0, now: () => performance.now() }
 type Reply = ReturnType<typeof toReply>
 type Work = (getReader: GetReader) => Promise<Reply>
 
-/** Everything that hands out transactions on one chain, and a host that remembers what the chain said. */
+/** Builds all requests with transactions on one chain, and a host that caches the chain's responses. */
 async function prepare(service: Service) {
   const lagoon = await openLagoonVault(service, { generation: '0.5' })
   const units = lagoon.units
@@ -40,7 +40,7 @@ async function prepare(service: Service) {
   await savings.approve(ALICE.address, units('100'))
   await savings.act(ALICE.address, 'deposit', units('60'), ALICE.address)
 
-  // A host may be some seconds behind, and so may a liar say.
+  // An honest host may lag by some seconds, and a liar may claim to.
   await callRpc(lagoon.chain, [{ method: 'anvil_mine', params: ['0x40', '0x1'] }])
   const url = lagoon.chain.rpcUrl
   const node = createRpc([url], environment)
@@ -89,7 +89,7 @@ async function prepare(service: Service) {
     withdrawalOf(sync, 'max'),
     claimOf('deposit'),
     claimOf('withdrawal'),
-    // More than there is.
+    // The amount exceeds the balance.
     withdrawalOf(sync, { assets: 200_000_000n }),
   ]
 
@@ -110,7 +110,7 @@ async function prepare(service: Service) {
 
 const test = base.extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
 
-/** A lie about one outcome: a change of some digits, or something else in its place. */
+/** Lies about one outcome: changed digits, or a replacement. */
 const anyLie = fc.record({
   place: fc.nat(20),
   kind: fc.constantFrom('digit', 'word', 'length', 'null', 'error', 'swap', 'gas', 'header', 'unsupported'),
@@ -158,13 +158,13 @@ function lying(honest: Rpc, { place, kind, at, digit, word, isEach }: TheLie): R
   }
 }
 
-/** What is signed of a reply, and its figures. */
+/** Returns the signed fields and the figures of a reply. */
 const signedOf = ({ evidence: _, estimatedGas: __, ...signed }: Reply) => signed
 
 const SAFE = ['nodes_disagree', 'second_node_silent', 'upstream_bad_answer', 'upstream_unavailable']
 
 describe('One lying host', () => {
-  test.for([2, 3])('of %i changes nothing that is signed, nor the gas', async (count, { stage }) => {
+  test.for([2, 3])('of %i changes neither signed fields nor, beyond its limits, the gas', async (count, { stage }) => {
     const { works, honest, agreeAmong, truth } = stage
     let replies = 0
     await fc.assert(
@@ -185,13 +185,13 @@ describe('One lying host', () => {
         expect({ ...signed, simulation: own['simulation'] }).toEqual(own)
         expect(JSON.stringify(Object.keys(withdrawal ?? {}))).toBe(JSON.stringify(Object.keys(figures ?? {})))
         const gas = told.value.estimatedGas
-        // No less than the honest figure; no more than twice it, or than the estimate without a dry run.
+        // Gas is between the honest figure and twice it, or the estimate without a dry run.
         const upper = max(expected.value.estimatedGas * 2n, 1_000_000n)
         expect(gas >= expected.value.estimatedGas && gas <= upper).toBe(true)
       }),
       { numRuns: runs(1_500) },
     )
-    // The lies are small: without one that matters the honest reply is given.
+    // Many lies do not matter, and then the reply is the honest one.
     expect(replies).toBeGreaterThan(100)
   })
 })

@@ -19,7 +19,7 @@ const [ALICE] = USERS
 const BASE = evmChain(8453) as EvmChain
 const UNITS: Readonly<Record<string, number>> = RPC_PRICES.units
 
-test('Two hosts up to five seconds apart, at five blocks a second and a price that moves with each, agree on a deposit in one round trip', async ({
+test('Two hosts five seconds apart mostly agree on a deposit in one round trip, despite moving prices', async ({
   service,
 }) => {
   const savings = await openYieldVault(service)
@@ -32,7 +32,7 @@ test('Two hosts up to five seconds apart, at five blocks a second and a price th
   const shown = { poolId: 'p', description: '', logoUrl: '', riskProfile: '', riskProtocol: '', addedAt: new Date(0) }
   const vault = { ...described, ...shown, firstBlock: 0 } as Vault
 
-  // The token keeps balances in its first word.
+  // The token's balances are in its first storage slot.
   const slot = keccak256(pad(savings.address as Address).concat('0'.repeat(64)) as Hex)
   const asked = { calls: 0, units: 0, trips: [0, 0] }
   let [balance, head, blocks] = [units('100'), 0, 0]
@@ -45,7 +45,6 @@ test('Two hosts up to five seconds apart, at five blocks a second and a price th
     ])
   }
   for (let block = 0; block < 40; block += 1) await mine()
-  /** A host that is so many blocks behind. */
   const hostOf =
     (place: number, lag: () => number): Rpc =>
     async (requests) => {
@@ -93,7 +92,7 @@ test('Two hosts up to five seconds apart, at five blocks a second and a price th
       },
       agreeOnReply,
     )
-    // The shares of the older block, which are more, count as an estimate.
+    // The larger number of shares, at the older block, counts as an estimate.
     expect(withdrawal.withdrawal.isEstimate).toBe(lag > 1)
   }
   expect(trips.filter((count) => count === 1).length).toBeGreaterThanOrEqual((trips.length * 9) / 10)

@@ -25,10 +25,10 @@ const ran = (...logs: ReturnType<typeof transfer>[]): SimulatedCall => ({
 })
 const paying = (amount: bigint) => ran(transfer(SAFE, USER, amount))
 
-/** A payment by this operation, once for each of its calls; `redeem` unless told. */
+/** Payment by this operation, by default `redeem`, once for each call. */
 type Paying = Partial<Omit<Payment, 'intents'>> & { readonly operation?: Operation }
 
-/** The amount that is sent of what a vault pays, or the code of the refusal. */
+/** Returns the amount that is sent of a vault's payment, or the error code. */
 async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigint | string> {
   const answers = {
     ...{ getCurrentTime: BigInt(NOW), depositQuoteTimeBuffer: 3_600, fillDeadlineBuffer: 21_600 },
@@ -55,28 +55,28 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
   return quote.inputAmount
 }
 
-describe('What a vault pays in its dry run is sent:', () => {
+describe('The sent amount is the vault’s payment in the dry run:', () => {
   test.for<[what: string, calls: readonly SimulatedCall[], sent: bigint]>([
-    ['what the asset moves to the account', [paying(100n)], 100n],
-    ['of each of its calls', [paying(100n), paying(20n)], 120n],
-    ['less what the asset takes of it', [ran(transfer(SAFE, USER, 100n), transfer(USER, SAFE, 3n))], 97n],
-    ['not what it moves elsewhere', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, VAULT.address, 3n))], 100n],
-    ['not what the account moves to itself', [ran(transfer(SAFE, USER, 100n), transfer(USER, USER, 9n))], 100n],
-    ['not what another token moves', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, USER, 9n, SAFE))], 100n],
+    ['transfers of the asset to the account', [paying(100n)], 100n],
+    ['the sum of all calls', [paying(100n), paying(20n)], 120n],
+    ['minus a fee of the asset', [ran(transfer(SAFE, USER, 100n), transfer(USER, SAFE, 3n))], 97n],
+    ['without transfers elsewhere', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, VAULT.address, 3n))], 100n],
+    ['without transfers of the account to itself', [ran(transfer(SAFE, USER, 100n), transfer(USER, USER, 9n))], 100n],
+    ['without transfers of another token', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, USER, 9n, SAFE))], 100n],
   ])('%s', async ([, calls, sent]) => {
     expect(await sentOf({ calls })).toBe(sent)
   })
 })
 
-describe('No more is sent than the vault pays for sure:', () => {
+describe('The sent amount is at most the guaranteed payment:', () => {
   test.for<[what: string, payment: Paying, sent: bigint | string]>([
-    ['what is asked for, where it pays more', { calls: [paying(100n)], amount: 60n }, 60n],
-    ['what it pays, where more is asked for', { calls: [paying(100n)], amount: 101n }, 100n],
-    ['what is asked for, where nothing can be simulated', { operation: withdraw, amount: 60n }, 60n],
-    ['nothing, where nothing tells what it pays', {}, 'cross_chain_not_available'],
-    ['nothing, where it pays nothing', { calls: [ran()] }, 'amount_too_low_for_bridge'],
+    ['the requested amount if the vault pays more', { calls: [paying(100n)], amount: 60n }, 60n],
+    ['the payment if more is requested', { calls: [paying(100n)], amount: 101n }, 100n],
+    ['the requested amount without a simulation', { operation: withdraw, amount: 60n }, 60n],
+    ['nothing if the payment is unknown', {}, 'cross_chain_not_available'],
+    ['nothing if the vault pays nothing', { calls: [ran()] }, 'amount_too_low_for_bridge'],
     [
-      'nothing, where it refuses',
+      'nothing if the vault reverts',
       { calls: [{ status: 'reverted', gasUsed: 1n, reason: 'Closed' }] },
       'withdrawal_refused',
     ],

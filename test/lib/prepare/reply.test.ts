@@ -5,7 +5,7 @@ import { someVault } from '../../support/clients.ts'
 
 const ACCOUNT = '0x0000000000000000000000000000000000000016'
 const VAULT = someVault({ chainId: 8453 })
-// Only the number and the time of a block decide here.
+// The cast stands for whole evidence: only the number and time of a block matter.
 const evidence = { chainId: 8453, blockNumber: 7, blockHash: '0x07', timestamp: new Date(7), nodes: 2 } as never
 
 type Change = Partial<Parameters<typeof toReply>[2]>
@@ -26,8 +26,8 @@ const withdrawalOf = (change: object = {}) => ({
   },
 })
 
-describe('Two hosts agree on a reply', () => {
-  test('as the one at the older block has it', () => {
+describe('Two replies of hosts agree', () => {
+  test('with the result of the older block', () => {
     const newer = replyOf({ evidence: [{ ...(evidence as object), blockNumber: 9 } as never] })
     expect(agreeOnReply(newer, replyOf())).toEqual(replyOf())
   })
@@ -42,7 +42,7 @@ describe('Two hosts agree on a reply', () => {
     ['gas is less than half', { estimatedGas: 98_399n }],
     ['gas is more than twice', { estimatedGas: 393_601n }],
     ['gas is more than a block', { estimatedGas: 2n ** 63n }],
-  ])('and not where %s', ([, change]) => {
+  ])('but not if %s', ([, change]) => {
     expect(agreeOnReply(replyOf(), replyOf(change))).toBeUndefined()
     expect(agreeOnReply(replyOf(change), replyOf())).toBeUndefined()
   })
@@ -57,7 +57,7 @@ describe('Two hosts agree on a reply', () => {
     }
   })
 
-  test('by the dry run of the only one that can simulate, and with no less gas than without it', () => {
+  test('with the only dry run, and with at least the gas without one', () => {
     const untried = replyOf({ simulation: { status: 'unavailable' }, estimatedGas: 570_000n })
     for (const both of [
       [untried, replyOf()],
@@ -69,12 +69,12 @@ describe('Two hosts agree on a reply', () => {
   })
 })
 
-describe('Of figures of a withdrawal', () => {
-  test('those that are equal are no estimates', () => {
+describe('Figures of a withdrawal from two hosts', () => {
+  test('are not estimates if they are equal', () => {
     expect(agreeOnReply(withdrawalOf(), withdrawalOf())).toEqual(withdrawalOf())
   })
 
-  test('that differ by less than half a percent the worse one counts, as an estimate', () => {
+  test('that differ by less than half a percent are the worse ones, as an estimate', () => {
     fc.assert(
       fc.property(fc.bigInt(-5_000n, 5_000n), fc.bigInt(-9_000n, 9_000n), (shares, assets) => {
         fc.pre(shares !== 0n || assets !== 0n)
@@ -95,8 +95,8 @@ describe('Of figures of a withdrawal', () => {
     ['assets differ by more', { assets: 1_980_000n }],
     ['fees differ by more', { fee: 10_100n }],
     ['one host does not know the assets', { assets: null }],
-    ['one host says that something is left', { remainder: 1n }],
-  ])('nothing counts where %s', ([, change]) => {
+    ['one host reports a remainder', { remainder: 1n }],
+  ])('disagree if %s', ([, change]) => {
     expect(agreeOnReply(withdrawalOf(), withdrawalOf(change))).toBeUndefined()
     expect(agreeOnReply(withdrawalOf(change), withdrawalOf())).toBeUndefined()
   })

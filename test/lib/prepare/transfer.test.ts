@@ -9,7 +9,7 @@ import { ARBITRUM, BASE, HANDLER, POOLS } from '../../support/oracles.ts'
 
 const BNB = 56
 const GNOSIS = 100
-/** The same assets on each chain, with their decimals. */
+/** Addresses and decimals of the same assets on each chain. */
 const TOKENS: Readonly<Record<number, Readonly<Record<string, readonly [address: Address, decimals: number]>>>> = {
   [BASE]: {
     USDC: ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 6],
@@ -47,7 +47,7 @@ describe('The bridge between a vault and another chain', () => {
     }
   })
 
-  test('goes only between chains that have one, and for assets that it takes', () => {
+  test('connects only supported chains, for supported assets', () => {
     const [asset] = EVERY as [(typeof EVERY)[number]]
     const vault = someVault({ chainId: asset.chainId, asset: asset.token })
     const other = { chainId: ARBITRUM, token: asset.token, errors: ERRORS }
@@ -65,13 +65,13 @@ describe('A transfer is prepared', () => {
     return codeOf(() => requireOpen(source, { paused, time: 0, accountHasCode })) === undefined
   }
 
-  test('while the pool of the source takes deposits and the pool of the destination fills them', () => {
+  test('while the source pool takes deposits and the destination pool fills them', () => {
     for (const atSource of BOTH) {
       for (const there of BOTH) expect(isOpen(atSource, there, false, false)).toBe(!atSource && !there)
     }
   })
 
-  test('for a plain account, and for a contract that is deployed on the destination', () => {
+  test('for an account without code, and for a contract that exists on the destination', () => {
     for (const isContract of BOTH) {
       for (const hasCode of BOTH) expect(isOpen(false, false, isContract, hasCode)).toBe(!isContract || hasCode)
     }
@@ -84,7 +84,7 @@ test.for<[from: number, to: number, input: bigint, output: bigint, fee: bigint]>
   [18, 6, 50n * 10n ** 18n, 49_900_000n, 10n ** 17n],
   [18, 18, 50n * 10n ** 18n, 50n * 10n ** 18n, 0n],
 ])(
-  'The fee is in the source token: with %i decimals there and %i on the destination',
+  'The fee is in the source token, with %i decimals on the source and %i on the destination',
   ([from, to, input, output, fee]) => {
     const end = { pool: HANDLER, handler: HANDLER, token: HANDLER }
     const route = {

@@ -29,7 +29,7 @@ const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 
 type Request = OperationRequest & { readonly payer: Address; readonly requestId: bigint }
 
-/** The functions of vaults, by name and number of arguments. Viem searches a whole ABI anew for each call. */
+/** Functions of vaults by name and number of arguments. Viem would search the whole ABI for each call. */
 const FUNCTIONS = new Map(
   [...VAULT_ABI, ...CANCELLATION_ABI]
     .filter((item) => item.type === 'function')
@@ -57,7 +57,7 @@ const anyAmount = fc.oneof(
   fc.constantFrom(1n, 2n, 2n ** 128n, maxUint256 - 1n, maxUint256),
   fc.bigInt({ min: 1n, max: maxUint256 }),
 )
-/** A request that the account pays, or somebody for the account, and a stranger who has no part in it. */
+/** Requests paid by the account or by another one, and an uninvolved third party. */
 const anySetting = fc
   .tuple(fc.uniqueArray(anyAddress, { minLength: 5, maxLength: 5 }), anyAmount, anyAmount, fc.boolean())
   .map(([parties, amount, requestId, paidByUser]): Setting => {
@@ -75,7 +75,7 @@ const anySetting = fc
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
 
-/** ERC-7887: cancels a request by its id, then claims the refund. */
+/** Returns an ERC-7887 operation on a request id and its expected call. */
 function cancellation(kind: RequestKind, functionName: string) {
   const operation = findOperation(OPERATIONS.erc7540.cancels[kind], functionName)
   return { operation, call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account] }) }
@@ -87,7 +87,6 @@ function claimedCancellation(kind: RequestKind, functionName: string) {
   }
 }
 
-/** Everything that may be encoded for a request, and the call that it must be. */
 const CALLS = {
   deposit: {
     operation: deposit,
@@ -149,11 +148,10 @@ const CALLS = {
 type Name = keyof typeof CALLS
 
 const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ operation }))
-/** Those that somebody may pay for the account; all others are the account's own. */
+/** Operations that another account may pay; the account itself pays all others. */
 const PAID: readonly Name[] = ['deposit', 'requestDeposit', 'syncDeposit']
-/** Those that take back whatever there is. */
+/** Operations that cancel the whole request. */
 const WHOLE: readonly Name[] = ['cancelRequestDeposit', 'cancelRequestRedeem']
-/** Those that take back a request with an id. */
 const OF_REQUEST: readonly Name[] = [
   ...(['cancelDepositRequest', 'claimCancelDepositRequest'] as const),
   ...(['cancelRedeemRequest', 'claimCancelRedeemRequest'] as const),
@@ -176,20 +174,20 @@ function check(name: Name, request: Request, operations: readonly Transaction[])
 
 const encodeNamed = (name: Name, request: Request) => encodeOperation(asked(name, request))
 
-describe('what is encoded', () => {
-  test.for(everyOperation)('A $operation decodes to exactly its request', ({ operation }) => {
+describe('The calldata of', () => {
+  test.for(everyOperation)('$operation decodes to exactly its request', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request }) => {
         const { to, data, value } = encodeNamed(operation, request)
         expect({ to, value }).toEqual({ to: request.vault.address, value: 0n })
         expect(decode(data)).toEqual(CALLS[operation].call(request))
-        // To the byte: nothing stands behind the arguments.
+        // Nothing follows the arguments.
         expect(data).toBe(encode(CALLS[operation].call(request)))
       }),
     )
   })
 
-  test('A request is paid by the account where nobody else is named', () => {
+  test('a request names the account as payer by default', () => {
     fc.assert(
       fc.property(anySetting, ({ request: { payer: _, ...request } }) => {
         const { data } = encodeOperation({ operation: requestDeposit, request })
@@ -199,8 +197,8 @@ describe('what is encoded', () => {
   })
 })
 
-describe('the verification', () => {
-  test.for(everyOperation)('The right $operation passes', ({ operation }) => {
+describe('The verification of an operation', () => {
+  test.for(everyOperation)('accepts the right $operation', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request }) => {
         expect(() => check(operation, request, [encodeNamed(operation, request)])).not.toThrow()
@@ -208,7 +206,7 @@ describe('the verification', () => {
     )
   })
 
-  test.for(everyOperation)('A $operation that differs in one place does not pass', ({ operation }) => {
+  test.for(everyOperation)('refuses $operation with a difference in one place', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request, stranger }) => {
         const { vault, account, payer } = request
@@ -222,7 +220,7 @@ describe('the verification', () => {
     )
   })
 
-  test.for(everyOperation)('A $operation that is cut anywhere does not pass', ({ operation }) => {
+  test.for(everyOperation)('refuses $operation that is cut anywhere', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, fc.nat(), ({ request }, at) => {
         const right = encodeNamed(operation, request)
@@ -232,7 +230,7 @@ describe('the verification', () => {
     )
   })
 
-  test.for(everyOperation)('A call that is no $operation does not pass', ({ operation }) => {
+  test.for(everyOperation)('refuses another call instead of $operation', ({ operation }) => {
     const others = (account: Address, amount: bigint): Call[] => [
       { functionName: 'transfer', args: [account, amount] },
       { functionName: 'deposit', args: [amount, account] },
@@ -252,7 +250,7 @@ describe('the verification', () => {
     )
   })
 
-  test("A request in the payer's name that the account pays does not pass", () => {
+  test('refuses a request with account and payer swapped', () => {
     const paidByOther = anySetting.filter(({ request: { account, payer } }) => account !== payer)
     fc.assert(
       fc.property(paidByOther, ({ request }) => {
@@ -262,7 +260,7 @@ describe('the verification', () => {
     )
   })
 
-  test('Another operation than the one that the vault takes does not pass', () => {
+  test("refuses another operation than the vault's", () => {
     const names = fc.constantFrom(...everyOperation.map(({ operation }) => operation))
     fc.assert(
       fc.property(anySetting, names, names, ({ request }, right, given) => {

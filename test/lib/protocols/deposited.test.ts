@@ -10,7 +10,7 @@ const ACCOUNTS: readonly Address[] = [
 ]
 const ESCROW: Address = '0x00000000000000000000000000000000000000E5'
 const account = fc.constantFrom(...ACCOUNTS)
-/** Deposits of one transaction, each of other shares than the others. */
+/** Deposits of one transaction, each with a different amount of shares. */
 const deposits = fc
   .uniqueArray(fc.record({ payer: account, receiver: account, shares: fc.bigInt({ min: 1n, max: 9n }) }), {
     selector: ({ shares }) => shares,
@@ -18,7 +18,7 @@ const deposits = fc
   })
   .filter((all) => all.some(({ payer, receiver }) => payer !== receiver))
 
-test('The transfers of a transaction tell which of two accounts its deposits name first, to each account as to all', () => {
+test('Transfers in a transaction show which account its deposits name first, also for one account’s events', () => {
   fc.assert(
     fc.property(deposits, fc.constantFrom(zeroAddress, ESCROW), (all, from) => {
       const transfers = all.map(({ receiver, shares }) => ({ from, to: receiver, shares }))
@@ -45,7 +45,7 @@ test('The transfers of a transaction tell which of two accounts its deposits nam
   )
 })
 
-test('Shares that go on to the payer, or were deposited by it for itself, tell nothing', () => {
+test('Shares that move on to the payer, or are deposited for itself, show nothing', () => {
   const [alice, bob] = ACCOUNTS as [Address, Address]
   const mint = (to: Address) => ({ from: zeroAddress, to, shares: 5n })
   const told = { sender: alice, owner: bob, shares: 5n }
@@ -54,7 +54,7 @@ test('Shares that go on to the payer, or were deposited by it for itself, tell n
   expect(namesReceiverFirst([told], [mint(bob), { from: bob, to: alice, shares: 5n }])).toBe(false)
 })
 
-test('Where no transfer is of the shares that a deposit tells, the standard holds', () => {
+test('Without a transfer of a deposit’s shares, the standard order holds', () => {
   const [alice, bob] = ACCOUNTS as [Address, Address]
   const told = { sender: alice, owner: bob, shares: 5n }
   const afterFee = { from: zeroAddress, to: bob, shares: 4n }

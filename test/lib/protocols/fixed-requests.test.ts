@@ -6,12 +6,12 @@ import { type Given, inOrder } from '../../support/ledger-entries.ts'
 const request = (assets: bigint): Given => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
 const paid = (assets: bigint): Given => ({ kind: 'paid', assets })
 
-/** Requests of an account, each life of them paid at once. */
+/** Groups of an account's requests, each paid in one sum. */
 const lives = fc.array(fc.array(fc.bigInt({ min: 1n, max: 10n ** 9n }), { minLength: 1, maxLength: 5 }), {
   maxLength: 5,
 })
 
-test('Every payment ends the requests since the last one', () => {
+test('Each payment ends the requests since the previous one', () => {
   fc.assert(
     fc.property(lives, (amounts) => {
       const given = amounts.flatMap((life) => [...life.map(request), paid(life.reduce((sum, one) => sum + one))])
@@ -21,13 +21,13 @@ test('Every payment ends the requests since the last one', () => {
   )
 })
 
-test('A payment that is less than all that was requested is a gift, of the last request too', () => {
+test('A payment smaller than the requested total is a gift, even if it equals one request', () => {
   const entries = inOrder([paid(7n), request(5n), request(6n), paid(6n), paid(5n), paid(12n), paid(0n), paid(11n)])
   const payments = [...matchPayments(entries)]
   expect(payments).toMatchObject([[{ assets: 11n }, [{ assets: 5n }, { assets: 6n }]]])
 })
 
-test('The shares behind what waits are those of the latest requests', () => {
+test('The shares of the pending assets belong to the latest requests', () => {
   const requests = inOrder([request(5n), request(6n)]).filter(isFixed)
   expect([0n, 6n, 11n].map((assets) => sumSharesBehind(requests, assets))).toEqual([0n, 18n, 33n])
 })

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { parseSimulation } from '../../../lib/chain/simulation.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/known-errors.ts'
 
-/** The reason of a dry run that reverted with these bytes. */
 function reasonOf(data: Hex): unknown {
   const call = { status: '0x0', gasUsed: '0x5208', returnData: data, logs: [], error: { code: 3, message: '', data } }
   const [simulated] = parseSimulation({ result: [{ calls: [call] }] }, 1, REVERT_ERRORS) ?? []
@@ -13,8 +12,8 @@ function reasonOf(data: Hex): unknown {
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 const OWNER = '0x00000000000000000000000000000000000000A1'
 
-describe('The reason of a refusal names', () => {
-  // As explorers and the projects' documents list them.
+describe('The reason of a revert names', () => {
+  // The selectors are from explorers and the projects' documents.
   test.for<[Hex, string]>([
     ['0xf50a3b52', 'OperationNotAllowed'],
     ['0xd93c0665', 'EnforcedPause'],
@@ -41,7 +40,7 @@ describe('The reason of a refusal names', () => {
     expect(reasonOf(data)).toMatchObject({ status: 'reverted', reason })
   })
 
-  test('the text of a vault that reverts with one, and the first bytes of an unknown error', () => {
+  test('the text of a revert, and the first bytes of an unknown error', () => {
     const text = Buffer.from('exceed deposit limit')
     const data = `0x08c379a0${word(32n)}${word(BigInt(text.length))}${text.toString('hex').padEnd(64, '0')}` as const
     expect(reasonOf(data)).toMatchObject({ reason: 'exceed deposit limit' })

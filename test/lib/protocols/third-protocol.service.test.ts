@@ -7,16 +7,16 @@ import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess } from '../../support/vaults.ts'
 
-// The lists of protocols, with one more: nothing else of the service knows it.
+// The mocks add a protocol to the lists of protocols only.
 vi.mock(import('../../../lib/protocols/vault-on-chain.ts'), async (original) => {
   const { VaultOnChain, ...lists } = await original()
   const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
-  // The module's type has no union with a third protocol, which is what is tried.
+  // The casts add a protocol that the module's types do not have.
   return { ...lists, VaultOnChain: extended as never, PROTOCOL_NAMES: [...lists.PROTOCOL_NAMES, 'bond' as never] }
 })
 vi.mock(import('../../../lib/protocols/protocols.ts'), async (original) => {
   const { PROTOCOLS, getProtocol } = await original()
-  // Neither is the made-up protocol one of the types that the list knows.
+  // The cast adds the protocol, which the list's types do not have.
   const of: typeof getProtocol = (vault) => (String(vault.protocol) === 'bond' ? (bond as never) : getProtocol(vault))
   return { PROTOCOLS: { bond, ...PROTOCOLS }, getProtocol: of }
 })
@@ -29,9 +29,7 @@ vi.mock(import('../../../lib/protocols/operations.ts'), async (original) => {
 const [ALICE, BOB] = USERS
 const PRICE = 5n
 
-test('A protocol that is in the lists of protocols alone is served from registration to history', async ({
-  service,
-}) => {
+test('A protocol that is only in the lists of protocols works from registration to history', async ({ service }) => {
   const [chain] = service.backends.chains
   const asset = chain?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
   if (!chain || !asset) throw new Error('There is no USDC')
@@ -47,7 +45,7 @@ test('A protocol that is in the lists of protocols alone is served from registra
   const { body: list } = await service.call('GET', '/defi-vaults/v1/vaults', { key })
   expect(list.data).toMatchObject([{ poolAddress: address, protocol: 'bond', type: 'sync', totalAssets: '0' }])
 
-  // A revert is named by the protocol's own errors.
+  // The protocol's own errors give the reason of a revert.
   expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond' })
   const reply = await deposit(1_000n * PRICE)
   expect(reply.body).toMatchObject({
@@ -70,7 +68,7 @@ test('A protocol that is in the lists of protocols alone is served from registra
     bob: (await views.positions(BOB.address)).body.positions,
     deposits: (await views.deposits(ALICE.address)).body.deposits,
   })
-  // The same from the chain alone, and from what the job recorded.
+  // The result is the same from the chain and from the job's records.
   const live = await show()
   expect(live).toMatchObject({
     alice: [{ totalDepositedAssets: '5000', totalWithdrawnAssets: '2000', currentShares: '600', currentValue: '3000' }],

@@ -27,7 +27,7 @@ type RewardLeaf = Parameters<typeof rewardTree>[0][number]
 
 type World = {
   readonly chain: LocalChain
-  /** Tokens that pay, and those that do not. */
+  /** Tokens whose transfers work, and tokens whose transfers fail. */
   readonly good: readonly Address[]
   readonly bad: readonly Address[]
 }
@@ -66,10 +66,10 @@ const call = (
   functionName: 'updateTree' | 'endDisputePeriod' | 'setClaimRecipient' | 'claim',
   args: readonly unknown[],
 ) =>
-  // The chain checks the arguments.
+  // The cast is safe: the chain checks the arguments.
   encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0])
 
-/** Posts a tree that takes effect at once. */
+/** Posts a tree that takes effect immediately. */
 async function post({ chain }: World, root: Hex) {
   const from = ACCOUNTS.admin.address
   const send = (data: Hex) => ({ label: 'tree', from, to: DISTRIBUTOR, data })
@@ -91,7 +91,7 @@ async function balances({ chain, good, bad }: World, user: Address): Promise<Map
 }
 
 const amount = fc.bigInt({ min: 1n, max: MAX_AMOUNT })
-/** By the index of the token: what a user has earned, and whether it has been paid before. */
+/** Rewards of a user by token index, some already paid. */
 const EARNED = fc.uniqueArray(fc.record({ token: fc.nat(6), amount, isPaid: fc.boolean() }), {
   minLength: 1,
   maxLength: 7,
@@ -99,7 +99,6 @@ const EARNED = fc.uniqueArray(fc.record({ token: fc.nat(6), amount, isPaid: fc.b
 })
 type Earned = (typeof EARNED extends fc.Arbitrary<infer Of> ? Of : never)[number]
 
-/** The ways in which the source can lie of one reward. */
 const LIES = {
   none: (reward: ReportedReward) => reward,
   more: (reward: ReportedReward) => ({ ...reward, amount: reward.amount + 1n }),
@@ -122,14 +121,13 @@ const USERS = fc.array(fc.record({ earned: EARNED, lies: fc.array(LIE, { minLeng
 })
 
 let made = 0
-/** An account that nobody has used. */
 function someAccount(): Address {
   made += 1
   return getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
 }
 
 describe('A claim of rewards', () => {
-  test('pays 1,000 users of random trees to the unit what is handed out, whatever the source lies', async ({
+  test('pays 1,000 users of random trees exactly the returned amounts, despite lies of the source', async ({
     world,
     reader,
   }) => {

@@ -21,12 +21,10 @@ const TOKEN_OWNER = checksumAddress(pad('0x1', { size: 20 }))
 const amount = fc.bigInt({ min: 1n, max: MAX_UINT208 })
 const hash = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((number): Hex => pad(toHex(number)))
 const leaf = fc.record({ user: address, token: address, amount })
-/** A tree of different users, and one of its leaves. */
 const TREE = fc
   .uniqueArray(leaf, { minLength: 1, maxLength: 40, selector: ({ user, token }) => user + token })
   .chain((leaves) => fc.record({ leaves: fc.constant(leaves), own: fc.constantFrom(...leaves) }))
 
-/** A reward as the source reports it. */
 const reported = (token: Address, total: bigint, proof: readonly Hex[], pending = 0n) => ({
   ...{ chainId: 8453, token, symbol: 'MORPHO', amount: total, claimed: 0n, pending, proof: [...proof], vaults: {} },
 })
@@ -41,7 +39,7 @@ describe('A proof', () => {
     )
   })
 
-  test('of another user, token, amount or tree leads elsewhere', () => {
+  test('of another user, token, amount or tree leads to another root', () => {
     fc.assert(
       fc.property(TREE, leaf, hash, ({ leaves, own }, other, stray) => {
         fc.pre(leaves.every(({ user, token }) => user !== other.user && token !== other.token))
@@ -61,12 +59,12 @@ describe('A proof', () => {
   })
 })
 
-describe('What stands of a reward', () => {
+describe('The state of a reward', () => {
   const at = (root: Hex, next: Distributions['next'], token: Address, claimed: bigint, recipient: Address) => ({
     ...{ root, next, tokens: new Map([[token, { claimed, recipient }]]) },
   })
 
-  test('is the amount without what was paid, once its proof leads to the root', () => {
+  test('is the unpaid amount, once its proof leads to the root', () => {
     fc.assert(
       fc.property(TREE, amount, ({ leaves, own: { user, token, amount: total } }, claimed) => {
         const tree = rewardTree(leaves)
@@ -78,7 +76,7 @@ describe('What stands of a reward', () => {
     )
   })
 
-  test('is pending while its tree can be disputed, and claimable from the end of that', () => {
+  test('is pending while its tree can be disputed, with the end of that period', () => {
     fc.assert(
       fc.property(TREE, hash, ({ leaves, own: { user, token, amount: total } }, last) => {
         const tree = rewardTree(leaves)
@@ -95,7 +93,7 @@ describe('What stands of a reward', () => {
     )
   })
 
-  test('has no time if the chain reports one that no date has', () => {
+  test('has no time if the chain’s time is beyond any date', () => {
     const tree = rewardTree([{ user: TOKEN_OWNER, token: TOKEN_OWNER, amount: 5n }])
     const next = { root: tree.root, at: 2n ** 48n - 1n }
     const standing = deriveRewardState(
@@ -106,7 +104,7 @@ describe('What stands of a reward', () => {
     expect(standing).toMatchObject({ amount: 0n, pending: 5n, claimableAt: undefined })
   })
 
-  test('is never claimable where there is no tree', () => {
+  test('is never claimable without a tree', () => {
     fc.assert(
       fc.property(address, address, amount, fc.array(hash, { maxLength: 5 }), (user, token, total, proof) => {
         const distributions = at(zeroHash, { root: zeroHash, at: 0n }, token, 0n, user)
@@ -116,7 +114,7 @@ describe('What stands of a reward', () => {
   })
 })
 
-test('The recipient of a token comes before the one of all tokens, and both before the user', () => {
+test('A token’s recipient precedes the recipient of all tokens, and both precede the user', () => {
   fc.assert(
     fc.property(address, address, address, address, (user, token, one, all) => {
       const { parse } = distributionsPlan(user, [token])
@@ -151,7 +149,7 @@ describe('The calldata of a claim', () => {
     )
   })
 
-  test('is refused by the last check if anything in it differs', () => {
+  test('is refused by the verification if anything in it differs', () => {
     fc.assert(
       fc.property(address, CLAIMS, CLAIM, address, (user, claims, other, stranger) => {
         fc.pre(stranger !== user && claims.every(({ token }) => token !== other.token))

@@ -20,7 +20,6 @@ const row = (fields: object = {}) => ({
 })
 const answer = (...rewards: unknown[]) => [{ chain: { id: 8453, name: 'Base' }, rewards }]
 
-/** The client of a source that answers this to every request. */
 function merklOf(body: unknown, status = 200) {
   const requests: UpstreamRequest[] = []
   const merkl = createMerkl(async (request) => {
@@ -31,7 +30,7 @@ function merklOf(body: unknown, status = 200) {
 }
 
 describe('The rewards of an account', () => {
-  test('are asked for by the address in lower case, on all chains at once', async () => {
+  test('are requested by the address in lower case, on all chains together', async () => {
     const { merkl, requests } = merklOf(answer(row()))
     const { rewards, unread } = await merkl.fetchRewards(TOKEN)
     expect(requests).toEqual([{ path: `/v4/users/${TOKEN.toLowerCase()}/rewards`, query: { chainId: ALL } }])
@@ -50,7 +49,7 @@ describe('The rewards of an account', () => {
     ])
   })
 
-  test('are those of the chains that the source knows, if it refuses one of them', async () => {
+  test('are those of the supported chains, if the source refuses a chain', async () => {
     const requests: UpstreamRequest[] = []
     const merkl = createMerkl(async (request) => {
       requests.push(request)
@@ -63,13 +62,13 @@ describe('The rewards of an account', () => {
   })
 
   test.for([
-    ['of an amount that the contract cannot hold', row({ amount: (2n ** 208n).toString() })],
-    ['of an amount that is no whole number', row({ amount: '1.5' })],
+    ['of an amount beyond the contract’s range', row({ amount: (2n ** 208n).toString() })],
+    ['of an amount that is not an integer', row({ amount: '1.5' })],
     ['of a negative amount', row({ amount: '-1' })],
     ['with a proof of a megabyte', row({ proofs: Array.from({ length: 15_000 }, () => HASH) })],
-    ['with a proof of something else than hashes', row({ proofs: ['0x12'] })],
+    ['with a proof that is not of hashes', row({ proofs: ['0x12'] })],
     ['without a proof', row({ proofs: undefined })],
-    ['of a token that is no address', row({ token: { ...token, address: 'MORPHO' } })],
+    ['of a token that is not an address', row({ token: { ...token, address: 'MORPHO' } })],
   ] as const)('leave out one %s, and are not whole', async ([, bad]) => {
     const other = row({ token: { ...token, address: VAULT } })
     const { rewards, unread } = await merklOf(answer(bad, other)).merkl.fetchRewards(ACCOUNT)
@@ -77,7 +76,7 @@ describe('The rewards of an account', () => {
     expect(unread).toEqual([8453])
   })
 
-  test('have each token once, with its larger amount, and those with something left first', async () => {
+  test('have each token once, with its larger amount, and tokens with unpaid rewards first', async () => {
     const paid = row({ token: { ...token, address: VAULT }, amount: '100', pending: '0' })
     const rows = [paid, row(), row({ amount: '501' }), row({ amount: '499', proofs: [] })]
     const { rewards, unread } = await merklOf(answer(...rows)).merkl.fetchRewards(ACCOUNT)
@@ -88,7 +87,7 @@ describe('The rewards of an account', () => {
     expect(unread).toEqual([])
   })
 
-  test('of more tokens than fit are whole if nothing is left of the others', async () => {
+  test('of too many tokens are whole if the omitted ones are paid', async () => {
     const rows = Array.from({ length: 70 }, (_, index) => {
       const address = `0x${(index + 1).toString(16).padStart(40, '0')}`
       return row({ token: { ...token, address }, ...(index >= 60 && { amount: '100', pending: '0' }) })
@@ -98,12 +97,12 @@ describe('The rewards of an account', () => {
     expect((await merklOf(answer(...open)).merkl.fetchRewards(ACCOUNT)).unread).toEqual([8453])
   })
 
-  test('of a chain that is not asked for are not taken', async () => {
+  test('of a chain that was not requested are ignored', async () => {
     const others = [{ chain: { id: 999_999 }, rewards: [row()] }]
     expect((await merklOf(others).merkl.fetchRewards(ACCOUNT)).rewards).toEqual([])
   })
 
-  test('say what each vault has paid, whatever the kind of its campaigns', async () => {
+  test('have the paid amount of each vault, whatever the kind of campaign', async () => {
     const of = (reason: string, claimed: string) => ({ reason, claimed, amount: '9', pending: '0', campaignId: HASH })
     const chained = `MultiLogProcessor_ERC20_${TOKEN}~MorphoVault_ERC20_${TOKEN}~x_MorphoVaultV2_ERC20_${VAULT}`
     const breakdowns = [
@@ -116,7 +115,7 @@ describe('The rewards of an account', () => {
     expect(rewards[0]?.vaults).toEqual({ [VAULT]: 42n })
   })
 
-  test('throw an error of the upstream for whatever else the source says', async () => {
+  test('throw an upstream error for any other response', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.constantFrom(200, 401, 403, 404), async (body, status) => {
         const asked = merklOf(body, status).merkl.fetchRewards(ACCOUNT)
@@ -142,7 +141,7 @@ const opportunity = (fields: object = {}) => ({
 const USDC = { ...token, address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', symbol: 'USDC' }
 
 describe('The campaigns of a chain', () => {
-  test('share the rate of an opportunity by what their tokens are worth a day', async () => {
+  test('share the rate of an opportunity by the daily value of their tokens', async () => {
     const breakdowns = [
       { token, value: 10 },
       { token: USDC, value: 5 },
@@ -167,7 +166,7 @@ describe('The campaigns of a chain', () => {
     expect((await merkl.fetchCampaigns(8453)).get(VAULT)).toMatchObject([{ apr: 6 }])
   })
 
-  test('in points, and in tokens that do not exist yet, are left out', async () => {
+  test('in points or future tokens are left out', async () => {
     const breakdowns = ['POINT', 'PRETGE'].map((type) => ({ token: { ...token, type }, value: 10 }))
     const found = await merklOf([opportunity({ rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
     expect(found.get(VAULT)).toEqual([])
@@ -180,31 +179,31 @@ describe('The campaigns of a chain', () => {
   })
 
   test.for([
-    ['a rate that is no number', { apr: '6' }, [{ apr: null }]],
-    ['a rate beyond reason', { apr: 2e6 }, [{ apr: null }]],
-    ['an end that no date has', { latestCampaignEnd: '1999999999000' }, undefined],
-  ] as const)('with %s do not stop the others', async ([, fields, expected]) => {
+    ['a rate that is not a number', { apr: '6' }, [{ apr: null }]],
+    ['an implausible rate', { apr: 2e6 }, [{ apr: null }]],
+    ['an end beyond any date', { latestCampaignEnd: '1999999999000' }, undefined],
+  ] as const)('with %s do not affect others', async ([, fields, expected]) => {
     const found = await merklOf([opportunity(fields), opportunity({ identifier: TOKEN })]).merkl.fetchCampaigns(8453)
     expect(found.get(TOKEN)).toMatchObject([{ apr: 6 }])
     if (expected) expect(found.get(VAULT)).toMatchObject(expected)
     else expect(found.get(VAULT)).toBeUndefined()
   })
 
-  test('of a chain that the source refuses are an error, and not none', async () => {
+  test('of a chain that the source refuses are an error, not an empty list', async () => {
     await expect(merklOf({}, 400).merkl.fetchCampaigns(8453)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 
-  test('that are not measured yet have no rate, which is not zero', async () => {
+  test('that are not measured yet have no rate, not zero', async () => {
     const found = await merklOf([opportunity({ apr: 0, aprRecord: null })]).merkl.fetchCampaigns(8453)
     expect(found.get(VAULT)).toMatchObject([{ apr: null }])
   })
 
-  test('of borrowers, of pools without an address, and in another form are left out', async () => {
+  test('for borrowers, without an address or in another form are left out', async () => {
     const body = [opportunity({ action: 'BORROW' }), opportunity({ identifier: HASH }), { identifier: VAULT }, null]
     expect([...(await merklOf(body).merkl.fetchCampaigns(8453))]).toEqual([])
   })
 
-  test('are read page by page, 20 at most', async () => {
+  test('are read in at most 20 pages', async () => {
     const { merkl, requests } = merklOf(Array.from({ length: 100 }, () => opportunity()))
     await merkl.fetchCampaigns(8453)
     expect(requests.map(({ query }) => query?.['page'])).toEqual(Array.from({ length: 20 }, (_, page) => `${page}`))

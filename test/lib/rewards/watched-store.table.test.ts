@@ -29,7 +29,7 @@ test('An account is written at most once a day for each client and chain', async
   expect(await writesOf(both, NOW + DAY_MS)).toBe(2)
 })
 
-test('An account that is asked for again keeps the time of its next check', async ({ tables }) => {
+test('An account that is requested again keeps the time of its next check', async ({ tables }) => {
   const store = watchedStore(tables.deposits)
   await store.watch([watchedBy('a')], NOW)
   await store.postpone(watchedBy('a'), NOW + 25 * HOUR_MS)
@@ -39,7 +39,7 @@ test('An account that is asked for again keeps the time of its next check', asyn
   expect(watched?.expiresAt).toEqual(new Date(NOW + 8 * DAY_MS))
 })
 
-test('The accounts of a chain come in the order of their next checks, without its transfers', async ({ tables }) => {
+test('The accounts of a chain are listed by their next checks, without its transfers', async ({ tables }) => {
   const [store, transfers] = [watchedStore(tables.deposits), transfersStore(tables.deposits)]
   await store.watch([watchedBy('a', BOB)], NOW + 1)
   await store.watch([watchedBy('b')], NOW)
@@ -63,7 +63,7 @@ test('Only the clients that watch an account on this chain are found', async ({ 
   expect(await store.listClients(BASE, ALICE ?? '0x')).toEqual(['a', 'b'])
 })
 
-test('An account that was deleted meanwhile is not watched again by its postponement', async ({ tables }) => {
+test('A deleted account is not watched again by a postponement', async ({ tables }) => {
   const store = watchedStore(tables.deposits)
   await store.postpone(watchedBy('a'), NOW)
   expect(await store.listNext(BASE, 10)).toEqual([])

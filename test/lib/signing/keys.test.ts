@@ -2,7 +2,7 @@ import { createPublicKey, sign, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createSigningKey, publicKeyOf, signerOf } from '../../../lib/signing/keys.ts'
 
-test('What is published of a key verifies its signatures, and has nothing of its private part', () => {
+test('The published part of a key verifies its signatures, and reveals nothing of the private part', () => {
   const key = createSigningKey(new Date(0))
   const published = publicKeyOf(key)
   expect(Object.keys(published).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x'])

@@ -8,13 +8,12 @@ const HOUR = 3_600n
 const DAY = 86_400n
 const START = 1_750_000_000n
 
-/** The yields of a vault whose first price is the one, and whose last is the other. */
 const yieldsBetween = (first: PricePoint | undefined, last: PricePoint | undefined) => buildYields({ first }, last)
 const textOf = (...points: Parameters<typeof yieldsBetween>) => yieldText(yieldsBetween(...points))
 const from = (price: bigint): PricePoint => ({ price, timestamp: START })
 const after = (seconds: bigint, price: bigint): PricePoint => ({ price, timestamp: START + seconds })
 
-describe('the yield of exact prices', () => {
+describe('The yield of exact prices:', () => {
   test.for([
     { growth: '1 % in a year', before: 1_000_000n, now: 1_010_000n, seconds: 365n * DAY, percent: '1.00' },
     { growth: 'nothing in a week', before: 1_234_567n, now: 1_234_567n, seconds: 7n * DAY, percent: '0.00' },
@@ -38,12 +37,12 @@ describe('the yield of exact prices', () => {
       seconds: 7n * DAY,
       percent: '5.35',
     },
-  ])('A share price that shows $growth yields $percent percent a year', ({ before, now, seconds, percent }) => {
+  ])('a share price with $growth yields $percent percent a year', ({ before, now, seconds, percent }) => {
     expect(textOf(from(before), after(seconds, now))).toBe(percent)
   })
 })
 
-describe('a price with nothing to compare it with', () => {
+describe('A price without another one to compare:', () => {
   test.for([
     { without: 'an earlier price', before: undefined, now: after(7n * DAY, 1_000_000n) },
     { without: 'a present price', before: from(1_000_000n), now: undefined },
@@ -52,13 +51,13 @@ describe('a price with nothing to compare it with', () => {
     { without: 'an hour between the prices', before: from(1_000_000n), now: after(HOUR - 1n, 2_000_000n) },
     { without: 'time between the prices', before: from(1_000_000n), now: after(0n, 2_000_000n) },
     { without: 'time that goes forward', before: from(1_000_000n), now: after(-7n * DAY, 2_000_000n) },
-  ])('Without $without the yield is not known, and shown as 0.00', ({ before, now }) => {
+  ])('without $without the yield is unknown, and shown as 0.00', ({ before, now }) => {
     expect(yieldsBetween(before, now)).toEqual(NO_YIELDS)
     expect(textOf(before, now)).toBe('0.00')
   })
 })
 
-describe('the growth of a vault whose prices are younger than seven days', () => {
+describe('The growth of a vault with prices of less than seven days:', () => {
   test.for([
     { growth: '10 % in three days', now: 1_100_000n, seconds: 3n * DAY, percent: '10.00', days: 3 },
     { growth: '0.01 % in an hour', now: 1_000_100n, seconds: HOUR, percent: '0.01', days: 0.04 },
@@ -70,7 +69,7 @@ describe('the growth of a vault whose prices are younger than seven days', () =>
       days: 7,
     },
   ])(
-    'A share price that shows $growth has grown by $percent percent, and has no year',
+    'a share price with $growth has a growth of $percent percent, and no yearly yield',
     ({ now, seconds, percent, days }) => {
       const yields = yieldsBetween(from(1_000_000n), after(seconds, now))
       const [start, end] = [START, START + seconds].map((time) => new Date(Number(time) * 1000))
@@ -80,11 +79,11 @@ describe('the growth of a vault whose prices are younger than seven days', () =>
   )
 })
 
-describe('the yield of any prices', () => {
+describe('The yield of any prices', () => {
   const anyPrice = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.bigInt({ min: 0n, max: 10n ** 7n }))
   const anySeconds = fc.bigInt({ min: 0n, max: 10n * 365n * DAY })
 
-  test('The yield is a number with two decimals, whatever the prices', () => {
+  test('is a number with two decimals', () => {
     fc.assert(
       fc.property(anyPrice, anyPrice, anySeconds, (before, now, seconds) => {
         const percent = textOf(from(before), after(seconds, now))
@@ -96,17 +95,17 @@ describe('the yield of any prices', () => {
     )
   })
 
-  test('A growth that only an exponent can write is no yield', () => {
-    // A tripling in seven days: 10^27 percent a year.
+  test('is 0.00 if the number would need an exponent', () => {
+    // A growth to 350 % in seven days is about 10^30 percent a year.
     expect(textOf(from(1_000_000n), after(7n * DAY, 3_500_000n))).toBe('0.00')
     expect(textOf(from(1n), after(7n * DAY, 2n ** 255n))).toBe('0.00')
   })
 
-  test('A loss too small for two decimals is none', () => {
+  test('is 0.00 for a loss too small for two decimals', () => {
     expect(textOf(from(10n ** 12n), after(365n * DAY, 10n ** 12n - 1n))).toBe('0.00')
   })
 
-  test('The yield has the sign of the growth', () => {
+  test('has the sign of the growth', () => {
     const price = fc.bigInt({ min: 1n, max: 10n ** 12n })
     fc.assert(
       fc.property(price, price, fc.bigInt({ min: 365n * DAY, max: 730n * DAY }), (before, now, seconds) => {
@@ -117,7 +116,7 @@ describe('the yield of any prices', () => {
     )
   })
 
-  test('A higher price now never yields less', () => {
+  test('never falls with a higher last price', () => {
     const before = 10n ** 18n
     const price = fc.bigInt({ min: before / 2n, max: before * 2n })
     fc.assert(
@@ -130,7 +129,7 @@ describe('the yield of any prices', () => {
   })
 })
 
-test('A yield compares with the price of its own range, else with the first price that is as old', () => {
+test('A yield compares with the price of its own range, else with the first price if old enough', () => {
   const first = from(1_000_000n)
   const week = after(93n * DAY, 1_010_000n)
   const { annualYield, annualYields, growth } = buildYields({ first, '7d': week }, after(101n * DAY, 1_020_000n))

@@ -5,7 +5,7 @@ import { countedTables, virtualClock } from '../../support/counted.ts'
 
 const HOUR = 3_600n
 const DAY = 86_400n
-/** The beginning of a UTC day. */
+/** Start of a UTC day. */
 const START = 20_000n * DAY
 const vault = { chainId: 8453, address: '0x00000000000000000000000000000000000000aa' } as const
 
@@ -31,11 +31,11 @@ test('An hour keeps its last price, and a UTC day its first', async () => {
   expect(await list('hour', START + 2n * HOUR)).toEqual([3n, 5n])
 })
 
-test('A price of the past takes the place of none that is later in its hour or earlier in its day', async () => {
+test('An older price replaces neither a later one of its hour nor an earlier one of its day', async () => {
   const { prices, list } = openStore()
   const head = at(30.5, 9n)
   await prices.record([{ vault, prices: [head], known: [] }])
-  // The head is recorded before the events of blocks that are final by now.
+  // The head's price is recorded before older prices of blocks that became final.
   await prices.record([{ vault, prices: [at(3, 1n), at(30.25, 8n)], known: [head] }])
   expect(await list('hour')).toEqual([1n, 9n])
   expect(await list('day')).toEqual([1n, 8n])
@@ -51,7 +51,7 @@ test('The last price before an hour is of an earlier hour, however long ago', as
   expect(await prices.getLastBefore(vault, START + HOUR)).toBeUndefined()
 })
 
-test('Days are given in order, with total assets where these are known, and undefined where they have no price', async () => {
+test('Days are returned in order, with total assets if known, and undefined without a price', async () => {
   const { prices } = openStore()
   const known = { ...at(1, 1n), totalAssets: 77n }
   await prices.record([{ vault, prices: [known, at(49, 2n)], known: [] }])

@@ -8,7 +8,7 @@ const at = (block: number, price = 1_000_000n): BlockPrice => ({
   blockNumber: BigInt(block),
 })
 
-test('The price before a block is the last one of an earlier block, in whatever order prices are given', () => {
+test('The price before a block is the last one of an earlier block, in any order of prices', () => {
   expect(priceBefore([at(5), at(9), at(2)], 9n)).toEqual(at(5))
   expect(priceBefore([at(5), at(9), at(2)], 10n)).toEqual(at(9))
   expect(priceBefore([at(5)], 5n)).toBeUndefined()
@@ -18,12 +18,12 @@ test('The price before a block is the last one of an earlier block, in whatever 
 test('Progress keeps the first price, the last one up to the recorded block, and the newest', () => {
   const known = addPrices({}, [at(3), at(1), at(7), at(20), at(30)], 10n)
   expect(known).toEqual({ firstPrice: at(1), lastPrices: [at(7), at(30)] })
-  // The price that was read at the head counts once the records reach its block.
+  // The head's price counts once the records reach its block.
   expect(addPrices(known, [], 30n)).toEqual({ firstPrice: at(1), lastPrices: [at(30)] })
   expect(addPrices({}, [], 10n)).toEqual({})
 })
 
-test('The price in force after a slice is the same, however many prices of the past are recorded at once', () => {
+test('The last price is the same for any batches of recorded prices', () => {
   const blocks = fc.uniqueArray(fc.nat(100), { maxLength: 20 })
   fc.assert(
     fc.property(blocks, fc.array(fc.nat(100)), (prices, cuts) => {

@@ -9,7 +9,7 @@ import { yieldLookup } from '../../../lib/vaults/yields.ts'
 import { countedTables, virtualClock } from '../../support/counted.ts'
 
 const DAY = 86_400
-/** Noon, UTC. */
+/** Noon of a UTC day. */
 const NOW = 20_000 * DAY + DAY / 2
 const vaultAt = (index: number): VaultKey => ({
   chainId: 8453,
@@ -21,7 +21,7 @@ function openBooks() {
   const { tables, requests } = countedTables(clock, 0)
   const [records, prices] = [recordingStore(tables.deposits), priceStore(tables.deposits)]
   const getYield = yieldLookup({ records, prices, now: clock.now })
-  /** Records prices of so many days ago. */
+  /** Records prices from these numbers of days ago. */
   async function record(vault: VaultKey, past: readonly (readonly [daysAgo: number, price: bigint])[]) {
     const added = past
       .toSorted(([left], [right]) => right - left)
@@ -39,11 +39,11 @@ function openBooks() {
 }
 
 describe('The yield of recorded prices', () => {
-  test('compares with the first price of the day that is as many days ago', async () => {
+  test('compares with the first price of the day at the start of its range', async () => {
     const { record, getYield } = openBooks()
     await record(
       vaultAt(0),
-      // Once an hour.
+      // The vault has a price each hour.
       Array.from({ length: 100 * 24 }, (_, index) => [index / 24, 1_000_000n - BigInt(index)] as const),
     )
     const { annualYield, annualYields, growth } = await getYield(vaultAt(0), 1_000_000n)
@@ -54,7 +54,7 @@ describe('The yield of recorded prices', () => {
     expect(growth).toBeNull()
   })
 
-  test('is 0.00 at every age where the price never moved', async () => {
+  test('is 0.00 at every age if the price never changed', async () => {
     for (const age of [7, 7.4, 8, 29, 30, 31, 90, 91, 400]) {
       const { record, getYield } = openBooks()
       await record(vaultAt(0), [
@@ -68,7 +68,7 @@ describe('The yield of recorded prices', () => {
     }
   })
 
-  test('compares with the last price before where that day has none', async () => {
+  test('compares with the last earlier price if that day has none', async () => {
     const { record, getYield } = openBooks()
     await record(vaultAt(0), [
       [40, 900_000n],
@@ -79,7 +79,7 @@ describe('The yield of recorded prices', () => {
     expect(annualYields).toMatchObject({ '7d': { days: 14 }, '30d': { days: 40 }, '90d': null })
   })
 
-  test('is no year below seven days, but the growth since the first price', async () => {
+  test('has only the growth since the first price below seven days', async () => {
     const { record, getYield } = openBooks()
     await record(vaultAt(0), [
       [3, 1_000_000n],
@@ -90,7 +90,7 @@ describe('The yield of recorded prices', () => {
   })
 })
 
-test('The yields of 200 vaults with daily prices take eight table requests, and for 15 minutes no more', async () => {
+test('The yields of 200 vaults take eight table requests, then none within ten minutes', async () => {
   const { clock, record, getYield, requests } = openBooks()
   const vaults = Array.from({ length: 200 }, (_, index) => vaultAt(index))
   const past = [7, 30, 90, 100].map((days) => [days + 0.45, 999_000n] as const)
@@ -107,7 +107,7 @@ test('The yields of 200 vaults with daily prices take eight table requests, and 
   expect(await readAll()).toBe(0)
 })
 
-test('A vault whose past is still being read has no yield: later prices may come between', async () => {
+test('A vault whose past is not fully recorded has no yield', async () => {
   const { clock, records, record, getYield } = openBooks()
   await record(vaultAt(0), [[100, 900_000n]])
   const [progress] = await records.getProgress([vaultAt(0)])
@@ -122,7 +122,7 @@ test('A vault whose past is still being read has no yield: later prices may come
   expect(await getYield(vaultAt(0), 1_000_000n)).toMatchObject({ annualYield: { days: 9 } })
 })
 
-test('A vault younger than each range takes only its progress', async () => {
+test('A vault younger than every range needs only one request for its progress', async () => {
   const { record, getYield, requests } = openBooks()
   await record(vaultAt(0), [[2, 1_000_000n]])
   const before = requests()

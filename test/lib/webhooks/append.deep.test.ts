@@ -20,7 +20,7 @@ const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
 const NOW = Date.parse('2026-11-02T00:00:00.000Z')
 const MONTH_MS = 30 * 86_400_000
 
-/** The job's part of the outbox with a table and a queue, whose requests wait at a gate. */
+/** Builds the job's outbox with a table and a queue, whose requests pass a gate. */
 function outbox({ dynamo }: Connection) {
   const tableAt = (gate: Gate) => createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   const log = appendingLogStore(tableAt(passing))
@@ -67,11 +67,11 @@ const keysOf = (count: number, prefix = 'key') =>
 const noticesOf = (keys: readonly string[]) => keys.map((key) => someNotice(key))
 const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => buildEventId(clientId, key))
 
-/** Three notices, of which two are a page. */
+/** Three notices, two of which fill a page. */
 const LARGE = keysOf(3).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(90_000) } }))
 const LARGE_KEYS = LARGE.map(({ key }) => key)
 
-/** A new log for each try, in one table. */
+/** Number of logs so far; each try gets its own log in one table. */
 let tries = 0
 function someClientId(): string {
   tries += 1
@@ -79,9 +79,7 @@ function someClientId(): string {
 }
 
 describe('A log', () => {
-  test('has each event once, in the order in which it was published, with the sequences 1, 2, 3', async ({
-    outbox,
-  }) => {
+  test('has each event once, in order of publication, with consecutive sequences', async ({ outbox }) => {
     const keys = keysOf(120)
     expect(await outbox.publish(noticesOf(keys.slice(0, 70)))).toBe(70)
     expect(await outbox.publish(noticesOf(keys))).toBe(50)
@@ -91,7 +89,7 @@ describe('A log', () => {
     expect(log.map(({ sequence }) => sequence)).toEqual(keys.map((_, index) => index + 1))
   })
 
-  test('of one client has other ids than that of another', async ({ outbox }) => {
+  test('of one client has other event ids than that of another', async ({ outbox }) => {
     await outbox.publish(noticesOf(keysOf(2)), [CLIENT, OTHER])
     for (const clientId of [CLIENT, OTHER]) {
       expect((await outbox.list(clientId)).map(({ id }) => id)).toEqual(idsOf(clientId, keysOf(2)))
@@ -120,7 +118,7 @@ describe('A log', () => {
     expect(requests.toSorted()).toEqual(['BatchGetItem', 'BatchGetItem', 'TransactWriteItems', 'UpdateItem'])
   })
 
-  test('has events that are not final only once the client has a webhook for them', async ({ outbox }) => {
+  test('has non-final events only once the client has a webhook for them', async ({ outbox }) => {
     const [first, second] = keysOf(2).map((key) => someNotice(key, { final: false }))
     await outbox.publish([first as Notice])
     await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
@@ -128,7 +126,7 @@ describe('A log', () => {
     expect((await outbox.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, ['key-0001']))
   })
 
-  test('costs reads only where events that are not final are published again', async ({ outbox, requests }) => {
+  test('costs only reads if non-final events are published again', async ({ outbox, requests }) => {
     const early = keysOf(5).map((key) => someNotice(key, { final: false }))
     await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
     await outbox.publish(early)
@@ -137,7 +135,7 @@ describe('A log', () => {
     expect(requests).toEqual(['BatchGetItem', 'BatchGetItem', 'BatchGetItem'])
   })
 
-  test('has a revert of what it has, also without such a webhook, and no other', async ({ outbox }) => {
+  test('has reverts only of its own events, even after that webhook is removed', async ({ outbox }) => {
     const early = someNotice('early', { final: false })
     const revert = (eventId: string): Notice => ({
       ...{ key: `${eventId}#reverted`, type: 'vault.reverted', timestamp: early.timestamp, final: false },
@@ -152,7 +150,7 @@ describe('A log', () => {
     expect(await outbox.list(OTHER)).toEqual([])
   })
 
-  test('is listed a megabyte at a time, and no event is left out', async ({ outbox }) => {
+  test('is listed a megabyte at a time, without gaps', async ({ outbox }) => {
     await outbox.publish(keysOf(8).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(190 * 1024) } })))
     const first = await outbox.list(CLIENT)
     const second = await outbox.log.list(CLIENT, { after: first.length, limit: 100, now: NOW })
@@ -160,16 +158,13 @@ describe('A log', () => {
     expect([...first, ...second].map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  test('is listed from the next event on, though a query passes its page before that is appended', async ({
-    outbox,
-    memory,
-  }) => {
+  test('is listed without gaps if pages are appended during a query', async ({ outbox, memory }) => {
     const late = createTransactingTable(
       {
         ...memory.dynamo,
         async query(input) {
           const page = await memory.dynamo.query(input)
-          // The first query read the end of the log just before both pages; it found only the second of them.
+          // The first query passes the end of the log just before both pages, and finds only the second one.
           await outbox.publish(noticesOf(['first']))
           await outbox.publish(noticesOf(['second']))
           const both = await memory.dynamo.query(input)
@@ -191,7 +186,7 @@ describe('A log', () => {
 })
 
 describe('An event', () => {
-  test('is queued for the webhooks that want it, and for none that is behind or disabled', async ({ outbox }) => {
+  test('is queued for the webhooks that want it, except those that are behind or disabled', async ({ outbox }) => {
     const at = (path: string, overrides: Partial<Webhook> = {}) =>
       someWebhook(CLIENT, { url: `https://receiver.example/${path}`, ...overrides })
     const behind = { from: 1, probeAt: NOW, isLive: false }
@@ -214,9 +209,7 @@ describe('An event', () => {
     expect(inOrder(outbox.queued)).toEqual(inOrder(expected))
   })
 
-  test('is appended once, and queued at least once, wherever a run is killed that the next one repeats', async ({
-    outbox,
-  }) => {
+  test('is appended once and queued at least once if a run is killed anywhere and repeated', async ({ outbox }) => {
     const early = LARGE.map((notice) => ({ ...notice, final: false }))
     for (const notices of [LARGE, early])
       for (let passed = 0, isOver = false; !isOver; passed += 1) {
@@ -238,7 +231,7 @@ describe('An event', () => {
       }
   })
 
-  test('is appended by each of two runs at once', async ({ outbox }) => {
+  test('is appended once by two parallel runs', async ({ outbox }) => {
     await Promise.all([outbox.publish(noticesOf(keysOf(60, 'one'))), outbox.publish(noticesOf(keysOf(60, 'two')))])
     const log = await outbox.list(CLIENT)
     expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 120 }, (_, index) => index + 1))
@@ -247,7 +240,7 @@ describe('An event', () => {
     )
   })
 
-  test('of a run that is killed is queued by the next one of another chain', async ({ outbox }) => {
+  test('of a killed run is queued by the next run of another chain', async ({ outbox }) => {
     await outbox.webhooks.add(CLIENT, someWebhook(CLIENT))
     const killedAtQueue: Gate = async (request) => {
       const before = (await outbox.list(CLIENT)).length
@@ -260,7 +253,7 @@ describe('An event', () => {
     expect(sequencesOf(outbox.queued)).toEqual([1, 2, 3])
   })
 
-  test('of a killed run is queued by the next one, though a query does not see its page at first', async ({
+  test('of a killed run is queued by the next one, even if a query misses its page at first', async ({
     outbox,
     memory,
   }) => {
@@ -272,7 +265,7 @@ describe('An event', () => {
     }
     await expect(outbox.publishBy(dying, noticesOf(keysOf(2)))).rejects.toThrow('killed')
     let queries = 0
-    // DynamoDB promises no atomic view of a transaction's items to a query.
+    // DynamoDB guarantees no atomic view of a transaction's items to a query.
     const late = { ...memory.dynamo, query: memory.dynamo.query }
     late.query = async (input) => {
       const { items, ...page } = await memory.dynamo.query(input)
@@ -283,7 +276,7 @@ describe('An event', () => {
     expect(sequencesOf(outbox.queued)).toEqual([1, 2, 3])
   })
 
-  test('is queued though another run appends while that is noted', async ({ outbox, memory }) => {
+  test('is queued even if another run appends meanwhile', async ({ outbox, memory }) => {
     await outbox.webhooks.add(CLIENT, someWebhook(CLIENT))
     const busy = { ...memory.dynamo, updateItem: memory.dynamo.updateItem }
     busy.updateItem = async () => {
@@ -293,13 +286,13 @@ describe('An event', () => {
     expect(sequencesOf(outbox.queued)).toEqual([1])
   })
 
-  test('is appended once though the response to each write is lost at first', async ({ outbox, loseAnswers }) => {
+  test('is appended once even if the response to each write is lost at first', async ({ outbox, loseAnswers }) => {
     loseAnswers()
     await outbox.publish(LARGE)
     expect((await outbox.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, LARGE_KEYS))
   })
 
-  test('is appended once and no sequence twice, and queued, whoever else appends or is killed', async ({ outbox }) => {
+  test('is appended and queued with a unique sequence, whichever runs append or are killed', async ({ outbox }) => {
     const others = LARGE.slice(1).map((notice) => ({ ...notice, key: `other-${notice.key}` }))
     const kill = fc.option(fc.nat(15))
     const turn = fc.nat({ max: 9 })
@@ -339,7 +332,6 @@ describe('An event', () => {
   })
 })
 
-/** The sequences of messages, each once, in order. */
 function sequencesOf(messages: readonly DeliveryMessage[]): number[] {
   const sequences = messages.flatMap((message) => ('sequence' in message ? message.sequence : []))
   return [...new Set(sequences)].toSorted((one, other) => one - other)

@@ -20,17 +20,17 @@ const test = base.extend('world', ({ memory }) => deliveries(memory))
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-/** A new client for each try, in one table. */
+/** Number of clients so far; each try gets its own client in one table. */
 let clients = 0
 
-/** The pauses between the attempts of an event, in milliseconds. */
+/** Returns the pauses between the attempts of an event, in milliseconds. */
 function pausesOf(got: readonly Got[], sequence: number): number[] {
   const attempts = got.filter((one) => one.sequence === sequence).map(({ at }) => at)
   return attempts.slice(1).map((at, index) => at - (attempts[index] ?? at))
 }
 
 describe('A webhook', () => {
-  test('gets an event of the log, in its very bytes, signed by each of its secrets', async ({ world }) => {
+  test('gets the exact bytes of a logged event, signed by each of its secrets', async ({ world }) => {
     const until = new Date(START + HOUR)
     const webhook = await world.register({ secret: { version: 'two', before: { version: 'one', until } } })
     await world.publish(1)
@@ -41,13 +41,13 @@ describe('A webhook', () => {
     const secrets = listSecrets([KEY], 'clientAAAA', webhook, START)
     expect(secrets).toHaveLength(2)
     const { headers = {}, body = '' } = got ?? {}
-    // The library compares the time with its own clock.
+    // The library compares the time with the system clock.
     vi.setSystemTime(START)
     for (const secret of secrets) expect(verifyDelivery({ headers, body }, secret)).toEqual(JSON.parse(body))
     vi.useRealTimers()
   })
 
-  test('gets ten events with three requests to the table, none of which writes', async ({ world, requests }) => {
+  test('gets ten events with three reads of the table and no writes', async ({ world, requests }) => {
     await world.register()
     await world.publish(10)
     requests.length = 0
@@ -56,7 +56,7 @@ describe('A webhook', () => {
     expect(requests).toEqual(['BatchGetItem', 'BatchGetItem', 'BatchGetItem'])
   })
 
-  test('gets only what it wants, from its registration on', async ({ world }) => {
+  test('gets only events of its types, from its registration on', async ({ world }) => {
     await world.register({ types: ['withdrawal.completed'], url: 'https://receiver.example/other' })
     const webhook = await world.register({ types: ['deposit.completed'], after: 2 })
     await world.publish(4)
@@ -67,7 +67,7 @@ describe('A webhook', () => {
     ])
   })
 
-  test('that is removed or disabled gets nothing more', async ({ world }) => {
+  test('that is removed or disabled gets no more events', async ({ world }) => {
     const webhook = await world.register()
     await world.publish(1)
     await world.webhooks.replace('clientAAAA', webhook, {
@@ -81,7 +81,7 @@ describe('A webhook', () => {
     expect(world.got).toEqual([])
   })
 
-  test('that is registered again at the same URL begins anew', async ({ world }) => {
+  test('that is registered again at the same URL has no earlier attempts', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => REFUSED
     await world.publish(1)
@@ -93,7 +93,7 @@ describe('A webhook', () => {
 })
 
 describe('A webhook whose server is down', () => {
-  test('is behind after two failures in a row: nothing more is queued, and one probe each five minutes is sent', async ({
+  test('is behind after two consecutive failures: no more is queued, with one probe each five minutes', async ({
     world,
   }) => {
     const webhook = await world.register()
@@ -125,7 +125,7 @@ describe('A webhook whose server is down', () => {
     expect(await world.webhook()).not.toHaveProperty('behind')
   })
 
-  test('is behind at once while a hundred refused events wait', async ({ world }) => {
+  test('is behind immediately while a hundred refused events wait', async ({ world }) => {
     await world.register()
     world.respond = () => REFUSED
     for (let published = 0; published < 100; published += 50) {
@@ -138,12 +138,12 @@ describe('A webhook whose server is down', () => {
     expect((await world.webhook())?.behind).toMatchObject({ from: 101 })
   })
 
-  test('keeps its place where two functions find it down at once', async ({ world }) => {
+  test('keeps its position if two functions find it down in parallel', async ({ world }) => {
     await world.register()
     await world.publish(20)
     let other: Promise<void> | undefined
     world.respond = async ({ sequence }) => {
-      // The second ten fail while the first ten are sent.
+      // The second ten deliveries fail while the first ten are sent.
       if (sequence <= 10) {
         other ??= world.take()
         await other
@@ -157,7 +157,7 @@ describe('A webhook whose server is down', () => {
     expect(world.sequences()).toEqual(upTo(20))
   })
 
-  test('catches up although it fails now and then', async ({ world }) => {
+  test('catches up despite occasional failures', async ({ world }) => {
     await world.register()
     world.respond = () => DOWN
     await world.publish(300)
@@ -172,7 +172,7 @@ describe('A webhook whose server is down', () => {
     expect(await world.webhook()).not.toHaveProperty('behind')
   })
 
-  test('gets all that it missed as soon as it takes one event, and is live again', async ({ world }) => {
+  test('gets all missed events once it takes one, and is live again', async ({ world }) => {
     await world.register()
     world.respond = () => DOWN
     await world.publish(3)
@@ -187,7 +187,7 @@ describe('A webhook whose server is down', () => {
     expect(world.got.at(-1)?.sequence).toBe(254)
   })
 
-  test('is disabled after three days, and a test brings it back with all that it missed', async ({ world }) => {
+  test('is disabled after three days, and a test resumes it with all missed events', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => DOWN
     await world.publish(2)
@@ -206,7 +206,7 @@ describe('A webhook whose server is down', () => {
     expect(await world.webhook()).not.toHaveProperty('disabledAt')
   })
 
-  test('that asks to be left alone is, as long as it says, but at most a day', async ({ world }) => {
+  test('gets no requests until its retry-after, but at most for a day', async ({ world }) => {
     await world.register()
     for (const [sent, pause] of [
       [{ ...DOWN, status: 429, retryAfterMs: 2 * HOUR }, 2 * HOUR],
@@ -230,7 +230,7 @@ describe('A webhook whose server is down', () => {
     }
   })
 
-  test('and that says that it is gone is disabled at once', async ({ world }) => {
+  test('is disabled immediately by the status 410', async ({ world }) => {
     await world.register()
     world.respond = () => GONE
     await world.publish(1)
@@ -239,7 +239,7 @@ describe('A webhook whose server is down', () => {
     expect(world.got).toHaveLength(1)
   })
 
-  test('is logged each time with the reason, and nothing of its URL', async ({ world }) => {
+  test('is logged each time with the reason, without its URL', async ({ world }) => {
     const { lines, text } = captureLogs()
     const webhook = await world.register({ url: 'https://receiver.example/hunter2' })
     world.respond = () => DOWN
@@ -259,7 +259,7 @@ describe('A webhook whose server is down', () => {
     expect(text()).not.toContain('hunter2')
   })
 
-  test('is probed at once by a test, and again each five minutes', async ({ world }) => {
+  test('is probed immediately by a test, and again each five minutes', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => DOWN
     await world.publish(2)
@@ -274,7 +274,7 @@ describe('A webhook whose server is down', () => {
 })
 
 describe('An event that a server refuses', () => {
-  test('is sent ten times in three days, holds up no other, and is given up', async ({ world }) => {
+  test('is sent ten times in three days, delays no other, and is then given up', async ({ world }) => {
     const webhook = await world.register()
     world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
     await world.publish(3)
@@ -290,7 +290,7 @@ describe('An event that a server refuses', () => {
     expect((await world.webhook())?.disabledAt).toBeUndefined()
   })
 
-  test('is given up at once while a hundred others wait; the last hundred of these are listed', async ({ world }) => {
+  test('is given up immediately while a hundred others wait, and the last hundred are listed', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => REFUSED
     for (let published = 0; published < 250; published += 50) {
@@ -306,7 +306,7 @@ describe('An event that a server refuses', () => {
     expect(world.sequences()).toEqual(upTo(251))
   })
 
-  test('like all others has the webhook disabled after three days, and a test sends them again', async ({ world }) => {
+  test('like all others disables the webhook after three days, and a test sends them again', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => REFUSED
     for (let day = 0; day < 3; day += 1) {
@@ -324,7 +324,7 @@ describe('An event that a server refuses', () => {
     expect(await world.attempts(webhook)).toMatchObject({ waiting: {}, givenUp: [] })
   })
 
-  test('waits while its server is down, and is sent by itself after that', async ({ world }) => {
+  test('waits while its server is down, and is sent only itself afterwards', async ({ world }) => {
     await world.register()
     world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
     await world.publish(10)
@@ -340,7 +340,7 @@ describe('An event that a server refuses', () => {
     expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
   })
 
-  test('by a probe is sent again by itself, and the others go on', async ({ world }) => {
+  test('in a probe is sent again without the others, which continue', async ({ world }) => {
     await world.register()
     world.respond = () => DOWN
     await world.publish(30)
@@ -356,9 +356,7 @@ describe('An event that a server refuses', () => {
     expect((await world.webhook())?.behind).toBeUndefined()
   })
 
-  test('by a probe whose server is down again is not sent before it, nor has the others sent again', async ({
-    world,
-  }) => {
+  test('in a probe waits if the server fails again, and no other event is sent again', async ({ world }) => {
     await world.register()
     world.respond = () => DOWN
     await world.publish(30)
@@ -373,7 +371,7 @@ describe('An event that a server refuses', () => {
     expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
   })
 
-  test('has ten attempts, whatever receives its message had while its webhook was behind', async ({ world }) => {
+  test('has ten attempts, however often its message was received while its webhook was behind', async ({ world }) => {
     await world.register()
     world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
     await world.publish(10)
@@ -386,7 +384,7 @@ describe('An event that a server refuses', () => {
     expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(10)
   })
 
-  test('has ten attempts, whatever faults of ours its message saw before', async ({ world }) => {
+  test('has ten attempts, despite earlier faults of the service', async ({ world }) => {
     await world.register()
     await world.publish(1)
     for (let faults = 0; faults < 12; faults += 1) {
@@ -398,9 +396,7 @@ describe('An event that a server refuses', () => {
     expect(world.got).toHaveLength(10)
   })
 
-  test('waits while its server is down for three days, and is sent when a test brings the webhook back', async ({
-    world,
-  }) => {
+  test('waits while its server is down for days, and is sent when a test resumes the webhook', async ({ world }) => {
     const webhook = await world.register()
     world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
     await world.publish(10)
@@ -415,7 +411,7 @@ describe('An event that a server refuses', () => {
     expect(world.sequences()).toEqual([1, ...upTo(30).slice(10)])
   })
 
-  test('by a probe that takes long is sent again', async ({ world }) => {
+  test('in a long probe is sent again', async ({ world }) => {
     await world.register()
     world.respond = () => DOWN
     await world.publish(100)
@@ -432,7 +428,7 @@ describe('An event that a server refuses', () => {
     expect(world.got.filter(({ sequence }) => sequence === 3)).toHaveLength(2)
   })
 
-  test('is signed by both secrets at its next attempt, if the secret is rotated meanwhile', async ({ world }) => {
+  test('is signed by both secrets at its next attempt after a rotation', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => REFUSED
     await world.publish(1)
@@ -451,9 +447,7 @@ describe('An event that a server refuses', () => {
     vi.useRealTimers()
   })
 
-  test('and is given up is sent again when an operator resumes the webhook, and the list is empty then', async ({
-    world,
-  }) => {
+  test('and that is given up is sent again and unlisted when an operator resumes the webhook', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => REFUSED
     await world.publish(1)
@@ -468,7 +462,7 @@ describe('An event that a server refuses', () => {
 })
 
 describe('A probe', () => {
-  test('gives way after ten seconds, and another message continues', async ({ world }) => {
+  test('stops after ten seconds, and another message continues', async ({ world }) => {
     await world.register()
     world.respond = () => DOWN
     await world.publish(300)
@@ -485,7 +479,7 @@ describe('A probe', () => {
     expect((await world.webhook())?.behind).toBeUndefined()
   })
 
-  test('is one at a time, however often it is asked for', async ({ world }) => {
+  test('runs once at a time, however often it is requested', async ({ world }) => {
     const webhook = await world.register()
     world.respond = () => DOWN
     await world.publish(2)
@@ -499,7 +493,7 @@ describe('A probe', () => {
 })
 
 describe('Whatever happens,', () => {
-  test('each event is sent at least once, wherever a function is killed', async ({ world, memory: _ }) => {
+  test('each event is sent at least once if a function is killed anywhere', async ({ world, memory: _ }) => {
     const webhook = await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
@@ -515,7 +509,7 @@ describe('Whatever happens,', () => {
     }
   })
 
-  test('a webhook that falls behind gets each event, wherever the function is killed', async ({ world }) => {
+  test('a webhook that falls behind gets each event if the function is killed anywhere', async ({ world }) => {
     await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
@@ -533,9 +527,7 @@ describe('Whatever happens,', () => {
     }
   })
 
-  test('a webhook gets an event that the queue hands out late, while a probe is at work behind it', async ({
-    world,
-  }) => {
+  test('a webhook gets a late message’s event while a probe is at later events', async ({ world }) => {
     const webhook = await world.register()
     await world.publish(20)
     const probeAt = world.clock()
@@ -558,9 +550,7 @@ describe('Whatever happens,', () => {
     expect(await world.webhook()).not.toHaveProperty('behind')
   })
 
-  test('a webhook gets events whose function was killed before it sent them, though it is disabled meanwhile', async ({
-    world,
-  }) => {
+  test('a webhook gets events of a killed function, even if it is disabled meanwhile', async ({ world }) => {
     for (let passed = 0; passed < 8; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
       const webhook = (await world.webhook()) ?? (await world.register())
@@ -577,7 +567,7 @@ describe('Whatever happens,', () => {
     }
   })
 
-  test('a webhook gets events that come late while its probe ends', async ({ world }) => {
+  test('a webhook gets late messages’ events while its probe ends', async ({ world }) => {
     const webhook = await world.register()
     await world.publish(20)
     const probeAt = world.clock()
@@ -600,7 +590,7 @@ describe('Whatever happens,', () => {
     expect(world.sequences()).toEqual(upTo(20))
   })
 
-  test('one webhook whose attempts cannot be stored keeps no other waiting', async ({ world, memory }) => {
+  test('a webhook whose attempts cannot be stored delays no other', async ({ world, memory }) => {
     const [one, other] = [
       await world.register({ url: 'https://receiver.example/one' }),
       await world.register({ url: 'https://receiver.example/other' }),
@@ -615,9 +605,7 @@ describe('Whatever happens,', () => {
     expect(world.sequences(other)).toEqual([1, 2])
   })
 
-  test('a webhook that goes live misses nothing that is published meanwhile, and gets little of it twice', async ({
-    world,
-  }) => {
+  test('a webhook that becomes live misses no event published meanwhile, and gets few twice', async ({ world }) => {
     await world.register()
     for (let at = 1, requests = at; requests >= at; at += 1) {
       const before = world.sequences().at(-1) ?? 0
@@ -641,7 +629,7 @@ describe('Whatever happens,', () => {
     }
   })
 
-  test('a webhook that a test brings back gets each event, wherever that is killed', async ({ world }) => {
+  test('a webhook that a test resumes gets each event if the test is killed anywhere', async ({ world }) => {
     const webhook = await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
@@ -662,7 +650,7 @@ describe('Whatever happens,', () => {
     }
   })
 
-  test('a webhook that is behind gets each event, wherever its probe is killed', async ({ world }) => {
+  test('a webhook that is behind gets each event if its probe is killed anywhere', async ({ world }) => {
     await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
@@ -682,7 +670,7 @@ describe('Whatever happens,', () => {
     }
   })
 
-  test('of any responses, kills, tests and lies of the queue, each event is taken or given up in the end', async ({
+  test('each event is finally taken or given up, with any responses, kills, tests and queue faults', async ({
     memory,
   }) => {
     const response = fc.constantFrom<SendResult>(OK, OK, OK, DOWN, REFUSED, BUSY)
@@ -736,9 +724,7 @@ describe('Whatever happens,', () => {
     )
   })
 
-  test('what a client is no longer asked about costs nothing: an unknown event of the log is dropped', async ({
-    world,
-  }) => {
+  test('a message for an expired event is dropped', async ({ world }) => {
     await world.register()
     await world.publish([someNotice('only')])
     world.pass(31 * DAY)

@@ -16,7 +16,7 @@ const secretsOf = (
   id = 'hook',
 ) => listSecrets(KEYS, clientId, { id, secret }, now)
 
-test('The secret before signs beside a new one for a day, and then no more', () => {
+test('The previous secret also signs for a day after a rotation', () => {
   const first = createSecretVersions(randomBytes)
   const [known] = secretsOf(first, 0)
   const second = rotateSecret(first, { randomBytes, now: 0 })
@@ -26,18 +26,18 @@ test('The secret before signs beside a new one for a day, and then no more', () 
   expect(secretsOf(second, DAY)).toEqual([newest])
 })
 
-test('Of several rotations within a day the secret that receivers knew before the first one goes on to sign', () => {
+test('After several rotations within a day the secret before the first one still signs', () => {
   const first = createSecretVersions(randomBytes)
   const second = rotateSecret(first, { randomBytes, now: 0 })
   const third = rotateSecret(second, { randomBytes, now: DAY - 1 })
   expect(secretsOf(third, DAY)).toContain(secretsOf(first, 0)[0])
   expect(secretsOf(third, DAY)).not.toContain(secretsOf(second, 0)[0])
-  // After that day the one between is what they know.
+  // After that day receivers know the secret in between.
   const late = rotateSecret(second, { randomBytes, now: DAY })
   expect(secretsOf(late, DAY).slice(1)).toEqual([secretsOf(second, 0)[0]])
 })
 
-test('Each webhook of each client has a secret of its own, of each version and key', () => {
+test('Each webhook of each client has its own secret for each version and key', () => {
   const secret = createSecretVersions(randomBytes)
   const all = [
     secretsOf(secret, 0),

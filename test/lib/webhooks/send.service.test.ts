@@ -19,7 +19,7 @@ function sender(options: Options = {}) {
   return (url: string) => send(url, DELIVERY)
 }
 
-/** The addresses that connections were tried to, from now on; a socket asks for those of a name first. */
+/** Returns a list of the addresses that sockets try to connect to from now on. */
 function watchConnections(): string[] {
   const dialled: string[] = []
   const watch = ({ socket }: { socket: Socket }) => {
@@ -32,7 +32,7 @@ function watchConnections(): string[] {
   return dialled
 }
 
-/** How hosts that are not public are written: of standards for IPv4 and IPv6, and as who means ill writes them. */
+/** Hosts that are not public, in standard and in obscure forms of IPv4 and IPv6. */
 const HOSTILE = [
   ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0.0.0.0', '0', '127.0.0.1.', '１２７.0.0.1'],
   ...['10.1.2.3', '172.16.0.1', '172.31.255.255', '192.168.0.1', '169.254.169.254', '100.64.0.1', '198.18.0.1'],
@@ -42,8 +42,8 @@ const HOSTILE = [
   ...['[64:ff9b::7f00:1]', '[64:ff9b:1::1]', '[2002:7f00:1::]', '[2001:0:7f00:1::]', '[5f00::1]', '[2606:4700::1111]'],
 ]
 
-describe('Nothing is connected to', () => {
-  test.for(HOSTILE)('for an address that is not public: %s', async (host) => {
+describe('No connection is opened', () => {
+  test.for(HOSTILE)('to an address that is not public: %s', async (host) => {
     const dialled = watchConnections()
     const resolve = vi.fn(async () => [])
     expect(await sender({ reach: 'public', resolve })(`https://${host}/`)).toEqual({
@@ -55,7 +55,7 @@ describe('Nothing is connected to', () => {
   })
 
   test.for(HOSTILE.filter((host) => /^[\d.]{7,}$/.test(host)))(
-    'for a name that has an address that is not public, besides one that is: %s',
+    'to a name with an address that is not public, even beside a public one: %s',
     async (host) => {
       const dialled = watchConnections()
       const hostile = host.replace(/\.$/, '')
@@ -76,7 +76,7 @@ describe('Nothing is connected to', () => {
     'file:///etc/passwd',
     'no url',
     '',
-  ])('for anything but HTTPS at its own port: %s', async (url) => {
+  ])('except for HTTPS at port 443: %s', async (url) => {
     const dialled = watchConnections()
     const resolve = vi.fn(async () => ['93.184.216.34'])
     expect(await sender({ reach: 'public', resolve })(url)).toEqual({ delivered: false, reason: 'not_allowed' })
@@ -85,7 +85,7 @@ describe('Nothing is connected to', () => {
   })
 
   test.for(['http://10.0.0.1:8080/', 'http://receiver.example/', 'https://93.184.216.34/', 'http://0.0.0.0:80/'])(
-    'outside of a machine whose service reaches itself alone: %s',
+    'to another machine by a service that may only reach itself: %s',
     async (url) => {
       const dialled = watchConnections()
       const reason = 'not_allowed'
@@ -98,7 +98,7 @@ describe('Nothing is connected to', () => {
 const LOCAL = '127.0.0.1'
 
 describe('A name', () => {
-  test('is looked up once a delivery, when it is connected to, and what it says after that has no meaning', async () => {
+  test('is resolved once per delivery, and the connection uses these addresses', async () => {
     let reached = 0
     const { port } = new URL(
       await serve((_, response) => {
@@ -116,7 +116,7 @@ describe('A name', () => {
     expect(reached).toBe(1)
   })
 
-  test('without an address is not reached', async () => {
+  test('without an address is unresolved', async () => {
     const send = sender({ resolve: async () => [] })
     expect(await send('http://localhost:1/')).toEqual({ delivered: false, reason: 'unresolved' })
   })
@@ -129,7 +129,7 @@ describe('A name', () => {
 })
 
 describe('A delivery', () => {
-  test('is a POST of the very bytes, over a connection that is not kept', async () => {
+  test('is a POST of the exact bytes, over a connection that is closed', async () => {
     const seen: object[] = []
     const url = await serve((request, response) => {
       const chunks: Buffer[] = []
@@ -153,17 +153,17 @@ describe('A delivery', () => {
     ])
   })
 
-  test.for([200, 201, 202, 204, 299])('that is answered with %i has arrived', async (status) => {
+  test.for([200, 201, 202, 204, 299])('with the status %i is delivered', async (status) => {
     const url = await serve((_, response) => response.writeHead(status).end())
     expect(await sender()(url)).toEqual({ delivered: true, status })
   })
 
-  test.for([400, 401, 404, 410, 429, 500, 502, 503, 504])('that is answered with %i has not', async (status) => {
+  test.for([400, 401, 404, 410, 429, 500, 502, 503, 504])('with the status %i is not delivered', async (status) => {
     const url = await serve((_, response) => response.writeHead(status).end('no'))
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status })
   })
 
-  test.for([301, 302, 303, 307, 308])('that is sent elsewhere by %i is not sent there', async (status) => {
+  test.for([301, 302, 303, 307, 308])('that is redirected by %i is not sent there', async (status) => {
     let reached = 0
     const elsewhere = await serve((_, response) => {
       reached += 1
@@ -180,18 +180,18 @@ describe('A delivery', () => {
     ['Fri, 20 Nov 2026 11:00:00 GMT', undefined],
     ['soon', undefined],
     ['-5', undefined],
-  ] as const)('is told the Retry-After %s as milliseconds', async ([text, retryAfterMs]) => {
+  ] as const)('returns the Retry-After %s in milliseconds', async ([text, retryAfterMs]) => {
     const url = await serve((_, response) => response.writeHead(503, { 'retry-after': text }).end())
     const told = retryAfterMs === undefined ? {} : { retryAfterMs }
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status: 503, ...told })
   })
 })
 
-/** For those who never end; all others have their five seconds. */
+/** Timeout for servers that never end; all others have five seconds. */
 const SHORT = { timeoutMs: 150 }
 
 describe('A server', () => {
-  test('that is not there, or hangs up, is told from one that is slow', async () => {
+  test('that is unreachable or hangs up is reported as a connection failure', async () => {
     const url = await serve((request) => request.socket.destroy())
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'connection' })
     expect(await sender()('http://127.0.0.1:1/')).toEqual({ delivered: false, reason: 'connection' })
@@ -200,9 +200,9 @@ describe('A server', () => {
   test.for<[string, RequestListener]>([
     ['cut off', (_, response) => void response.on('error', () => {}).write('a', () => response.destroy())],
     ['never sent', (_, response) => response.flushHeaders()],
-    ['one byte after the other', (_, response) => drip(response.socket as Socket, '', '1\r\nx\r\n')],
-    ['without an end', (_, response) => flood(response)],
-  ])('is believed its status where its body is %s', async ([, listener]) => {
+    ['sent byte by byte', (_, response) => drip(response.socket as Socket, '', '1\r\nx\r\n')],
+    ['endless', (_, response) => flood(response)],
+  ])('has its status accepted if its body is %s', async ([, listener]) => {
     for (const [status, told] of [
       [200, { delivered: true }],
       [410, { delivered: false, reason: 'status' }],
@@ -221,8 +221,8 @@ describe('A server', () => {
 
   test.for<[string, RequestListener]>([
     ['nothing', () => {}],
-    ['one byte of the headers after the other', ({ socket }) => drip(socket, 'HTTP/1.1 200 OK\r\n', 'x')],
-  ])('that says %s is given up when the time of the whole delivery is over', async ([, listener]) => {
+    ['its headers byte by byte', ({ socket }) => drip(socket, 'HTTP/1.1 200 OK\r\n', 'x')],
+  ])('that sends %s is given up at the timeout of the delivery', async ([, listener]) => {
     const closed = Promise.withResolvers<void>()
     const url = await serve((request, response) => {
       request.socket.on('close', () => closed.resolve())
@@ -232,21 +232,20 @@ describe('A server', () => {
     await closed.promise
   })
 
-  test('whose name is never told is given up in the same time', async () => {
+  test('whose name is never resolved is given up at the same timeout', async () => {
     const send = sender({ ...SHORT, resolve: () => new Promise(() => {}) })
     expect(await send('http://localhost:1/')).toEqual({ delivered: false, reason: 'timeout' })
   })
 
   test.for([
-    ['headers without an end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(64 * 1024)}\r\n\r\n`],
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
-  ] as const)('that answers %s has not taken it', async ([, text]) => {
+    ['endless headers', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(64 * 1024)}\r\n\r\n`],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ] as const)('that sends %s has not taken the delivery', async ([, text]) => {
     const url = await serve(({ socket }) => void socket.on('error', () => {}).write(text))
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'bad_answer' })
   })
 })
 
-/** Goes on for as long as somebody listens. */
 function flood(response: ServerResponse): void {
   const chunk = Buffer.alloc(16 * 1024)
   const write = () => {
@@ -256,7 +255,6 @@ function flood(response: ServerResponse): void {
   write()
 }
 
-/** Says something, and then something again and again. */
 function drip(socket: Socket, first: string, then: string): void {
   socket.on('error', () => {}).write(first)
   const timer = setInterval(() => socket.write(then), 10)
@@ -264,7 +262,7 @@ function drip(socket: Socket, first: string, then: string): void {
 }
 
 describe('Over TLS', () => {
-  /** A server with a certificate of this name, and requests that trust it. */
+  /** Starts a server with a certificate of this name, and returns a request function that trusts it. */
   async function serveTls(name: string) {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const cert = serverCertificate(keys, name)
@@ -283,13 +281,13 @@ describe('Over TLS', () => {
     return { url: `https://localhost:${(server.address() as AddressInfo).port}/`, ask, count: () => reached }
   }
 
-  test('a server is told that has a certificate of its name, by who is trusted', async () => {
+  test('a server with a trusted certificate of its name gets the delivery', async () => {
     const { url, ask, count } = await serveTls('localhost')
     expect(await sender({ request: ask })(url)).toEqual({ delivered: true, status: 200 })
     expect(count()).toBe(1)
   })
 
-  test('a server is not told that has a certificate of another name, or by nobody who is trusted', async () => {
+  test('a server with an untrusted certificate or one of another name gets no delivery', async () => {
     const other = await serveTls('receiver.example')
     expect(await sender({ request: other.ask })(other.url)).toEqual({ delivered: false, reason: 'tls' })
     const own = await serveTls('localhost')
@@ -297,14 +295,14 @@ describe('Over TLS', () => {
     expect(other.count() + own.count()).toBe(0)
   })
 
-  test('a server that speaks no TLS is not told', async () => {
+  test('a server without TLS gets no delivery', async () => {
     const url = await serve((_, response) => response.end())
     expect(await sender()(url.replace('http:', 'https:'))).toEqual({ delivered: false, reason: 'tls' })
   })
 })
 
-describe('An answer that never comes is not waited for', () => {
-  /** A server that says this, again and again where it is told so. */
+describe('A response without a final status', () => {
+  /** Starts a server that sends this text, and repeats it if `isRepeated`. */
   const serveRaw = async (text: string, isRepeated: boolean) => {
     const server = createSocketServer((socket) => {
       socket.on('error', () => {})
@@ -319,17 +317,17 @@ describe('An answer that never comes is not waited for', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  test('where a server sends interim answers without end', async () => {
+  test('fails with bad_answer after endless interim responses', async () => {
     const url = await serveRaw('HTTP/1.1 103 Early Hints\r\n\r\n', true)
     expect(await sender({ timeoutMs: 60_000 })(url)).toEqual({ delivered: false, reason: 'bad_answer' })
   })
 
-  test('where it would rather speak another protocol', async () => {
+  test('fails with bad_answer after a switch of protocols', async () => {
     const url = await serveRaw('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', false)
     expect(await sender({ timeoutMs: 60_000 })(url)).toEqual({ delivered: false, reason: 'bad_answer' })
   })
 
-  test('while one interim answer is as good as none', async () => {
+  test('may follow a single interim response', async () => {
     const url = await serveRaw('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n', false)
     expect(await sender()(url)).toEqual({ delivered: true, status: 204 })
   })

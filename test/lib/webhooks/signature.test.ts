@@ -11,7 +11,7 @@ test("A delivery's headers are those of Standard Webhooks", () => {
   })
 })
 
-test('A delivery is verified by the library of the standard, with each of the secrets that sign, and with no other', () => {
+test('The standard’s library verifies a delivery with each of its secrets, and with no other', () => {
   const [first, second, other] = ['a', 'b', 'c'].map((letter) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`)
   const body = '{"type":"vault.paused","text":"für alle"}'
   const headers = buildSignatureHeaders({ id: 'evt_1', now: Date.now(), body }, [first ?? '', second ?? ''])

@@ -50,8 +50,8 @@ const whatHappened = (entries: readonly LedgerEntry[]) =>
     ({ chainId: _, vault: __, transactionHash: ___, blockNumber: ____, logIndex: _5, timestamp: _6, ...own }) => own,
   )
 
-describe('The books of a cooldown vault', () => {
-  test('have a withdrawal to the silo as a request, and any other as a payment', () => {
+describe('The ledger of a cooldown vault', () => {
+  test('has a withdrawal to the silo as a request, and any other as a payment', () => {
     const logs = [withdrawLog({ index: 0 }, ALICE, silo, 5n, 7n), withdrawLog({ index: 1 }, ALICE, BOB, 2n, 3n)]
     expect(whatHappened(entriesOf(logs))).toEqual([
       { account: ALICE, kind: 'redeem', requestId: 0n, assets: 5n, shares: 7n },
@@ -59,7 +59,7 @@ describe('The books of a cooldown vault', () => {
     ])
   })
 
-  test('hear what the silo pays of the asset, and no other transfer of it', () => {
+  test('reads the silo’s payments of the asset, and no other transfers', () => {
     const logs = [
       transferLog({ index: 0 }, silo, BOB, 5n),
       transferLog({ index: 1 }, BOB, ALICE, 5n),
@@ -74,7 +74,7 @@ describe('The books of a cooldown vault', () => {
   })
 })
 
-test('Whatever an account does, what it requested is what waits, what it can claim and what it was paid', () => {
+test('An account’s requests are the sum of its pending, claimable and paid amounts', () => {
   const step = fc.record({
     do: fc.constantFrom('request', 'request', 'take', 'takeElsewhere', 'stranger'),
     assets: fc.bigInt({ min: 1n, max: 10n ** 12n }),
@@ -89,7 +89,7 @@ test('Whatever an account does, what it requested is what waits, what it can cla
           requested += each.assets
           return [withdrawLog({ index }, ALICE, silo, each.assets, each.assets * each.price)]
         }
-        // A stranger's payment is of no sum that waits.
+        // A third party's payment matches no pending sum.
         if (each.do === 'stranger') return [transferLog({ index }, silo, ALICE, 10n ** 18n + each.assets)]
         const paid = waits
         waits = 0n

@@ -13,7 +13,7 @@ const END = 1_800_000_000n
 const ENDS_AT = new Date(Number(END) * 1000)
 const DAY = 86_400
 
-/** The vault while an account has this much in the silo, at a moment. */
+/** Returns the vault's contracts while an account has these assets in the silo, at a time. */
 const contracts = (assets: bigint, now: bigint, answers: Contracts['answers'] = {}) =>
   vaultContracts(
     { shares: HELD },
@@ -27,7 +27,7 @@ const AMOUNTS: readonly (readonly [WithdrawalAmount, string])[] = [
 ]
 
 describe('A cooldown vault', () => {
-  test.for(AMOUNTS)('takes %o by its own call, with the amounts of ERC-4626', async ([amount, name]) => {
+  test.for(AMOUNTS)('pays %o by its own call, with the amounts of ERC-4626', async ([amount, name]) => {
     const chain = contracts(0n, END)
     const erc4626 = await readOf(erc4626WithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(readerOf(chain), 1n)
     const terms = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(readerOf(chain), 1n)
@@ -38,7 +38,7 @@ describe('A cooldown vault', () => {
     expect(atOnce.steps).toEqual(erc4626.steps)
   })
 
-  test('says which withdrawal another one prolongs, whether its end is past or not', async () => {
+  test('reports which withdrawal a new one prolongs, even after its end', async () => {
     for (const now of [END - 1n, END]) {
       const chain = contracts(5n, now)
       const terms = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, 'max'), chain)(readerOf(chain), 1n)
@@ -46,7 +46,7 @@ describe('A cooldown vault', () => {
     }
   })
 
-  test('pays from the second on at which the cooldown ends, or at any time without one', async () => {
+  test('pays from the second at which the cooldown ends, or at any time without a cooldown', async () => {
     const claim = (chain: Contracts) => readOf(cooldownClaimTerms(COOLDOWN_VAULT, ALICE, 'withdrawal'), chain)
     for (const chain of [contracts(5n, END), contracts(5n, 0n, { cooldownDuration: 0 })]) {
       const { calls, claimable } = claim(chain)
@@ -67,14 +67,14 @@ describe('A cooldown vault', () => {
     )
   })
 
-  test('tells what is open in assets, and nothing where it does not tell', () => {
+  test('reports open requests in assets, and nothing if its getters fail', () => {
     const ask = (chain: Contracts) => readOf(cooldownOpenRequest(COOLDOWN_VAULT, { account: ALICE }), chain)
     expect(ask(contracts(5n, END - 1n))).toEqual({ pending: 5n, claimable: 0n, cancelled: 0n })
     expect(ask(contracts(5n, END))).toEqual({ pending: 0n, claimable: 5n, cancelled: 0n })
     expect(ask(contracts(5n, END, { cooldownDuration: undefined }))).toBeUndefined()
   })
 
-  test('is known by its cooldown, its silo and the cooldowns of accounts', () => {
+  test('is recognised by its cooldown, its silo and the cooldowns of accounts', () => {
     const describe = (answers: Contracts['answers']) =>
       readOf(cooldown.describe({ ...COOLDOWN_VAULT, isAsync: false }), contracts(0n, END, answers))
     const { silo } = COOLDOWN_VAULT
@@ -84,7 +84,7 @@ describe('A cooldown vault', () => {
     }
   })
 
-  test('has terms that follow its cooldown', () => {
+  test('has terms that depend on its cooldown', () => {
     const termsOf = (answers: Contracts['answers']) =>
       readOf(cooldown.overview(COOLDOWN_VAULT), contracts(0n, END, answers)).terms
     expect(termsOf({ maxDeposit: 9n })).toMatchObject({

@@ -11,7 +11,7 @@ test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bi
   ['without a limit takes any amount', { paused: false }, 2n ** 255n, undefined],
   ['takes an amount of exactly its limit', { maxDeposit: 100n }, 100n, 100n],
   [
-    'of Morpho takes what its dry run takes, though it always says 0',
+    'of Morpho takes any amount, although it always reports a limit of 0',
     { maxDeposit: 0n, liquidityAdapter: ALICE },
     9n,
     undefined,
@@ -24,7 +24,7 @@ test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bi
 test.for<[vault: string, answers: Contracts['answers'], code: string]>([
   ['is paused', { paused: true }, 'vault_is_paused'],
   ['takes nothing', { maxDeposit: 0n }, 'deposits_are_not_open'],
-  ['takes a unit less', { maxDeposit: 99n }, 'vault_cap_reached'],
+  ['takes one unit less', { maxDeposit: 99n }, 'vault_cap_reached'],
 ])('No deposit is made into a synchronous vault that %s', ([, answers, code]) => {
   expect(() => termsOf(answers).choose(100n)).toThrow(expect.objectContaining({ code }))
 })

@@ -7,7 +7,6 @@ import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 import { conversionOf, SYNC_VAULT, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-/** How the vault pays ALICE this much. */
 async function termsOf(
   facts: Partial<SyncFacts>,
   amount: WithdrawalAmount,
@@ -27,7 +26,7 @@ const anyShares = fc.oneof(fc.bigInt({ min: 1n, max: ALL }), fc.constant(ALL))
 const anyAssets = fc.bigInt({ min: 10n ** 5n, max: 10n ** 12n })
 
 describe('A synchronous vault', () => {
-  test('pays for shares what it previews; their value is the same before fees, to one unit', async () => {
+  test('pays its preview for shares, whose value before fees matches to one unit', async () => {
     await fc.assert(
       fc.asyncProperty(anyPrice, anyFee, anyShares, async (price, exitFee, shares) => {
         const { steps, assets, value } = await termsOf({ ...price, exitFee, shares: ALL }, { shares })
@@ -41,7 +40,7 @@ describe('A synchronous vault', () => {
     )
   })
 
-  test('pays an amount exactly, and what its shares are worth more is its fee: rounding is none', async () => {
+  test('pays an amount exactly, and its fee excludes rounding', async () => {
     await fc.assert(
       fc.asyncProperty(anyPrice, anyFee, anyAssets, async (price, exitFee, amount) => {
         const terms = await termsOf({ ...price, exitFee, shares: ALL * ALL }, { assets: amount })
@@ -55,7 +54,7 @@ describe('A synchronous vault', () => {
     )
   })
 
-  test('pays everything for all shares in the wallet, which is their worth', async () => {
+  test('pays the full value of all shares in the wallet', async () => {
     const facts = { totalAssets: 3n * 10n ** 12n, totalSupply: 10n ** 24n, shares: 10n ** 20n }
     const terms = await termsOf(facts, 'max')
     expect(terms).toMatchObject({
@@ -65,23 +64,28 @@ describe('A synchronous vault', () => {
   })
 })
 
-// One unit of the asset is worth 10^12 shares.
+// These shares are worth 10^6 units: one unit is 10^12 shares.
 const HELD = 10n ** 18n
 
 test.for<[what: string, amount: WithdrawalAmount, shares: bigint]>([
   ['all shares', { shares: HELD }, HELD],
-  ['what all shares are worth', { assets: 10n ** 6n }, HELD],
+  ['the value of all shares', { assets: 10n ** 6n }, HELD],
 ])('The account can withdraw %s', async ([, amount, shares]) => {
   expect((await termsOf({ shares: HELD }, amount)).shares).toBe(shares)
 })
 
 test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'], atMost: string | undefined]>([
-  ['a share more than there is', { shares: HELD + 1n }, {}, `${HELD}`],
-  ['a share more than there is, of which the vault pays half', { shares: HELD + 1n }, { maxRedeem: 7n }, '7'],
-  ['a unit more than the shares are worth', { assets: 10n ** 6n + 1n }, {}, `${10n ** 6n}`],
-  ['a unit more than the vault calls the most', { assets: 10n ** 6n + 1n }, { maxWithdraw: 10n ** 6n + 1n }, undefined],
-  ['everything, where it has nothing', 'max', { balanceOf: 0n, maxRedeem: 0n }, undefined],
-])('The account cannot withdraw %s, and the refusal says the most that works', async ([, amount, answers, atMost]) => {
+  ['one share more than its balance', { shares: HELD + 1n }, {}, `${HELD}`],
+  ['one share more than its balance, if the vault limits redemptions', { shares: HELD + 1n }, { maxRedeem: 7n }, '7'],
+  ['one unit more than the value of its shares', { assets: 10n ** 6n + 1n }, {}, `${10n ** 6n}`],
+  [
+    'one unit more than their value, even if the vault reports it as possible',
+    { assets: 10n ** 6n + 1n },
+    { maxWithdraw: 10n ** 6n + 1n },
+    undefined,
+  ],
+  ['everything if it has nothing', 'max', { balanceOf: 0n, maxRedeem: 0n }, undefined],
+])('The account cannot withdraw %s, and the refusal has the maximum if known', async ([, amount, answers, atMost]) => {
   await expect(termsOf({ shares: HELD }, amount, answers)).rejects.toMatchObject({
     code: 'amount_exceeds_balance',
     details: [atMost === undefined ? expect.not.objectContaining({ atMost: expect.anything() }) : { atMost }],
@@ -92,7 +96,7 @@ test.for<[what: string, answers: Contracts['answers'], code: string | undefined]
   ['is paused', { paused: true }, 'vault_is_paused'],
   ['has too little', { paused: false, maxRedeem: HELD - 1n }, 'not_enough_liquidity'],
   ['has enough by its own limit', { maxRedeem: HELD }, undefined],
-])('A dry run that reverts is explained where the vault %s', async ([, answers, code]) => {
+])('A reverted dry run is explained if the vault %s', async ([, answers, code]) => {
   const { refusal } = await termsOf({ shares: HELD }, 'max', answers)
   expect(refusal?.('reverted')?.code).toBe(code)
 })

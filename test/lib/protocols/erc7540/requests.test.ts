@@ -11,10 +11,8 @@ import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { type Given, inOrder } from '../../../support/ledger-entries.ts'
 import { ASYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-/** Where a request of ALICE stands. */
 type Stand = { readonly pending?: bigint; readonly isCancelling?: boolean; readonly cancelled?: bigint }
 
-/** The contracts of a vault with these requests of both kinds, by id. */
 function contractsWith(requests: Readonly<Record<string, Stand>>): Contracts {
   const pending = (id: bigint) => requests[`${id}`]?.pending ?? 0n
   const isCancelling = (id: bigint) => requests[`${id}`]?.isCancelling ?? false
@@ -34,7 +32,6 @@ const NAMES = {
   withdrawal: { ask: 'cancelRedeemRequest', take: 'claimCancelRedeemRequest', of: 'shares' },
 } as const
 
-/** The cancellation, or the code of the refusal. */
 async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, Stand>>, vault = ASYNC_VAULT) {
   const contracts = contractsWith(requests)
   const ids = Object.keys(requests).map(BigInt)
@@ -59,14 +56,26 @@ const take = (requestId: bigint, amount: bigint) => ({ does: 'take', requestId, 
 type Does = ReturnType<typeof ask> | ReturnType<typeof take>
 
 const cases: [which: string, requests: Readonly<Record<string, Stand>>, answer: Does | string][] = [
-  ['that is pending is asked back', { 0: { pending: 7n } }, ask(0n, 7n)],
-  ['that is being cancelled is not asked back again', { 0: { pending: 7n, isCancelling: true } }, NO_LONGER],
-  ['whose cancellation is granted is taken', { 0: { cancelled: 5n } }, take(0n, 5n)],
-  ['that is granted in part is taken first', { 0: { pending: 7n, cancelled: 5n } }, take(0n, 5n)],
-  ['that is not there is none', { 1: {} }, 'no_pending_request'],
-  ['with an id is asked back, the last one first', { 1: { pending: 7n }, 2: { pending: 8n }, 3: {} }, ask(2n, 8n)],
-  ['with an id that is granted is taken before others', { 1: { cancelled: 5n }, 2: { pending: 8n } }, take(1n, 5n)],
-  ['with an id stays where all are being cancelled', { 1: { pending: 1n, isCancelling: true } }, NO_LONGER],
+  ['that is pending gets a cancellation request', { 0: { pending: 7n } }, ask(0n, 7n)],
+  [
+    'that is being cancelled gets no second cancellation request',
+    { 0: { pending: 7n, isCancelling: true } },
+    NO_LONGER,
+  ],
+  ['whose cancellation is granted is refunded', { 0: { cancelled: 5n } }, take(0n, 5n)],
+  ['whose cancellation is granted in part is refunded first', { 0: { pending: 7n, cancelled: 5n } }, take(0n, 5n)],
+  ['that does not exist cannot be cancelled', { 1: {} }, 'no_pending_request'],
+  [
+    'with an id gets a cancellation request, the last one first',
+    { 1: { pending: 7n }, 2: { pending: 8n }, 3: {} },
+    ask(2n, 8n),
+  ],
+  [
+    'with an id whose cancellation is granted is refunded before others',
+    { 1: { cancelled: 5n }, 2: { pending: 8n } },
+    take(1n, 5n),
+  ],
+  ['with an id stays if all are being cancelled', { 1: { pending: 1n, isCancelling: true } }, NO_LONGER],
 ]
 
 test.for((['deposit', 'withdrawal'] as const).flatMap((kind) => cases.map((one) => [kind, ...one] as const)))(
@@ -84,7 +93,7 @@ test.for((['deposit', 'withdrawal'] as const).flatMap((kind) => cases.map((one) 
   },
 )
 
-test('A vault that cancels nothing is not asked to', async () => {
+test('A vault without cancellations gets no cancellation request', async () => {
   const vault = { ...ASYNC_VAULT, cancelsDeposits: false, cancelsRedemptions: false }
   expect(await cancelOf('deposit', { 0: { pending: 7n } }, vault)).toBe(NO_LONGER)
   expect(await cancelOf('withdrawal', { 0: { pending: 7n } }, vault)).toBe(NO_LONGER)
@@ -110,13 +119,13 @@ test.for<[kind: RequestKind, settled: object, calls: readonly object[] | string]
   ['withdrawal', { maxWithdraw: 0n, maxRedeem: 4n }, [['redeem', 4n]]],
   ['deposit', { maxDeposit: 0n, maxMint: 0n }, 'no_claimable_deposit'],
   ['withdrawal', { maxWithdraw: 0n, maxRedeem: 0n }, 'no_claimable_withdrawal'],
-])('Of a %s with %o all is claimed, by assets or by shares', ([kind, settled, calls]) => {
+])('A claim of a %s with %o takes all, by assets or by shares', ([kind, settled, calls]) => {
   const claim = () => readOf(erc7540ClaimTerms(ASYNC_VAULT, ALICE, kind), vaultContracts({}, { ...settled }))
   if (typeof calls === 'string') expect(claim).toThrow(expect.objectContaining({ code: calls }))
   else expect(claim().calls.map(({ name, amount }) => [name, amount])).toEqual(calls)
 })
 
-test('A deposit is requested, unless one is being cancelled', () => {
+test('A deposit is requested unless another one is being cancelled', () => {
   const choose = (isCancelling: boolean, vault = ASYNC_VAULT) =>
     readOf(
       erc7540.depositTerms(vault, ALICE, 1n),
@@ -127,7 +136,7 @@ test('A deposit is requested, unless one is being cancelled', () => {
   expect(choose(true, { ...ASYNC_VAULT, cancelsDeposits: false })).toBe('requestDeposit')
 })
 
-test('Shares whose redemption gives nothing are not claimable, though the vault reports them so', () => {
+test('Shares worth nothing are not claimable, even if the vault reports them as such', () => {
   const answers = {
     ...{ pendingRedeemRequest: 0n, claimableRedeemRequest: 1n, claimableCancelRedeemRequest: 0n },
     ...{ maxRedeem: 0n, maxWithdraw: 0n },

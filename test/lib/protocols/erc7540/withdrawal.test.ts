@@ -12,7 +12,6 @@ const IDLE = {
   ...{ pendingCancelRedeemRequest: false, claimableCancelRedeemRequest: 0n },
 }
 
-/** How the vault takes a redemption of this much from ALICE. */
 async function termsOf(
   facts: Partial<SyncFacts>,
   amount: WithdrawalAmount,
@@ -23,7 +22,7 @@ async function termsOf(
   return await readOf(erc7540WithdrawalTerms(vault, ALICE, amount), contracts)(readerOf(contracts), 1n)
 }
 
-test('A request for an amount is of shares that are worth it, and of at most one more', async () => {
+test('A request for an amount has just enough shares, with at most one more', async () => {
   const anyPrice = fc.record({
     totalAssets: fc.bigInt({ min: 10n ** 9n, max: 10n ** 15n }),
     totalSupply: fc.bigInt({ min: 10n ** 10n, max: 10n ** 27n }),
@@ -43,9 +42,9 @@ test('A request for an amount is of shares that are worth it, and of at most one
 const held = { shares: 100n }
 
 test.for<[what: string, amount: WithdrawalAmount, steps: readonly object[]]>([
-  ['of the shares in the wallet claims nothing', { shares: 100n }, [{ name: 'requestRedeem', amount: 100n }]],
+  ['for the shares in the wallet claims nothing first', { shares: 100n }, [{ name: 'requestRedeem', amount: 100n }]],
   [
-    'of more first claims all shares that are settled',
+    'for more shares first claims all settled ones',
     { shares: 101n },
     [
       { name: 'mint', amount: 20n },
@@ -53,7 +52,7 @@ test.for<[what: string, amount: WithdrawalAmount, steps: readonly object[]]>([
     ],
   ],
   [
-    'of everything is of both',
+    'for everything claims all settled shares first',
     'max',
     [
       { name: 'mint', amount: 20n },
@@ -66,31 +65,31 @@ test.for<[what: string, amount: WithdrawalAmount, steps: readonly object[]]>([
   expect(terms).not.toHaveProperty('proof')
 })
 
-test('Of a vault that gives shares at once none are claimed', async () => {
+test('A vault with instant deposits has no shares to claim', async () => {
   const vault = { ...ASYNC_VAULT, isDepositAsync: false }
   expect((await termsOf(held, 'max', { maxMint: 20n }, vault)).steps).toEqual([{ name: 'requestRedeem', amount: 100n }])
 })
 
-test('A request beside one that is pending must add up to both in its dry run', async () => {
+test('A second request must raise the pending shares in its dry run', async () => {
   const { proof } = await termsOf(held, { shares: 60n }, { pendingRedeemRequest: 5n })
   expect(proof).toMatchObject({ rise: 60n, refusal: { code: 'previous_withdrawal_request_not_settled' } })
 })
 
 test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'], code: string]>([
   [
-    'while one is being cancelled',
+    'while another one is being cancelled',
     'max',
     { pendingCancelRedeemRequest: true },
     'previous_withdrawal_request_not_settled',
   ],
-  ['of a share more than there is', { shares: 101n }, {}, 'amount_exceeds_balance'],
-  ['of nothing', 'max', { balanceOf: 0n }, 'amount_exceeds_balance'],
-  ['of assets, while the vault has no price', { assets: 1n }, { convertToShares: undefined }, 'withdrawal_refused'],
+  ['for one share more than the balance', { shares: 101n }, {}, 'amount_exceeds_balance'],
+  ['for a balance of zero', 'max', { balanceOf: 0n }, 'amount_exceeds_balance'],
+  ['for assets while the vault has no price', { assets: 1n }, { convertToShares: undefined }, 'withdrawal_refused'],
 ])('No request is made %s', async ([, amount, answers, code]) => {
   await expect(termsOf(held, amount, answers)).rejects.toMatchObject({ code })
 })
 
-test('A vault that cancels no redemptions is not waiting for a cancellation', async () => {
+test('A vault without cancellations of redemptions ignores a pending one', async () => {
   const vault = { ...ASYNC_VAULT, cancelsRedemptions: false }
   const answers = { pendingCancelRedeemRequest: true, claimableCancelRedeemRequest: undefined }
   expect((await termsOf(held, 'max', answers, vault)).shares).toBe(100n)

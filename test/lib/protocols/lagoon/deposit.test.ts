@@ -9,7 +9,7 @@ const AMOUNT = 1_000n
 const END = 1_800_000_000n
 const PAYER = '0x0000000000000000000000000000000000000017'
 
-/** What takes the amount of ALICE, whom this account pays for, until a moment; or the code of the refusal. */
+/** Returns the operation that deposits for ALICE, or the error code. `until` is the latest time of arrival. */
 function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amount = AMOUNT } = {}): string {
   const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n, payer), lagoonContracts(facts))
   try {
@@ -20,32 +20,32 @@ function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amou
 }
 
 test.for<[how: string, facts: Partial<LagoonFacts>, answer: string]>([
-  ['at once while a valuation is valid', {}, 'syncDeposit'],
-  ['at once where only deposits are', { syncMode: 'deposits' }, 'syncDeposit'],
-  ['by a request without one', { isTotalAssetsValid: false }, 'requestDeposit'],
-  ['by a request before 0.5, whatever it tells of valuations', { version: 'v0.4.0' }, 'requestDeposit'],
+  ['instantly while a valuation is valid', {}, 'syncDeposit'],
+  ['instantly if only deposits are instant', { syncMode: 'deposits' }, 'syncDeposit'],
+  ['by a request without a valid valuation', { isTotalAssetsValid: false }, 'requestDeposit'],
+  ['by a request before 0.5, whatever the valuation', { version: 'v0.4.0' }, 'requestDeposit'],
   [
-    'by a request, beside one of the same epoch',
+    'by a request, together with one of the same epoch',
     { isTotalAssetsValid: false, pendingAssets: 1n, lastDepositRequest: 5 },
     'requestDeposit',
   ],
   [
-    'by a request, after one of an earlier epoch that was cancelled',
+    'by a request, after a cancelled one of an earlier epoch',
     { isTotalAssetsValid: false, pendingAssets: 0n, lastDepositRequest: 3 },
     'requestDeposit',
   ],
-  ['at once, whatever waits for a settlement', { pendingAssets: 1n, lastDepositRequest: 3 }, 'syncDeposit'],
+  ['instantly, whatever requests are pending', { pendingAssets: 1n, lastDepositRequest: 3 }, 'syncDeposit'],
 ])('A deposit is made %s', ([, facts, answer]) => {
   expect(answerOf(facts)).toBe(answer)
 })
 
 test.for<[vault: string, facts: Partial<LagoonFacts>, code: string]>([
   ['is paused', { paused: true }, 'vault_is_paused'],
-  ['has a version that is not known', { version: 'v1.0.0' }, 'unsupported_vault_version'],
-  ['is closing, and would never settle it', { lifecycle: 'closing' }, 'vault_is_closed'],
+  ['has an unknown version', { version: 'v1.0.0' }, 'unsupported_vault_version'],
+  ['is closing and would never settle it', { lifecycle: 'closing' }, 'vault_is_closed'],
   ['is closed', { lifecycle: 'closed' }, 'vault_is_closed'],
-  ['only pays at once while a valuation is valid', { syncMode: 'redemptions' }, 'deposits_are_not_open'],
-  ['does nothing at once while one is', { syncMode: 'none' }, 'deposits_are_not_open'],
+  ['has only instant redemptions while a valuation is valid', { syncMode: 'redemptions' }, 'deposits_are_not_open'],
+  ['has no instant operations while a valuation is valid', { syncMode: 'none' }, 'deposits_are_not_open'],
   [
     'has not settled a request of an earlier epoch',
     { isTotalAssetsValid: false, pendingAssets: 1n, lastDepositRequest: 3 },
@@ -56,20 +56,20 @@ test.for<[vault: string, facts: Partial<LagoonFacts>, code: string]>([
   expect(answerOf(facts)).toBe(code)
 })
 
-test('Who pays from another chain must be admitted too', () => {
+test('The payer of a deposit from another chain must be admitted too', () => {
   const isAllowed = (account: string) => account === ALICE
   expect(answerOf({ isAllowed })).toBe('syncDeposit')
   expect(answerOf({ isAllowed }, { payer: PAYER })).toBe('cross_chain_not_available')
 })
 
-test('A deposit at once that is on its way past the end of the valuation is not made', () => {
+test('A deposit that may arrive after the end of the valuation is refused', () => {
   const facts = { expiration: END }
   expect(answerOf(facts, { until: END })).toBe('syncDeposit')
   expect(answerOf(facts, { until: END + 1n })).toBe('cross_chain_not_available')
   expect(answerOf({ ...facts, isTotalAssetsValid: false }, { until: END + 1n })).toBe('requestDeposit')
 })
 
-test('The cap is for what the vault has and what waits for a settlement together', () => {
+test('The cap includes the vault’s assets and its pending deposits', () => {
   const anyAmount = fc.bigInt({ min: 1n, max: 10n ** 9n })
   fc.assert(
     fc.property(anyAmount, anyAmount, anyAmount, anyAmount, (totalAssets, pendingDeposits, maxCap, amount) => {

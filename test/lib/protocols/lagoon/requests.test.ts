@@ -4,7 +4,6 @@ import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
 import { readerOf, readOf } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 
-/** The call that takes a request of ALICE back and how much that gives, or the code of the refusal. */
 async function cancelOf(kind: RequestKind, facts: Partial<LagoonFacts>) {
   const contracts = lagoonContracts(facts)
   try {
@@ -23,25 +22,25 @@ const depositOf5 = { pendingAssets: 7n, lastDepositRequest: 5, depositEpoch: 5 }
 const redemptionOf6 = { pendingShares: 8n, lastRedeemRequest: 6, redeemEpoch: 6 }
 
 test.for<[which: string, facts: Partial<LagoonFacts>, answer: unknown]>([
-  ['of this epoch is taken back whole', depositOf5, { name: 'cancelRequestDeposit', cancelled: { assets: 7n } }],
-  ['whose epoch is over, and which is being settled, stays', { ...depositOf5, depositEpoch: 7 }, NO_LONGER],
-  ['that is not there is none', { pendingAssets: 0n }, 'no_pending_request'],
+  ['of this epoch is cancelled completely', depositOf5, { name: 'cancelRequestDeposit', cancelled: { assets: 7n } }],
+  ['whose epoch is over is being settled and stays', { ...depositOf5, depositEpoch: 7 }, NO_LONGER],
+  ['that does not exist cannot be cancelled', { pendingAssets: 0n }, 'no_pending_request'],
   ['of a paused vault stays', { ...depositOf5, paused: true }, 'vault_is_paused'],
 ])('A request to deposit %s', async ([, facts, answer]) => {
   expect(await cancelOf('deposit', facts)).toEqual(answer)
 })
 
 test.for<[which: string, facts: Partial<LagoonFacts>, answer: unknown]>([
-  ['of this epoch is taken back whole', redemptionOf6, { name: 'cancelRequestRedeem', cancelled: { shares: 8n } }],
-  ['whose epoch is over, and which is being settled, stays', { ...redemptionOf6, redeemEpoch: 8 }, NO_LONGER],
+  ['of this epoch is cancelled completely', redemptionOf6, { name: 'cancelRequestRedeem', cancelled: { shares: 8n } }],
+  ['whose epoch is over is being settled and stays', { ...redemptionOf6, redeemEpoch: 8 }, NO_LONGER],
   ['before 0.6 stays', { ...redemptionOf6, version: 'v0.5.0' }, NO_LONGER],
   ['of a closed vault stays', { ...redemptionOf6, lifecycle: 'closed' }, NO_LONGER],
-  ['that is not there is none', { pendingShares: 0n }, 'no_pending_request'],
+  ['that does not exist cannot be cancelled', { pendingShares: 0n }, 'no_pending_request'],
 ])('A request to redeem %s', async ([, facts, answer]) => {
   expect(await cancelOf('withdrawal', facts)).toEqual(answer)
 })
 
-test('What is settled of a redemption is claimed by its shares, or by the assets where that gives more', async () => {
+test('A settled redemption is claimed by its shares, with a call by assets as alternative', async () => {
   const contracts = lagoonContracts({ redeemableShares: 9n, maxWithdraw: 8n })
   const { calls, claimable } = readOf(lagoonClaimTerms(LAGOON_VAULT, ALICE, 'withdrawal'), contracts)
   expect(calls).toEqual([
@@ -56,7 +55,7 @@ test.for<[kind: RequestKind, facts: Partial<LagoonFacts>, code: string]>([
   ['deposit', { claimableAssets: 1n, paused: true }, 'vault_is_paused'],
   ['withdrawal', {}, 'no_claimable_withdrawal'],
   ['withdrawal', { redeemableShares: 1n, paused: true }, 'vault_is_paused'],
-])('Of a %s nothing is claimed with %o', ([kind, facts, code]) => {
+])('A claim of a %s is refused with %o', ([kind, facts, code]) => {
   const read = () => readOf(lagoonClaimTerms(LAGOON_VAULT, ALICE, kind), lagoonContracts(facts))
   expect(read).toThrow(expect.objectContaining({ code }))
 })

@@ -6,12 +6,12 @@ import { buildTerms, VaultTerms } from '../../../../lib/protocols/terms.ts'
 import { readOf } from '../../../support/contracts-in-memory.ts'
 import { LAGOON_VAULT, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 
-/** The time of the last fee: `hopper.storage.FeeManager`, third word. */
+/** Slot of the last fee's time: third word of `hopper.storage.FeeManager`. */
 const LAST_FEE_TIME = numberToHex(0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd02n, { size: 32 })
 const word = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const rate = fc.integer({ min: 0, max: 65_535 })
 
-test('Whatever a vault says, its terms can be shown, and nothing of it is below zero', () => {
+test('A vault with any state has terms that can be encoded, without negative amounts', () => {
   const facts = fc.record({
     version: fc.constantFrom('v0.4.0', 'v0.5.0', 'v0.6.0', 'v0.7.0'),
     rates: fc.record({ entry: rate, exit: rate, haircut: rate }),

@@ -6,21 +6,19 @@ import { readerOf, readOf } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 
-/** How the vault pays ALICE this much. */
 async function termsOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms> {
   const contracts = lagoonContracts(facts)
   return await readOf(lagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(readerOf(contracts), 1n)
 }
 
-/** The terms of the withdrawal, or the error code. */
 function answerOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms | string> {
   return termsOf(facts, amount).catch(({ code }) => code)
 }
 
-/** What Lagoon's 0.6 contract does with shares: both fees are rounded up, the second is of what the first has left. */
+/** Computes a payment like Lagoon 0.6: both fees are rounded up, and the haircut applies after the exit fee. */
 function paidBy({ totalAssets, totalSupply }: Price, shares: bigint, exit: number, haircut: number) {
   const feeOn = (of: bigint, rate: number) => (of * BigInt(rate) + 9_999n) / 10_000n
-  // One virtual unit of the asset, and as many virtual shares as the decimals differ.
+  // The vault has one virtual unit of the asset and 10^12 virtual shares, by the difference of decimals.
   const worth = (of: bigint) => (of * (totalAssets + 1n)) / (totalSupply + 10n ** 12n)
   const net = shares - feeOn(shares, exit)
   const assets = worth(net - feeOn(net, haircut))
@@ -37,15 +35,15 @@ const HELD = 10n ** 22n
 const anyShares = fc.oneof(fc.bigInt({ min: 10n ** 15n, max: HELD }), fc.constant(HELD))
 const ample = { shares: HELD, safeBalance: 10n ** 30n, safeAllowance: 10n ** 30n }
 
-describe('What 0.6 pays at once', () => {
-  test('for shares is their worth without the exit fee, and without the haircut of the rest', async () => {
+describe('An instant payment of Lagoon 0.6', () => {
+  test('for shares is their value minus the exit fee, and minus the haircut of the rest', async () => {
     await fc.assert(
       fc.asyncProperty(anyPrice, anyRate, anyRate, anyShares, async (price, exit, haircut, shares) => {
         const expected = paidBy(price, shares, exit, haircut)
         fc.pre(expected.assets > 0n)
         const terms = await termsOf({ ...ample, ...price, rates: { entry: 77, exit, haircut } }, { shares })
         expect(terms).toMatchObject({ ...expected, shares, claimedAssets: 0n })
-        // It may come to half a percent less, and not to more than was told.
+        // The minimum is at most half a percent below the reported amount.
         const [{ name, amount, minimum = 0n }] = terms.steps
         expect({ name, amount }).toEqual({ name: 'syncRedeem', amount: shares })
         expect(minimum * 1000n).toBeGreaterThanOrEqual(expected.assets * 995n)
@@ -55,7 +53,7 @@ describe('What 0.6 pays at once', () => {
     )
   })
 
-  test('for an amount takes the fewest shares that pay it, and the vault pays no less', async () => {
+  test('for an amount takes the fewest shares that pay at least the amount', async () => {
     const anyAmount = fc.bigInt({ min: 1n, max: 10n ** 9n })
     await fc.assert(
       fc.asyncProperty(anyPrice, anyRate, anyRate, anyAmount, async (price, exit, haircut, assets) => {
@@ -70,7 +68,7 @@ describe('What 0.6 pays at once', () => {
   })
 })
 
-test('A request is told without a haircut, which only what is paid at once has', async () => {
+test('A redemption request has no haircut, unlike an instant payment', async () => {
   await fc.assert(
     fc.asyncProperty(anyPrice, anyRate, anyRate, anyShares, async (price, exit, haircut, shares) => {
       const expected = paidBy(price, shares, exit, 0)
@@ -88,7 +86,7 @@ test('A request is told without a haircut, which only what is paid at once has',
 test.for([
   { entry: 0, exit: 10_000, haircut: 0 },
   { entry: 0, exit: 0, haircut: 10_000 },
-])('A vault that keeps everything (%o) is not believed', async (rates) => {
+])('A vault that keeps everything (%o) is upstream_bad_answer', async (rates) => {
   expect(await answerOf({ ...ample, rates }, 'max')).toBe('upstream_bad_answer')
 })
 
@@ -96,20 +94,20 @@ const atOnce = { shares: 10n ** 18n, safeBalance: 10n ** 12n, safeAllowance: 10n
 const PAID = paidBy({ totalAssets: 10n ** 12n, totalSupply: 10n ** 24n }, 10n ** 18n, 0, 0).assets
 
 test.for<[why: string, facts: Partial<LagoonFacts>, step: string]>([
-  ['while a valuation is valid, at once', {}, 'syncRedeem'],
-  ['without one, by a request', { isTotalAssetsValid: false }, 'requestRedeem'],
-  ['of a version before 0.6, by a request', { version: 'v0.5.0' }, 'requestRedeem'],
-  ['where redemptions are not paid at once, by a request', { syncMode: 'deposits' }, 'requestRedeem'],
-  ['where the safe has just enough, at once', { safeBalance: PAID }, 'syncRedeem'],
-  ['where the safe has a unit less, by a request', { safeBalance: PAID - 1n }, 'requestRedeem'],
-  ['where the vault may take a unit less from it, by a request', { safeAllowance: PAID - 1n }, 'requestRedeem'],
+  ['instantly while a valuation is valid', {}, 'syncRedeem'],
+  ['by a request without a valid valuation', { isTotalAssetsValid: false }, 'requestRedeem'],
+  ['by a request before version 0.6', { version: 'v0.5.0' }, 'requestRedeem'],
+  ['by a request without instant redemptions', { syncMode: 'deposits' }, 'requestRedeem'],
+  ['instantly if the safe has just enough', { safeBalance: PAID }, 'syncRedeem'],
+  ['by a request if the safe has one unit less', { safeBalance: PAID - 1n }, 'requestRedeem'],
+  ['by a request if the vault’s allowance is one unit less', { safeAllowance: PAID - 1n }, 'requestRedeem'],
   [
-    'with shares to be claimed first, by one call for both',
+    'by one call that also claims shares first',
     { shares: 10n ** 17n, claimableAssets: 10n ** 6n, maxMint: 9n * 10n ** 17n },
     'claimSharesAndRequestRedeem',
   ],
   [
-    'while one of this epoch waits, by a request',
+    'by a request while one of this epoch is pending',
     { isTotalAssetsValid: false, pendingShares: 1n, lastRedeemRequest: 6 },
     'requestRedeem',
   ],
@@ -120,23 +118,23 @@ test.for<[why: string, facts: Partial<LagoonFacts>, step: string]>([
 
 test.for<[why: string, facts: Partial<LagoonFacts>, amount: WithdrawalAmount, code: string]>([
   ['paused', { paused: true }, 'max', 'vault_is_paused'],
-  ['of a version that is not known', { version: 'v0.9.0' }, 'max', 'unsupported_vault_version'],
+  ['of an unknown version', { version: 'v0.9.0' }, 'max', 'unsupported_vault_version'],
   ['closing', { lifecycle: 'closing' }, 'max', 'vault_is_closing'],
   [
-    'with a request of an earlier epoch that is not settled',
+    'with an unsettled request of an earlier epoch',
     { isTotalAssetsValid: false, pendingShares: 1n, lastRedeemRequest: 4 },
     'max',
     'previous_withdrawal_request_not_settled',
   ],
-  ['asked for a share more than there is', {}, { shares: 10n ** 18n + 1n }, 'amount_exceeds_balance'],
-  ['asked for a unit more than it pays', {}, { assets: PAID + 1n }, 'amount_exceeds_balance'],
+  ['asked for one share more than the balance', {}, { shares: 10n ** 18n + 1n }, 'amount_exceeds_balance'],
+  ['asked for one unit more than it pays', {}, { assets: PAID + 1n }, 'amount_exceeds_balance'],
   ['asked for nothing', { shares: 0n }, 'max', 'amount_exceeds_balance'],
-  ['asked for what is worth nothing', {}, { shares: 1n }, 'withdrawal_refused'],
+  ['asked for shares that are worth nothing', {}, { shares: 1n }, 'withdrawal_refused'],
 ])('A vault that is %s pays nothing', async ([, facts, amount, code]) => {
   expect(await answerOf({ ...atOnce, ...facts }, amount)).toBe(code)
 })
 
-test('Who is not admitted any more is told so where the dry run reverts', async () => {
+test('An account that is no longer admitted gets this as the reason of a reverted dry run', async () => {
   const { refusal } = await termsOf({ ...atOnce, isAllowed: () => false }, 'max')
   expect(refusal?.(undefined)).toMatchObject({ code: 'depositor_not_allowed' })
   expect((await termsOf(atOnce, 'max')).refusal).toBeUndefined()
@@ -148,7 +146,7 @@ describe('A closed vault', () => {
     ...{ claimableAssets: 10n ** 6n, maxMint: 3n },
   }
 
-  test('pays what was settled, claims the shares that it pays, and then pays all', async () => {
+  test('pays settled redemptions, claims settled shares, and then pays for all shares', async () => {
     const { steps, shares, claimedAssets } = await termsOf(closed, 'max')
     expect(steps).toEqual([
       { name: 'redeem', amount: 5n },
@@ -158,7 +156,7 @@ describe('A closed vault', () => {
     expect({ shares, claimedAssets }).toEqual({ shares: 10n ** 18n + 3n, claimedAssets: 4n })
   })
 
-  test('leaves unclaimed shares where the wallet has enough', async () => {
+  test('leaves unclaimed shares if the wallet has enough', async () => {
     const { steps } = await termsOf({ ...closed, redeemableShares: 0n }, { shares: 10n ** 18n })
     expect(steps).toEqual([{ name: 'redeem', amount: 10n ** 18n }])
   })
@@ -169,8 +167,8 @@ describe('A closed vault', () => {
   })
 })
 
-describe('What claims of everything settled give', () => {
-  /** An account that claims by the settlement itself, for a paused or old vault does not tell. */
+describe('The claims of all settled requests', () => {
+  /** Settlement from which the claims are computed, because a paused or old vault does not report them. */
   const settlement = {
     assets: 123_456_789n,
     supply: 987_654_321_000_000_000n,
@@ -179,7 +177,7 @@ describe('What claims of everything settled give', () => {
   const rateOf = { assets: settlement.assets + 1n, supply: settlement.supply + 10n ** 12n }
   const feeOn = (of: bigint, rate: bigint) => (of * rate + 9_999n) / 10_000n
 
-  test('are the shares of a deposit by the rate of its settlement, without its entry fee', async () => {
+  test('give a deposit’s shares at the rate of its settlement, minus its entry fee', async () => {
     await fc.assert(
       fc.asyncProperty(fc.bigInt({ min: 1n, max: 10n ** 12n }), async (claimableAssets) => {
         const minted = (claimableAssets * rateOf.supply) / rateOf.assets
@@ -190,7 +188,7 @@ describe('What claims of everything settled give', () => {
     )
   })
 
-  test('are the assets of a redemption by the rate of its settlement, without its exit fee', async () => {
+  test('give a redemption’s assets at the rate of its settlement, minus its exit fee', async () => {
     await fc.assert(
       fc.asyncProperty(fc.bigInt({ min: 1n, max: 10n ** 22n }), async (redeemableShares) => {
         const left = redeemableShares - feeOn(redeemableShares, 45n)
