@@ -80,7 +80,7 @@ describe('The list of bridge tokens', () => {
       expect(findBridgeToken(id, token.address)).toBe(token)
       for (const other of CHAINS) {
         // Some tokens have the same address on several chains.
-        expect(bridgeTokenAt(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
+        expect(findBridgeToken(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
       }
     }
     expect(findBridgeToken(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()

@@ -6,13 +6,13 @@ const answer = (seconds: number, isStale = false) => ({ value: 'some', asOf: new
 
 describe('A value made of several responses', () => {
   test('is as old as the oldest, and has the current time without any', () => {
-    expect(combine(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
-    expect(combine(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
+    expect(combineAges(7, [answer(50), answer(20), answer(30)], 60_000)).toEqual({ ...answer(20), value: 7 })
+    expect(combineAges(7, [], 60_000)).toEqual({ ...answer(60), value: 7 })
   })
 
   test('is stale if one of them is stale or missing', () => {
-    expect(combine(7, [answer(50), answer(20, true)], 60_000).isStale).toBe(true)
-    expect(combine(7, [answer(50), undefined], 60_000)).toEqual({ ...answer(50, true), value: 7 })
+    expect(combineAges(7, [answer(50), answer(20, true)], 60_000).isStale).toBe(true)
+    expect(combineAges(7, [answer(50), undefined], 60_000)).toEqual({ ...answer(50, true), value: 7 })
   })
 })
 

@@ -91,7 +91,7 @@ const APPROVAL = { to: zeroAddress, data: '0x', value: 0n } as const
 
 describe('The verification of approvals', () => {
   /** Returns the expected approvals of these amounts. */
-  const plansOf = ({ token, spender }: Spending, amounts: readonly bigint[]) =>
+  const plansOf = ({ token, spender }: TokenSpending, amounts: readonly bigint[]) =>
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))
   const encode = ({ call, ...rest }: ReturnType<typeof plansOf>[number]): Transaction => ({
     ...rest,

@@ -242,8 +242,8 @@ describe('A read at a node without state overrides', () => {
   ]
 
   test.for(NODES)('returns the same values if the node $node state overrides', async ({ spoil }, { world, rpc }) => {
-    const faithful = await readVault(chainReader(BASE, rpc), world)
-    const spoilt = await readVault(chainReader(BASE, spoil(rpc)), world)
+    const faithful = await readVault(createChainReader(BASE, rpc), world)
+    const spoilt = await readVault(createChainReader(BASE, spoil(rpc)), world)
     expect({ ...spoilt, evidence: undefined }).toEqual({ ...faithful, evidence: undefined })
     expect(spoilt.value.words.proposal).toBe(change)
   })
@@ -341,13 +341,13 @@ describe('A read at a node without state overrides', () => {
   test.for(Object.entries(NO_WORDS))(
     'fails with upstream_bad_answer if a word is %s',
     async ([, outcome], { world, rpc }) => {
-      const error = await failure(readVault(chainReader(BASE, wordsAnswered(rpc, outcome)), world))
+      const error = await failure(readVault(createChainReader(BASE, wordsAnswered(rpc, outcome)), world))
       expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
     },
   )
 
   test('takes a word without its leading zeros', async ({ world, rpc }) => {
-    const { value } = await readVault(chainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
+    const { value } = await readVault(createChainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
     expect(value.words).toEqual({ proposal: 7n, epochs: 7n })
   })
 })
@@ -414,7 +414,7 @@ describe('A read of many contracts', () => {
   })
 
   test('of 2,000 has 20 calls for views and 20 for storage', async ({ world, rpc }) => {
-    const reader = chainReader(BASE, rpc)
+    const reader = createChainReader(BASE, rpc)
     await readVault(reader, world)
     const { batches, rpc: recorded } = recording(rpc)
     const counting = createChainReader(BASE, recorded)
@@ -440,7 +440,7 @@ describe('A read with invalid results', () => {
     'fails with upstream_bad_answer if the views are %s',
     async ([, outcome], { world, rpc }) => {
       const broken: Rpc = async (requests) => (await rpc(requests)).with(0, outcome)
-      const error = await failure(readVault(chainReader(BASE, broken), world))
+      const error = await failure(readVault(createChainReader(BASE, broken), world))
       expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
     },
   )
@@ -466,7 +466,7 @@ describe('A read of contracts that may be broken', () => {
     const { batches, rpc: recorded } = recording(rpc)
     const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
     const queries = [...vaults(expected.before + 24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
-    const { blocks, values } = await chainReader(BASE, recorded).readEach(queries)
+    const { blocks, values } = await createChainReader(BASE, recorded).readEach(queries)
     expect(batches.map(({ length }) => length)).toEqual(expected.batches)
     const { block, value: whole } = await atBlock(world, await latestBlock(world))
     const broken = expected.before + 24
@@ -513,7 +513,7 @@ describe('The number of a block', () => {
   test.afterEach(({ world }) => setArbSys('0x', world))
 
   test("is the chain's own on Arbitrum, from ArbSys, not the EVM's", async ({ world, rpc }) => {
-    const { block } = await readVault(chainReader(ARBITRUM, rpc), world)
+    const { block } = await readVault(createChainReader(ARBITRUM, rpc), world)
     expect(block.number).toBe((await latestBlock(world)) + 1_000n)
   })
 
@@ -540,7 +540,7 @@ describe('The number of a block', () => {
   })
 
   test("is the EVM's on other chains, whatever is at the address of ArbSys", async ({ world, rpc }) => {
-    const { block } = await readVault(chainReader(BASE, rpc), world)
+    const { block } = await readVault(createChainReader(BASE, rpc), world)
     expect(block.number).toBe(await latestBlock(world))
   })
 })

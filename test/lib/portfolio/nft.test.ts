@@ -31,7 +31,7 @@ describe('NFTs', () => {
   })
 
   test('are at most 500, with their real count', () => {
-    const { collections, isWhole } = fitting([someCollection('one', 300), someCollection('two', 300)])
+    const { collections, isWhole } = fitNfts([someCollection('one', 300), someCollection('two', 300)])
     expect(collections.map(({ nft_data, balance }) => [nft_data.length, balance])).toEqual([
       [300, 300n],
       [200, 300n],
@@ -41,7 +41,7 @@ describe('NFTs', () => {
   })
 
   test('fit into an item, however long their texts are', () => {
-    const { collections, isWhole } = fitting([someCollection('one', 200, { text: '漢'.repeat(4000) })])
+    const { collections, isWhole } = fitNfts([someCollection('one', 200, { text: '漢'.repeat(4000) })])
     expect(isWhole).toBe(false)
     expect(collections[0]?.nft_data.length).toBeGreaterThan(20)
     const size = Buffer.byteLength(JSON.stringify(collections, (_, value) => (typeof value === 'bigint' ? '' : value)))
@@ -49,7 +49,7 @@ describe('NFTs', () => {
   })
 
   test('that are not spam come first', () => {
-    const { collections } = fitting([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
+    const { collections } = fitNfts([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
     expect(collections.map(({ contract_name, nft_data }) => [contract_name, nft_data.length])).toEqual([
       ['one', 400],
       ['spam', 100],

@@ -101,7 +101,7 @@ test('Three failing webhooks of ten barely delay 1,000 events to the others, and
   const send: Send = async (url, delivery) => (good.includes(url) ? OK : await reallySend(url, delivery))
   const { lastAt, sequences, requests, queue } = await deliverAll(tables, [...bad.urls, ...good], send)
   // This is the time without the failing webhooks, at the maximum of parallel deliveries.
-  const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.mostAtATime)) * USUAL_MS
+  const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.maxConcurrency)) * USUAL_MS
   for (const url of good) {
     expect(sequences.get(url)?.size).toBe(EVENTS)
     expect((lastAt.get(url) ?? Number.NaN) - START).toBeLessThanOrEqual(aloneMs * 1.5 + 2 * HUNG_MS)
