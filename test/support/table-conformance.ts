@@ -26,10 +26,9 @@ const KEY = { pk: 'a', sk: 'b' }
 const TEXT = 'e'
 const refused = { name: 'ValidationException' }
 
-/** A table, its name, and the DynamoDB that has it. */
 type Opened = { readonly dynamo: OperatorDynamo; readonly name: string; readonly table: OperatorTable }
 
-/** A table of this DynamoDB that is empty and has the index `followedTransfers`. */
+/** Opens a table of this DynamoDB that is empty and has the index `followedTransfers`. */
 export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
   dynamo,
   name,
@@ -86,7 +85,7 @@ function nested(levels: number): unknown {
   return levels === 0 ? 'leaf' : { inner: nested(levels - 1) }
 }
 
-/** Conditions of every kind, with whether they hold for ITEM, and for no item. */
+/** Conditions of every kind, with the expected result for ITEM and for no item. */
 const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = [
   ['an attribute exists', exists('text'), true, false],
   ['a part of a map exists', exists(['map', 'part']), true, false],
@@ -115,7 +114,7 @@ const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = 
 ]
 const ITEM = { ...KEY, text: 'word', number: 5, set: new Set(['x', 'y']), map: { part: 1 } }
 
-/** Tests every promise of a table on one implementation of DynamoDB. `open` returns a new table for each test. */
+/** Defines the tests of every promise of a table on one implementation of DynamoDB. `open` returns a new table for each test. */
 export function describeTable(open: () => Opened | Promise<Opened>): void {
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   const test = base.extend('opened', async ({}) => await open())
@@ -355,7 +354,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await expect(dynamo.batchWriteItem({ table: name, writes: [] })).rejects.toMatchObject(refused)
       await expect(table.transact([])).rejects.toMatchObject(refused)
       await expect(table.write(KEY, [set('sk', 'c')])).rejects.toMatchObject(refused)
-      // The SDK refuses an empty set by itself.
+      // The SDK refuses an empty set itself.
       await expect(table.putMany([{ ...KEY, set: new Set() }])).rejects.toThrow()
     })
   })
