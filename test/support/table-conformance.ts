@@ -135,7 +135,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await expect(table.get(z.object({ amount: z.number() }), KEY)).rejects.toThrow()
     })
 
-    test('stores nothing for what is undefined', async ({ opened: { table } }) => {
+    test('stores no attribute for undefined', async ({ opened: { table } }) => {
       await table.putMany([{ ...KEY, none: undefined, map: { none: undefined } }])
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, map: {} })
     })
@@ -147,14 +147,14 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await table.get(Value, KEY)).toEqual({ word: 'first' })
     })
 
-    test.for(CONDITIONS)('writes where %s, and not else', async ([, when, ofItem, ofNone], { opened: { table } }) => {
+    test.for(CONDITIONS)('writes if and only if %s', async ([, when, ofItem, ofNone], { opened: { table } }) => {
       await table.putMany([ITEM])
       expect(await table.update(KEY, { changes: [set('seen', true)], when })).toBe(ofItem)
       expect(await table.delete(KEY, when)).toBe(ofItem)
       expect(await table.put(z.object({}), { pk: 'a', sk: 'none' }, {}, when)).toBe(ofNone)
     })
 
-    test('changes an item as a whole: each change sees it as it was', async ({ opened: { table } }) => {
+    test('applies all changes of an update to the item’s previous state', async ({ opened: { table } }) => {
       await table.putMany([ITEM])
       const changes = [
         set('text', 'new'),
@@ -182,14 +182,14 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, word: 'new' })
     })
 
-    test('counts to a maximum, however many count at the same time', async ({ opened: { table } }) => {
+    test('counts up to a maximum even with concurrent writers', async ({ opened: { table } }) => {
       const until = new Date(60_500)
       const counted = await Promise.all(Array.from({ length: 6 }, () => table.count(KEY, { by: 2, max: 9, until })))
       expect(counted.toSorted()).toEqual([2, 4, 6, 8, undefined, undefined])
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, counted: 8, expiresAt: 61 })
     })
 
-    test('reads the items of many keys, each once, those that exist', async ({ opened: { table } }) => {
+    test('reads each existing item of many keys once', async ({ opened: { table } }) => {
       await table.putMany(keys(130))
       const found = await table.getMany(Anything, [...keys(140), ...keys(10)])
       expect(found.map(({ sk }) => sk).toSorted()).toEqual(
@@ -234,7 +234,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await list({}, { filter: is('name', '>', 'b'), limit: 2 })).toEqual(['b#1', 'b#2', 'c', 'é', '～', '😀'])
     })
 
-    test('is read page by page, of which each looks at no more than the limit', async ({ opened: { table } }) => {
+    test('is read in pages that each read at most the limit', async ({ opened: { table } }) => {
       await table.putMany([...items])
       const first = await table.getPage(Anything, { partition: 'p' }, { limit: 3 })
       expect(sortKeys(first.items)).toEqual(['A', 'a', 'b#1'])
@@ -306,7 +306,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       ])
     })
 
-    test('makes none where one condition does not hold, and says which', async ({ opened: { table } }) => {
+    test('makes no write if one condition fails, and names that write', async ({ opened: { table } }) => {
       const writes: Write[] = [{ put: { pk: 'a', sk: 'new' } }, { check: KEY, when: exists('pk') }]
       expect(await table.transact(writes)).toEqual([1])
       expect(await table.list(Anything, { partition: 'a' })).toEqual([])
@@ -326,9 +326,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
   })
 
   describe('Items that are each put on a condition', () => {
-    test('are all written but for those whose condition does not hold, which are returned', async ({
-      opened: { table },
-    }) => {
+    test('are written if their condition holds, and returned otherwise', async ({ opened: { table } }) => {
       const keyOf = (index: number) => ({ pk: 'a', sk: `${index}`.padStart(3, '0') })
       const isTaken = (index: number) => index % 20 === 7
       const all = Array.from({ length: 60 }, (_, index) => index)
@@ -347,7 +345,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await expect(ask(opened, 1)).rejects.toMatchObject(refused)
     })
 
-    test('refuses a request of nothing, an empty set, and a change of the key', async ({
+    test('refuses an empty request, an empty set, and a change of the key', async ({
       opened: { dynamo, name, table },
     }) => {
       await expect(dynamo.batchGetItem({ table: name, keys: [], isConsistent: true })).rejects.toMatchObject(refused)
