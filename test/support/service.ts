@@ -107,7 +107,7 @@ export const test = base
 
 /**
  * Starts the same service in new containers, which remember nothing and read their environment and configuration again. A
- * function loads at its first request. By then it would belong to any newer containers; with `isWhole` all functions load now.
+ * function loads at its first request, and throws if newer containers exist by then. With `isWhole` all functions load now.
  */
 export async function startAnew(
   service: Service,
