@@ -11,7 +11,7 @@ import { OPERATIONS } from '../lib/protocols/operations.ts'
 import type { ProtocolName } from '../lib/protocols/vault-on-chain.ts'
 import { DISTRIBUTOR, distributorAbi, encodeClaim } from '../lib/rewards/distributor.ts'
 
-// The descriptors are held to the text of ERC-7730, version 2, and its JSON schema (https://eips.ethereum.org/EIPS/eip-7730).
+// The descriptors must match the text of ERC-7730, version 2, and its JSON schema (https://eips.ethereum.org/EIPS/eip-7730).
 
 const FOLDER = 'docs/erc7730'
 const PATH = /^(@\.(from|to|value|chainId)|[a-zA-Z]\w*(\.\[\])*)$/
@@ -104,7 +104,7 @@ const ABIS: Readonly<Record<string, Abi>> = {
   merkl: distributorAbi,
 }
 
-/** The function of a key by the ERC: canonical types, one space, no space behind a comma. */
+/** Parses a key of the ERC into a selector and parameters: canonical types, one space, no space after a comma. */
 function functionOf(key: string): { selector: string; parameters: string[] } {
   const [, name, list = ''] =
     /^([a-zA-Z]\w*)\(((?:[a-z0-9]+(?:\[\])* [a-zA-Z]\w*(?:,(?=[a-z])|(?=\))))*)\)$/.exec(key) ?? []
@@ -113,12 +113,12 @@ function functionOf(key: string): { selector: string; parameters: string[] } {
   return { selector, parameters: parameters.map(([type = '', parameter = '']) => pathOf({ type, parameter })) }
 }
 
-/** The path of all elements of a parameter: `.[]` for each dimension. */
+/** Returns the path of all elements of a parameter: `.[]` for each dimension. */
 function pathOf({ type, parameter }: { readonly type: string; readonly parameter: string }): string {
   return `${parameter}${type.replace(/^[a-z0-9]+/, '').replaceAll('[]', '.[]')}`
 }
 
-/** The fields of a format, with what they refer to. */
+/** Returns the fields of a format, with their references resolved. */
 function fieldsOf({ display }: Descriptor, key: string) {
   return (display?.formats[key]?.fields ?? []).map((field) => {
     if (!('$ref' in field)) return field
@@ -131,18 +131,18 @@ function fieldsOf({ display }: Descriptor, key: string) {
 const selectorsIn = (name: string) =>
   Object.keys(read(name).display?.formats ?? {}).map((key) => functionOf(key).selector)
 
-describe('What a hardware wallet shows', () => {
+describe('The ERC-7730 descriptors', () => {
   const [ONE, TWO] = ['1', '2'].map((digit) => getAddress(`0x${digit.repeat(40)}`)) as [typeof ZERO, typeof ZERO]
   const request = { vault: { address: ONE, asset: TWO }, account: TWO, amount: 1n }
 
-  test.for(Object.keys(OPERATIONS) as ProtocolName[])('there are words for every call of %s', (name) => {
+  test.for(Object.keys(OPERATIONS) as ProtocolName[])('describe every call of %s', (name) => {
     const { deposits, withdrawals, claims, cancels } = OPERATIONS[name]
     const operations = [...deposits, ...withdrawals, ...claims, ...cancels.deposit, ...cancels.withdrawal]
     const emitted = operations.map((operation) => slice(encodeOperation({ operation, request }).data, 0, 4))
     expect(new Set(selectorsIn(name))).toEqual(new Set(emitted))
   })
 
-  test('there are words for approvals, and for transfers to another chain', () => {
+  test('describe approvals and transfers to another chain', () => {
     const approvals = encodeApprovals({ token: ONE, spender: TWO, amount: 1n }, 'exact')
     const end = { chainId: 1, pool: ONE, handler: ONE, token: ONE, decimals: 6 }
     const route = { source: end, destination: end }
@@ -160,47 +160,42 @@ describe('What a hardware wallet shows', () => {
     expect(read('across').context.contract.deployments).toEqual(deployments)
   })
 
-  test('there are words for claims of rewards, on every chain', () => {
+  test('describe claims of rewards on every chain', () => {
     const claim = encodeClaim(ONE, [{ token: TWO, amount: 1n, proof: [] }])
     expect(selectorsIn('merkl')).toEqual([slice(claim.data, 0, 4)])
     const deployments = EVM_CHAINS.map(({ id }) => ({ chainId: id, address: DISTRIBUTOR }))
     expect(read('merkl').context.contract.deployments).toEqual(deployments)
   })
 
-  test.for(Object.keys(ABIS))(
-    'the descriptor of %s is one by the ERC, of the functions as our ABI has them',
-    (name) => {
-      const descriptor = read(name)
-      const functions = (ABIS[name] ?? []).filter((item): item is AbiFunction => item.type === 'function')
-      const keys = Object.keys(descriptor.display?.formats ?? {})
-      const known = functions.map(
-        (item) => `${item.name}(${item.inputs.map((input) => `${input.type} ${input.name}`)})`,
-      )
-      expect(known).toEqual(expect.arrayContaining(keys))
-      expect(new Set(selectorsIn(name)).size).toBe(keys.length)
-      for (const key of keys) {
-        const { parameters } = functionOf(key)
-        const fields = fieldsOf(descriptor, key)
-        // Each argument has its words, those that are never shown too.
-        expect(fields.map(({ path }) => path).sort(), key).toEqual(parameters.toSorted())
-        for (const field of fields) {
-          const { tokenPath, chainIdPath } = field.format === 'tokenAmount' ? field.params : {}
-          for (const path of [tokenPath, chainIdPath]) {
-            if (path) expect(path.startsWith('@.') || parameters.includes(path), `${key} ${path}`).toBe(true)
-          }
+  test.for(Object.keys(ABIS))('are valid by the ERC for %s and match the functions of our ABI', (name) => {
+    const descriptor = read(name)
+    const functions = (ABIS[name] ?? []).filter((item): item is AbiFunction => item.type === 'function')
+    const keys = Object.keys(descriptor.display?.formats ?? {})
+    const known = functions.map((item) => `${item.name}(${item.inputs.map((input) => `${input.type} ${input.name}`)})`)
+    expect(known).toEqual(expect.arrayContaining(keys))
+    expect(new Set(selectorsIn(name)).size).toBe(keys.length)
+    for (const key of keys) {
+      const { parameters } = functionOf(key)
+      const fields = fieldsOf(descriptor, key)
+      // Each argument has a description, even one that is never shown.
+      expect(fields.map(({ path }) => path).sort(), key).toEqual(parameters.toSorted())
+      for (const field of fields) {
+        const { tokenPath, chainIdPath } = field.format === 'tokenAmount' ? field.params : {}
+        for (const path of [tokenPath, chainIdPath]) {
+          if (path) expect(path.startsWith('@.') || parameters.includes(path), `${key} ${path}`).toBe(true)
         }
-        const shown = fields.filter(({ visible = 'always' }) => visible === 'always').map(({ path }) => path)
-        const said = descriptor.display?.formats[key]?.interpolatedIntent ?? ''
-        for (const [, path] of said.matchAll(/\{([^}]*)\}/g)) expect(shown, key).toContain(path)
       }
-      const used = Object.keys(descriptor.display?.definitions ?? {}).filter((definition) =>
-        JSON.stringify(descriptor.display?.formats).includes(`"$.display.definitions.${definition}"`),
-      )
-      expect(used).toEqual(Object.keys(descriptor.display?.definitions ?? {}))
-    },
-  )
+      const shown = fields.filter(({ visible = 'always' }) => visible === 'always').map(({ path }) => path)
+      const said = descriptor.display?.formats[key]?.interpolatedIntent ?? ''
+      for (const [, path] of said.matchAll(/\{([^}]*)\}/g)) expect(shown, key).toContain(path)
+    }
+    const used = Object.keys(descriptor.display?.definitions ?? {}).filter((definition) =>
+      JSON.stringify(descriptor.display?.formats).includes(`"$.display.definitions.${definition}"`),
+    )
+    expect(used).toEqual(Object.keys(descriptor.display?.definitions ?? {}))
+  })
 
-  test('what is published of one vault, as the page shows it, is whole: where it is, whose, and its tokens', () => {
+  test('have a complete example of one vault: its address, its owner and its tokens', () => {
     const page = readFileSync(`${FOLDER}/README.md`, 'utf8')
     const [, text = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? []
     const { includes = '', metadata, context } = Descriptor.parse(JSON.parse(text))
@@ -210,7 +205,7 @@ describe('What a hardware wallet shows', () => {
     expect(new Set(names.map(([, name]) => name))).toEqual(new Set(Object.keys(metadata?.constants ?? {})))
   })
 
-  test('each file is one of these', () => {
+  test('are the only files in their folder', () => {
     const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'))
     expect(files.sort()).toEqual(
       Object.keys(ABIS)

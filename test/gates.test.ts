@@ -8,7 +8,7 @@ import { PROTOCOL_NAMES } from '../lib/protocols/vault-on-chain.ts'
 
 const RESTRICTED = 'lint/style/noRestrictedImports'
 
-/** Violations, each planted in a tree that is otherwise clean: the rule, the file, its code, and what the linter must say. */
+/** Violations, each planted in a clean tree: the rule, the file, its code, and the linter's message. */
 const VIOLATIONS = [
   ['lib imports nothing above it', 'lib/vaults/a.ts', "import '../../functions/vaults/list/contract.ts'", RESTRICTED],
   ['lib does not import infra', 'lib/chain/a.ts', "import '../../infra/tables.ts'", RESTRICTED],
@@ -94,20 +94,13 @@ test('Encoders of calldata are synchronous', () => {
   for (const path of encoders) expect(readFileSync(join('lib', path), 'utf8')).not.toMatch(/\b(async|await|Promise)\b/)
 })
 
-/** Returns the files of code in these folders, by their paths. */
-function readSources(folders: readonly string[]) {
-  return folders
-    .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
-    .filter((path) => /\.tsx?$/.test(path))
-    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
-}
+/** Our own code by path, without its tests. */
+const SOURCES = ['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox']
+  .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 
-/** Our own code without its tests. */
-const SOURCES = readSources(['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox'])
-/** The same with what users see and with the tests. */
-const COMMENTED = [...SOURCES, ...readSources(['client/src', 'wallet/src', 'test'])]
-
-/** The lines that tell the compiler a type, with no comment within three lines above them that gives the reason. */
+/** Lists casts without a comment in the three lines above them that gives the reason. */
 function unexplainedCasts(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim())
   const isComment = (line: string) => /^(\/\/|\/?\*)/.test(line)
@@ -118,7 +111,7 @@ function unexplainedCasts(text: string): string[] {
   })
 }
 
-test('No cast stands without its reason', () => {
+test('Every cast has a comment with its reason', () => {
   expect(unexplainedCasts('const a = 1\nconst vaults = items as Vault[]')).toHaveLength(1)
   expect(unexplainedCasts('// Parsed just above.\nconst vaults = items as Vault[]')).toEqual([])
   const product = SOURCES.filter(({ path }) => path.startsWith('lib') || path.startsWith('functions'))
@@ -126,7 +119,7 @@ test('No cast stands without its reason', () => {
   expect(found).toEqual([])
 })
 
-test('No test spies on a whole module: of one of Node, that is on all streams and events until the process ends', () => {
+test('No test spies on a whole module, because a spied Node module stays so until the process ends', () => {
   const spiesOnAll = (text: string) => /vi\.mock\(.*\{ spy: true \}/.test(text)
   expect(spiesOnAll("vi.mock('node:crypto', { spy: true })")).toBe(true)
   const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter(
@@ -135,7 +128,7 @@ test('No test spies on a whole module: of one of Node, that is on all streams an
   expect(tests.filter((path) => spiesOnAll(readFileSync(join('test', path), 'utf8')))).toEqual([])
 })
 
-/** Words that were retired for the field's own, and what is said instead. */
+/** Retired words and the field's words that replace them. */
 const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/[Mm]ovements?\b/, 'ledger entry'],
   [/\b(users|clients|records|transfers|cache|state)Table\b/, 'a store is over a table'],
@@ -170,7 +163,7 @@ test('The lock file has the digest of every package, for each platform', () => {
   }
 })
 
-test('Words that were retired do not come back', () => {
+test('Retired words do not come back', () => {
   for (const planted of ['a movement', 'usersTable(', 'DepositView', 'stand-in', 'checkDeposit', 'type EventPlace =']) {
     expect(RETIRED.some(([word]) => word.test(planted))).toBe(true)
   }
@@ -180,44 +173,10 @@ test('Words that were retired do not come back', () => {
   expect(found).toEqual([])
 })
 
-/** Matches the beginning of a comment that has a clause or an adverbial in the place of its subject. */
-const NO_SUBJECT = /^(What|How|Whether|Of|Who|Whose|Which|Where|When|If|As|By|That|So|In|From|At|For)\b/
-const MAX_WORDS = 25
-
-/** Returns what keeps the comments of this code from being understood at the first reading. */
-function unclearComments(text: string): string[] {
-  const comments = [...text.matchAll(/^[ \t]*\/\*\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|[ \t]\/\/ .*/gm)].map(
-    ([comment]) => comment,
-  )
-  return comments
-    .filter((comment) => !/biome-ignore|@ts-/.test(comment))
-    .map((comment) =>
-      comment
-        .replaceAll(/^\s*(\/\*\*|\*\/|\*|\/\/)|\*\/$/gm, '')
-        .replaceAll(/\s+/g, ' ')
-        .trim(),
-    )
-    .flatMap((comment) => [
-      ...(NO_SUBJECT.test(comment) ? [`without a subject: ${comment}`] : []),
-      ...comment
-        .split(/(?<=[.!?;:]) (?=[\w`@(-])/)
-        .filter((sentence) => sentence.split(' ').length > MAX_WORDS)
-        .map((sentence) => `more than ${MAX_WORDS} words: ${sentence}`),
-    ])
-}
-
-test('Comments begin with their subject or verb, and their sentences are short', () => {
-  expect(unclearComments('/** What a vault holds. */\nconst a = 1')).toHaveLength(1)
-  expect(unclearComments(`const a = 1 // ${'word '.repeat(26)}`)).toHaveLength(1)
-  expect(unclearComments('/**\n * Assets of a vault.\n * Smallest unit.\n */\nconst a = 1')).toEqual([])
-  const found = COMMENTED.flatMap(({ path, text }) => unclearComments(text).map((comment) => `${path}: ${comment}`))
-  expect(found).toEqual([])
-})
-
-/** What the generator of endpoints leaves to be written. */
+/** Placeholder in generated endpoints, to be replaced by the author. */
 const PLACEHOLDER = /write here/i
 
-test('No endpoint says what the generator wrote for it', () => {
+test('No endpoint keeps a text of the generator', () => {
   const [generator, others] = [SOURCES.filter(isGenerator), SOURCES.filter((source) => !isGenerator(source))]
   expect(generator.map(({ text }) => text.match(new RegExp(PLACEHOLDER, 'gi'))?.length)).toEqual([2])
   const unwritten = others.filter(({ text }) => PLACEHOLDER.test(text)).map(({ path }) => path)
@@ -228,11 +187,11 @@ function isGenerator({ path }: { readonly path: string }): boolean {
   return path === join('scripts', 'new.ts')
 }
 
-/** A protocol by its name, or a standard of vaults. The word cooldown is a waiting time too: only quoted it is the name. */
+/** Protocol names and vault standards. The word cooldown is also a waiting time, so that only the quoted word counts. */
 const NAMES = PROTOCOL_NAMES.map((name) => (name === 'cooldown' ? `'${name}'` : name))
 const PROTOCOL = new RegExp([...NAMES, 'erc-?(4626|7540)'].join('|'), 'i')
 
-test('Nothing outside lib/protocols names a protocol, but the sandbox, which has their contracts', () => {
+test('Only lib/protocols and the sandbox, which has the contracts, name a protocol', () => {
   for (const name of PROTOCOL_NAMES) expect(`vault.protocol === '${name}'`).toMatch(PROTOCOL)
   const outside = SOURCES.filter(
     ({ path }) => !path.startsWith(join('lib', 'protocols')) && !path.startsWith('sandbox'),
@@ -241,7 +200,7 @@ test('Nothing outside lib/protocols names a protocol, but the sandbox, which has
   expect(outside.filter(({ text }) => PROTOCOL.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-/** The pages that people read, by their paths. */
+/** Pages for human readers, by path. */
 const PAGES = new Map(
   readdirSync('.', { encoding: 'utf8' })
     .filter((name) => /^[A-Z].*\.md$/.test(name) || name === 'llms.txt')
@@ -255,7 +214,7 @@ const PAGES = new Map(
     .map((path) => [path, readFileSync(path, 'utf8')] as const),
 )
 
-test('The table of sandbox/README.md has each door and each folder of the sandbox', () => {
+test('The table of sandbox/README.md has each public module and each folder of the sandbox', () => {
   const table = PAGES.get(join('sandbox', 'README.md'))?.match(/^\|.*/gm)?.join('\n') ?? ''
   const named = [...table.matchAll(/`([\w-]+(?:\.ts|\/))`/g)].map(([, name]) => name)
   const found = readdirSync('sandbox', { withFileTypes: true }).flatMap((entry) => {
@@ -265,7 +224,7 @@ test('The table of sandbox/README.md has each door and each folder of the sandbo
   expect(named.toSorted()).toEqual(found.toSorted())
 })
 
-/** The links of these pages to headings and files that are not there, headings named as GitHub names them. */
+/** Lists the links of these pages to missing headings and files; headings have GitHub's anchors. */
 function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
   const anchorsOf = (text: string) =>
     [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
@@ -284,7 +243,7 @@ function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
   )
 }
 
-test('No page leads to a file or a heading that is not there', () => {
+test('No page links to a missing file or heading', () => {
   const planted = new Map([
     ['docs/a.md', '# A page\n[b](b.md#to-be-there) [c](c.md) [self](#a-page) [gone](#gone) [lost](b.md#lost)'],
     ['docs/b.md', '## To be there!'],
@@ -294,14 +253,14 @@ test('No page leads to a file or a heading that is not there', () => {
   expect(listBrokenLinks(PAGES)).toEqual([])
 })
 
-test('A first stage is described in 800 words', () => {
+test('The guide to a first stage has at most 800 words', () => {
   const text = PAGES.get(join('docs', 'deploy.md')) ?? ''
   const words = text.split(/\s+/).filter(Boolean).length
   expect(words).toBeGreaterThan(0)
   expect(words).toBeLessThanOrEqual(800)
 })
 
-test('The index of the decisions has each of them once, and marks the newest', () => {
+test('The index of the decisions has each decision once and marks the newest', () => {
   const index = PAGES.get(join('docs', 'decisions', 'README.md')) ?? ''
   const listed = [...index.matchAll(/^- \[\d{4}\]\((\d{4}-[\w-]+\.md)\)/gm)].map(([, name]) => name)
   const decisions = readdirSync(join('docs', 'decisions')).filter((name) => /^\d{4}-/.test(name))
@@ -311,7 +270,7 @@ test('The index of the decisions has each of them once, and marks the newest', (
   expect(index.match(/^- .*_Newest\._$/gm)).toEqual([expect.stringContaining(`(${newest})`)])
 })
 
-/** The rooms of `lib` that each room imports, by the table in its README, from below. */
+/** Parses the table in lib/README.md: for each room, the rooms that it imports. */
 function listRooms(page: string): Map<string, string[]> {
   const rows = [...page.matchAll(/^\| `(\w+)\/`.*\|([^|]*)\|$/gm)]
   return new Map(
@@ -319,7 +278,7 @@ function listRooms(page: string): Map<string, string[]> {
   )
 }
 
-/** Imports between rooms that the table does not have, and rows that name a room below themselves. */
+/** Lists imports between rooms that the table lacks, and rows that name a later room. */
 function listTrespasses(
   rooms: ReadonlyMap<string, readonly string[]>,
   files: readonly { path: string; text: string }[],
@@ -342,7 +301,7 @@ function listTrespasses(
   return [...upwards, ...found]
 }
 
-test('Each room of lib imports only rooms above it in the table, and of those only the ones in its row', () => {
+test('Each room of lib imports only rooms in its row of the table, all of them above it', () => {
   const rooms = listRooms(PAGES.get(join('lib', 'README.md')) ?? '')
   expect(rooms.size).toBe(readdirSync('lib', { withFileTypes: true }).filter((entry) => entry.isDirectory()).length)
   expect(listTrespasses(rooms, SOURCES)).toEqual([])

@@ -23,7 +23,7 @@ import { test as base } from './support/browser.ts'
 import { bundleForPages, checkSnippets, execute, extractGuide, listUncalled, modules } from './support/guides.ts'
 import type { Service } from './support/service.ts'
 
-// The service's clock, for which no user has to wait.
+// Tests move the service's clock, so that no user has to wait.
 const { now } = Date
 let passed = 0
 Date.now = () => now() + passed
@@ -35,7 +35,7 @@ const pass = (seconds: number) => {
 }
 
 type Functions = Readonly<Record<string, (...given: readonly unknown[]) => unknown>>
-/** What a page has loaded: each file's exports. */
+/** Exports of each file that a page has loaded. */
 declare const guide: Readonly<Record<string, Functions>>
 
 type User = { readonly id: string; readonly email: string }
@@ -50,24 +50,24 @@ const test = base
     extractGuide('docs/integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
   .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
-  /** Opens the wallet's page on a device of its own, with the guide's snippets. */
+  /** Opens the wallet's page on its own device, with the guide's snippets. */
   .extend('openDevice', ({ open, script }) => async (): Promise<Page> => {
     const page = await open(WEB)
     await page.addScriptTag({ content: script })
     return page
   })
 
-/** What a snippet's function gives on a page, as a handle, since not all of it can leave the page. */
+/** Runs a snippet's function on a page and returns a handle, because some results cannot leave the page. */
 function hold(page: Page, file: string, name: string, ...given: unknown[]): Promise<JSHandle> {
   return page.evaluateHandle(([file, name, given]) => guide[file]?.[name]?.(...given), [file, name, given] as const)
 }
 
-/** What a snippet's function gives on a page. */
+/** Runs a snippet's function on a page and returns its result. */
 async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
   return await (await hold(page, file, name, ...given)).jsonValue()
 }
 
-/** What a page tells its user of the failure of a snippet's function, with the guide's own words. */
+/** Returns the guide's message to the user for the failure of a snippet's function. */
 async function told(page: Page, file: string, name: string, ...given: unknown[]): Promise<unknown> {
   return await page.evaluate(
     ([file, name, given]) =>
@@ -80,7 +80,7 @@ function logIn(page: Page): Promise<User> {
   return run(page, 'passkey-account.ts', 'logInWithPasskey')
 }
 
-/** The API for whoever is logged in on a page. */
+/** Creates a client of the API for the user who is logged in on a page. */
 async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Promise<Client> {
   const session = await page.evaluate("guide['client.ts'].client.session()")
   return { url, key, session: z.string().parse(session) }
@@ -91,17 +91,17 @@ test.for([
   ['docs/integrate', 'strictest.json', 'the strictest settings, for Node'],
   ['client/README.md', 'strictest.json', 'the strictest settings, for Node'],
   ['README.md', 'strictest.json', 'the strictest settings, for Node'],
-] as const)('The snippets of %s are formatted, and compile by its %s: %s', async ([file, project], { integrate }) => {
+] as const)('The snippets of %s are formatted and compile with %s: %s', async ([file, project], { integrate }) => {
   const guide = file === 'docs/integrate' ? integrate : await extractGuide(file, {})
   expect(() => checkSnippets(guide, project)).not.toThrow()
 })
 
-test('Node loads each snippet as it stands', ({ integrate: { folder, snippets } }) => {
+test('Node loads each snippet unchanged', ({ integrate: { folder, snippets } }) => {
   const imports = modules(snippets).map((name) => `import ${JSON.stringify(join(folder, name))}`)
   expect(() => execute('node', '--input-type=module', '--eval', imports.join('\n'))).not.toThrow()
 })
 
-test('The guide installs what its snippets import, in the versions that these tests run with', ({ integrate }) => {
+test('The guide installs its snippets’ imports in the versions that these tests use', ({ integrate }) => {
   const [, command = ''] = /^npm i (.*)$/m.exec(readFileSync('docs/integrate.md', 'utf8').replaceAll('\\\n', '')) ?? []
   const installed = Object.fromEntries(
     [...command.matchAll(/(\S+)@([\d.]+)/g)].map(([, name, version]) => [name, version]),
@@ -113,13 +113,13 @@ test('The guide installs what its snippets import, in the versions that these te
   expect(new Set([...Object.keys(installed), '@vaultline/client'])).toEqual(new Set(imported))
 })
 
-test('A user registers with a passkey, and logs in without an e-mail address', async ({ openDevice }) => {
+test('A user registers with a passkey and logs in without an e-mail address', async ({ openDevice }) => {
   const [page, email] = [await openDevice(), someEmail()]
   await run(page, 'passkey-account.ts', 'registerWithPasskey', email)
   expect(await logIn(page)).toMatchObject({ email })
 })
 
-test('A passkey of a registration that was refused is not offered to log in with', async ({ openDevice }) => {
+test('A passkey of a refused registration is not offered for logins', async ({ openDevice }) => {
   const [page, other, email] = [await openDevice(), await openDevice(), someEmail()]
   await run(page, 'passkey-account.ts', 'registerWithPasskey', email)
   const again = run(other, 'passkey-account.ts', 'registerWithPasskey', email)
@@ -127,13 +127,13 @@ test('A passkey of a registration that was refused is not offered to log in with
   await expect(logIn(other)).rejects.toThrow('NotAllowedError')
 })
 
-test("A user registers and logs in with a passkey by the provider's signer", async ({ openDevice }) => {
+test("A user registers and logs in with a passkey through the provider's signer", async ({ openDevice }) => {
   const [page, email] = [await openDevice(), someEmail()]
   await run(page, 'provider-passkey.ts', 'registerWithSigner', email)
   expect(await run(page, 'provider-passkey.ts', 'logInWithSigner')).toMatchObject({ email })
 })
 
-test("A user registers and logs in with a key of the browser's", async ({ openDevice }) => {
+test("A user registers and logs in with a browser's key", async ({ openDevice }) => {
   const [page, email] = [await openDevice(), someEmail()]
   const key = await hold(page, 'browser-key.ts', 'registerWithKey', email)
   expect(await run(page, 'browser-key.ts', 'logInWithKey', email, key)).toMatchObject({ email })
@@ -148,7 +148,7 @@ test('A program in Node registers and logs in with a key', async ({ integrate: {
   expect(await logInProgram(email, key)).toMatchObject({ email })
 })
 
-test('A program registers and logs in with a signer of its own', async ({ integrate: { folder } }) => {
+test('A program registers and logs in with its own signer', async ({ integrate: { folder } }) => {
   const email = someEmail()
   const { registerOwnKey, logInOwnKey } = await import(join(folder, 'own-key.ts'))
   const key = await registerOwnKey(email)
@@ -161,7 +161,7 @@ test('A user registers with a password and codes, changes the password, and move
 }) => {
   const [page, email] = [await openDevice(), someEmail()]
   const started = await run<Started>(page, 'password.ts', 'startWithPassword', email)
-  /** The code that the user's application shows after this many seconds. */
+  /** Returns the code that the user's application shows after this many seconds. */
   const codeAfter = (seconds: number) => {
     pass(seconds)
     return oneTimeCode(started.otpUrl)
@@ -192,7 +192,7 @@ test('A user registers with a password and codes, changes the password, and move
   expect(await logIn(page)).toEqual(user)
 })
 
-test('A user links wallets, with a key of its own and with the one of the browser', async ({ openDevice, service }) => {
+test('A user links wallets by a private key and by the browser’s wallet', async ({ openDevice, service }) => {
   const page = await openDevice()
   await run(page, 'passkey-account.ts', 'registerWithPasskey', someEmail())
   await logIn(page)
@@ -222,11 +222,11 @@ test('A user who has lost the device recovers the account with the kit, and then
   openDevice,
 }) => {
   const [lost, email] = [await openDevice(), someEmail()]
-  // Who guesses the id is given the encrypted key, to guess the secret of.
+  // An attacker who guesses the id gets the encrypted key, and can then guess its secret.
   await lost.evaluate('Math.random = () => 0')
   let kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
   expect(kit.credentialId).not.toMatch(/^A+$/)
-  // The provider's form (https://github.com/dfns/dfns-sdk-ts, packages/sdk-browser/signers/recovery.ts).
+  // The secret has the provider's form (https://github.com/dfns/dfns-sdk-ts, packages/sdk-browser/signers/recovery.ts).
   expect(kit.secret).toMatch(/^D1-[A-HJ-NP-Z2-9]{6}(-[A-HJ-NP-Z2-9]{5}){4}-[A-HJ-NP-Z2-9]{6}$/)
   const user = await logIn(lost)
   const [first, second] = [await openDevice(), await openDevice()]
@@ -250,10 +250,7 @@ test('A user who has lost the device recovers the account with the kit, and then
   await run(first, 'recover.ts', 'recover', email, newest)
 })
 
-test('A recovery that is given up leaves the passkey of the one before on its authenticator', async ({
-  openDevice,
-  service,
-}) => {
+test('An abandoned recovery keeps the previous passkey on its authenticator', async ({ openDevice, service }) => {
   const [lost, page, email] = [await openDevice(), await openDevice(), someEmail()]
   const kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
   await run(page, 'recover.ts', 'recover', email, kit)
@@ -280,7 +277,7 @@ test('A user adds the passkey of a second device, confirmed on the first one, wh
   const confirm = await phone.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
   expect(await told(phone, 'credentials.ts', 'addPasskey', 'phone', confirm)).toBe('This device is enrolled already.')
 
-  // The laptop's page asks the phone, as browsers do with a QR code.
+  // The laptop's page requests the phone's passkey, as browsers do with a QR code.
   await laptop.exposeFunction('askPhone', async (challenge: object) => {
     return { firstFactor: await run(phone, 'passkey.ts', 'signWithPasskey', challenge) }
   })
@@ -298,7 +295,7 @@ test('A user adds the passkey of a second device, confirmed on the first one, wh
   expect(sessions).toMatchObject([{ platform: 'web', isCurrent: true }])
 })
 
-test('A user logs out, and deletes the account with a fresh login', async ({ openDevice, service }) => {
+test('A user logs out and deletes the account after a fresh login', async ({ openDevice, service }) => {
   const page = await openDevice()
   await run(page, 'passkey-account.ts', 'registerWithPasskey', someEmail())
   await logIn(page)
@@ -313,7 +310,7 @@ test('A user logs out, and deletes the account with a fresh login', async ({ ope
   await expect(logIn(page)).rejects.toThrow('login_failed: ')
 })
 
-test('A user is told what is wrong with an address, a password or a code', async ({ openDevice }) => {
+test('The guide explains problems with an address, a password or a code', async ({ openDevice }) => {
   const page = await openDevice()
   expect(await told(page, 'passkey-account.ts', 'registerWithPasskey', 'nobody')).toContain('e-mail address')
   const register = async (password: string, codeOf: (otpUrl: string) => string) => {
@@ -337,7 +334,9 @@ test('A user is told what is wrong with an address, a password or a code', async
   expect(await told(page, 'credentials.ts', 'changePassword', PASSWORD, confirm)).toContain('needs one-time codes')
 })
 
-test('A user is told that a kit or a key does not fit, and nothing of what was declined', async ({ openDevice }) => {
+test('The guide explains that a kit or a key does not fit, and is silent about declined requests', async ({
+  openDevice,
+}) => {
   const [page, email] = [await openDevice(), someEmail()]
   const kit = await run<Kit>(page, 'register-with-kit.ts', 'registerWithKit', email)
   const recoverWith = (given: Partial<Kit>) => told(page, 'recover.ts', 'recover', email, { ...kit, ...given })
@@ -357,7 +356,7 @@ test('A user is told that a kit or a key does not fit, and nothing of what was d
   expect(await told(page, 'sessions.ts', 'deleteAccount')).toContain('check your connection')
 })
 
-test('What goes wrong is told to the user, where there is something to tell', async ({ integrate: { folder } }) => {
+test('The guide has a message for every error that concerns the user', async ({ integrate: { folder } }) => {
   const { explain } = await import(join(folder, 'explain.ts'))
   const { CallFailure } = await import(join(folder, 'node_modules/@vaultline/client/dist/index.js'))
   const tell = (code: string, more = {}) =>
@@ -373,6 +372,6 @@ test('What goes wrong is told to the user, where there is something to tell', as
   expect(() => explain(new TypeError('a mistake'))).toThrow('a mistake')
 })
 
-test('Each function of the guides is run by a test, or by another snippet', ({ integrate: { snippets } }) => {
+test('A test or another snippet calls each function of the guides', ({ integrate: { snippets } }) => {
   expect(listUncalled(snippets, readFileSync(import.meta.filename, 'utf8'))).toEqual([])
 })

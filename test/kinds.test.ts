@@ -5,10 +5,10 @@ import { KINDS } from './support/kinds.ts'
 
 /** Modules by which a test reaches a server, a chain or a process. */
 const OUTSIDE = /^node:(child_process|http|https|net|tls)$/
-/** The tables in memory. */
+/** Module of the tables in memory. */
 const TABLES = join('test', 'support', 'memory-dynamo.ts')
 
-/** The modules that a file imports at run time, by their paths from the root, or by their names. */
+/** Lists the modules that a file imports at run time, by their paths from the root or by their names. */
 function importsOf(path: string, text: string): string[] {
   const imports = text.matchAll(/^(?:import|export)\b(?! type)[^'"]*?from '([^']+)'|\bimport\(?\s?'([^']+)'/gm)
   return [...imports]
@@ -16,7 +16,7 @@ function importsOf(path: string, text: string): string[] {
     .map((name) => (name.startsWith('.') ? join(dirname(path), name) : name))
 }
 
-/** All that a test reaches through files of tests and of the sandbox: what the product itself imports is its own. */
+/** Returns all modules that a test reaches through test and sandbox files. Imports of the product itself do not count. */
 function reach(path: string, read: (path: string) => string): Set<string> {
   const reached = new Set<string>()
   const follow = (from: string) => {
@@ -30,7 +30,7 @@ function reach(path: string, read: (path: string) => string): Set<string> {
   return reached
 }
 
-/** Why a test is not of the kind that its name says; undefined where it is. */
+/** Returns the reason why a test is not of the kind in its name; undefined if it is. */
 function findMisfit(path: string, read = (file: string) => readFileSync(file, 'utf8')): string | undefined {
   const kind = KINDS.find((one) => path.endsWith(`.${one}.test.ts`)) ?? 'unit'
   if (!['unit', 'table', 'service'].includes(kind)) return undefined
@@ -60,7 +60,7 @@ test('A unit test reaches no table, server, chain or process, and a table test o
   expect(tests.flatMap((path) => findMisfit(path) ?? [])).toEqual([])
 })
 
-test('No file is loaded by a computed URL, which hides from a change the tests that it concerns', () => {
+test('No file is imported by a computed URL, which hides the tests that a change affects', () => {
   const hides = (text: string) => /\bimport\(new URL\(/.test(text)
   expect(hides("await import(new URL('a.ts', here).href)")).toBe(true)
   const files = ['sandbox', 'test', 'lib', 'functions', 'admin'].flatMap((root) => globSync(`${root}/**/*.ts`))

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 
 const PATCHES = globSync('test/mutants/*/*.patch').toSorted()
 
-test('There are mutants of everything that decides what a signer signs and what a number means', () => {
+test('Mutants cover everything that decides the signed transactions and the reported numbers', () => {
   const areas = new Set(PATCHES.map((path) => dirname(path).slice('test/mutants/'.length)))
   expect(areas).toEqual(new Set(['bridge', 'calldata', 'fees', 'fold', 'limits', 'signatures', 'terms']))
   expect(PATCHES.length).toBeGreaterThanOrEqual(50)
 })
 
-test.for(PATCHES)('%s says its mistake and still applies', (path) => {
+test.for(PATCHES)('%s names its mistake and still applies', (path) => {
   const [mistake = '', from = '', to = '', ...lines] = readFileSync(path, 'utf8').trimEnd().split('\n')
   expect(mistake).toMatch(/^[A-Z].*\.$/)
   const file = from.slice('--- a/'.length)

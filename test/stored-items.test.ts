@@ -29,7 +29,7 @@ import { Attempts } from '../lib/webhooks/attempts.ts'
 import { Head } from '../lib/webhooks/log-store.ts'
 import { Webhook } from '../lib/webhooks/webhook.ts'
 
-/** The items of all tables, without the cache's, which are fetched again, and the events, whose form is the API's. */
+/** Items of all tables, except those of the cache, which are fetched again, and the events, whose form is the API's. */
 const ITEMS = {
   ...{ ApiKey, Profile, Vault, VaultOnChain },
   ...{ DepositSource, OpenRequest, Pin, Quote, RecordedEvents, Sent, Snapshot, StoredPrice, Transfer },
@@ -40,12 +40,12 @@ const ITEMS = {
 }
 const FILE = new URL('./stored-items.json', import.meta.url)
 
-/** The form of each field by its path, as `string`, or `string?` if it may be absent. */
+/** Form of each field by its path, as `string`, or `string?` if it may be absent. */
 type Forms = Readonly<Record<string, string>>
 
-test('A version reads what the last one wrote, and the last one reads what it writes', () => {
+test('A version reads the last one’s items, and the last one reads its items', () => {
   const now = listForms(ITEMS)
-  // After a release, and for a field that is taken away by the rule of decision 0064.
+  // ITEMS=write records the fields after a release, and after a field is removed by the rule of decision 0064.
   if (process.env['ITEMS'] === 'write') writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
   const before: Forms = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(FILE, 'utf8')))
   expect(compare(before, now)).toEqual([])
@@ -64,7 +64,7 @@ test('An item may have a new field that may be absent, and a new word', () => {
   expect(compare(before, now)).toEqual([])
 })
 
-test('A field that is needed at once, gone, or of another form is refused, with the rule', () => {
+test('A field that is immediately required, removed or changed in form is refused with the rule', () => {
   const before = listForms({ Item: z.object({ name: z.string(), old: z.string(), kind: z.enum(['a', 'b']) }) })
   const now = listForms({ Item: z.object({ name: z.number(), added: z.string(), kind: z.enum(['a']) }) })
   expect(compare(before, now)).toEqual([
@@ -83,7 +83,7 @@ function compare(before: Forms, now: Forms): string[] {
     if (is === undefined)
       return `${path} is gone: take it away a release after no reader needs it, and then record that: ITEMS=write (0064).`
     const isNeeded = !is.endsWith('?')
-    // A field of a part that is new itself is needed with that part only.
+    // A field of a new part is needed only with that part.
     const isNew = was === undefined && before[path.replace(/\.\w+$/, '')] !== undefined && /\.\w+$/.test(path)
     if (isNeeded && (isNew || was?.endsWith('?')))
       return `${path} is needed at once: let it be absent first, write it a release later, need it after all items have it (0064).`
@@ -92,7 +92,7 @@ function compare(before: Forms, now: Forms): string[] {
   })
 }
 
-/** True if a reader of the one form reads the other: the same, or of words at least those. */
+/** Returns whether a reader of the one form reads the other: the same form, or a superset of its words. */
 function covers(form: string, other: string): boolean {
   const words = new Set(form.split('|'))
   return other.split('|').every((word) => words.has(word))
@@ -102,14 +102,14 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 
 function listForms(items: Readonly<Record<string, z.ZodType>>): Forms {
   const forms = Object.entries(items).flatMap(([name, codec]) => {
-    // The stored side of a codec; bytes and sets have no form in JSON.
+    // JSON schemas describe the stored side of a codec. Bytes and sets have no form in JSON.
     const schema = z.toJSONSchema(codec, { io: 'input', unrepresentable: 'any' })
     return walk(schema, name, '', schema.$defs ?? {})
   })
   return Object.fromEntries(forms.toSorted(([left], [right]) => (left < right ? -1 : 1)))
 }
 
-/** The form at this path, and those of its parts: of objects `a.b`, arrays `a[]`, records `a{}`, variants `a<word>`. */
+/** Returns the form at this path and the forms of its parts: objects `a.b`, arrays `a[]`, records `a{}`, variants `a<word>`. */
 function walk(
   schema: JsonSchema | boolean,
   path: string,
@@ -142,7 +142,7 @@ function walk(
   return [own(words ? words.join('|') : [type, format].flat().filter(Boolean).join(' '))]
 }
 
-/** The word that tells a variant from the others. */
+/** Returns the word that distinguishes a variant. */
 function wordOf({ properties = {}, type }: JsonSchema): string | undefined {
   for (const one of Object.values(properties)) {
     if (typeof one !== 'boolean' && typeof one.const === 'string') return one.const

@@ -35,7 +35,7 @@ const run = promisify(execFile)
 
 const test = serviceTest
   .extend('guides', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey, backends } }, { onCleanup }) => {
-    // What `--env-file` gives to the reader's program.
+    // These are the variables that `--env-file` gives to the reader's program.
     const env = { VAULTLINE_URL: baseUrl, VAULTLINE_KEY: apiKey }
     Object.assign(process.env, env)
     onCleanup(() => {
@@ -43,7 +43,7 @@ const test = serviceTest
     })
     return extractGuide('docs/guides', { KEY: backends.signingKey.x, KEY_ID: backends.signingKey.kid })
   })
-  /** What a snippet exports. */
+  /** Imports a snippet. */
   .extend(
     'load',
     ({ guides }) =>
@@ -51,12 +51,12 @@ const test = serviceTest
         import(join(guides.folder, file)),
   )
 
-// What a snippet exports; whether it fits is the compiler's business, below.
+// The exports of a snippet. The compiler checks their types in a test below.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Snippet = any
 type Load = (file: string) => Promise<Snippet>
 
-/** A chain of the service, and a vault there that the guides' client has. */
+/** Returns a chain of the service and a vault there that the guides' client has. */
 function placeOf({ backends }: Service, type: 'sync' | 'async') {
   const chain = backends.chains.find(({ chainId }) => chainId === base.id)
   const vault = chain?.vaults.find((candidate) => candidate.type === type)
@@ -64,7 +64,7 @@ function placeOf({ backends }: Service, type: 'sync' | 'async') {
   return { chain, vault, vaultAddress: vault.address }
 }
 
-/** viem's wallet of Alice on each chain. */
+/** Creates viem's wallet of Alice on each chain. */
 function walletsOn({ backends }: Service) {
   const account = privateKeyToAccount(ALICE.privateKey)
   const walletOf = (chain: typeof base | typeof arbitrum) => {
@@ -75,11 +75,10 @@ function walletsOn({ backends }: Service) {
   return (chainId: number) => wallets[chainId as keyof typeof wallets]
 }
 
-/** What Alice has of an asset or of shares. */
 const balanceOf = (chain: LocalChain, address: Address) =>
   readContract(chainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
 
-/** Has a chain mine a transaction to an account only after this has happened to it. */
+/** Makes a chain mine a transaction only after `happen` has run. */
 async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (hash: Hash) => Promise<unknown>) {
   await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
   try {
@@ -92,7 +91,7 @@ async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (
   }
 }
 
-/** Settles a vault as soon as a status is pending, and asks again at once. */
+/** Settles a vault as soon as a status is pending, and lets the client request the next status immediately. */
 function settleAtOnce(chain: LocalChain, vault: Address) {
   const { fetch } = globalThis
   onTestFinished(() => {
@@ -106,15 +105,15 @@ function settleAtOnce(chain: LocalChain, vault: Address) {
   }
 }
 
-test('The snippets of docs/guides are formatted, and compile by the strictest settings', ({ guides }) => {
+test('The snippets of docs/guides are formatted and compile with the strictest settings', ({ guides }) => {
   expect(() => checkSnippets(guides, 'strictest.json')).not.toThrow()
 })
 
-test('Each function of docs/guides is run by a test, or by another snippet', async ({ guides: { snippets } }) => {
+test('A test or another snippet calls each function of docs/guides', async ({ guides: { snippets } }) => {
   expect(listUncalled(snippets, await readFile(import.meta.filename, 'utf8'))).toEqual([])
 })
 
-test('A client believes what the service has signed, for the vaults that it knows', async ({ service, load }) => {
+test('A client accepts the service’s signed responses for the vaults that it knows', async ({ service, load }) => {
   const { vault, vaultAddress } = placeOf(service, 'sync')
   const { createVerifiedClient }: Snippet = await load('verified-client.ts')
   const pin = { chainId: base.id, address: vaultAddress, protocol: 'erc4626', asset: vault.asset }
@@ -150,7 +149,7 @@ test('An assistant reaches the tools by each configuration of the guide, and ove
     const host = new Host({ name: 'an-assistant', version: '1.0.0' })
     onTestFinished(() => host.close())
     const isRemote = transport instanceof URL
-    // The snippet's function, which has no type here.
+    // The snippet's function has no type here.
     const served = { fetch: fetch as typeof globalThis.fetch }
     await host.connect(
       isRemote ? new StreamableHTTPClientTransport(transport, served) : new StdioClientTransport(transport),
@@ -181,13 +180,13 @@ test('An assistant reaches the tools by each configuration of the guide, and ove
   expect(answer).toMatchObject({ structuredContent: { success: true } })
 })
 
-test('A price has its age', async ({ load }) => {
+test('A price is shown with its age', async ({ load }) => {
   const { fetchPrice }: Snippet = await load('price.ts')
   const price = await fetchPrice('bitcoin', 'eur')
   expect(price).toEqual({ price: expect.any(Number), asOf: expect.any(Date), isStale: false })
 })
 
-test('Rewards are listed and claimed, and only what the chain pays now', async ({ service, load }) => {
+test('Rewards are listed and claimed, but only those that the chain pays now', async ({ service, load }) => {
   const { chain, vaultAddress } = placeOf(service, 'sync')
   const { rewardToken } = chain
   if (!rewardToken) throw new Error('Campaigns pay in no token here')
@@ -238,7 +237,7 @@ test('The quick start leads to a deposit, by curl and by a program', async ({ se
   expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
 })
 
-describe('A deposit is sent', () => {
+describe('A sender of a deposit', () => {
   const senders = {
     async viem(service: Service, load: Load): Promise<Sender> {
       const { viemSender } = await load('viem-sender.ts')
@@ -281,7 +280,7 @@ describe('A deposit is sent', () => {
     },
   }
   test.for(Object.entries(senders))(
-    'with %s, one call after the other is mined',
+    'with %s sends the calls one after the other and waits for each',
     async ([, open], { service, load }) => {
       const { chain, vaultAddress } = placeOf(service, 'sync')
       const { deposit } = await load('deposit.ts')
@@ -296,25 +295,22 @@ describe('A deposit is sent', () => {
   const to = '0x00000000000000000000000000000000000000aa'
   const call = { to, data: '0x', value: 0n } as const
 
-  test.for(oneByOne)('with %s, which tells of a transaction that reverts', async ([, open], { service, load }) => {
+  test.for(oneByOne)('with %s reports a reverted transaction', async ([, open], { service, load }) => {
     const sender = await open(service, load)
     const { chain } = placeOf(service, 'sync')
-    // What is there by then reverts whatever it is called with.
+    // This code reverts every call.
     const refuse = () => callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x5f5ffd'] }])
     const hash = await mineAfter(chain, async () => (await sender.send?.(call, base.id, userAddress)) ?? '0x', refuse)
     await callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x'] }])
     expect(await sender.wait(hash, base.id)).toMatchObject({ status: 'reverted', transactionHash: hash })
   })
 
-  test.for(oneByOne)(
-    'with %s, from no account but the one that it was prepared for',
-    async ([, open], { service, load }) => {
-      const sender = await open(service, load)
-      await expect(sender.send?.(call, base.id, to)).rejects.toThrow()
-    },
-  )
+  test.for(oneByOne)('with %s sends only from the account of the request', async ([, open], { service, load }) => {
+    const sender = await open(service, load)
+    await expect(sender.send?.(call, base.id, to)).rejects.toThrow()
+  })
 
-  test.for(oneByOne)('with %s, which tells that its user has cancelled it', async ([, open], { service, load }) => {
+  test.for(oneByOne)('with %s reports that its user cancelled the transaction', async ([, open], { service, load }) => {
     const sender = await open(service, load)
     const { chain } = placeOf(service, 'sync')
     let waiting: Promise<unknown> | undefined
@@ -335,7 +331,7 @@ describe('A deposit is sent', () => {
   })
 })
 
-describe('A wallet that takes several calls at once', () => {
+describe('A wallet that takes several calls in one request', () => {
   const open = async (service: Service, load: Load, habits: Habits) => {
     const { chain, vaultAddress } = placeOf(service, 'sync')
     const wallet = batchWallet(chain, userAddress, habits)
@@ -349,7 +345,7 @@ describe('A wallet that takes several calls at once', () => {
   }
   const sendings = (asked: readonly string[]) => asked.filter((method) => /send/i.test(method))
 
-  test('signs once where it is atomic, also after an upgrade of the account', async ({ service, load }) => {
+  test('signs once if it is atomic, also after an upgrade of the account', async ({ service, load }) => {
     for (const atomic of ['supported', 'ready'] as const) {
       const { asked, deposit } = await open(service, load, { atomic })
       expect(await deposit()).toBe(false)
@@ -357,7 +353,7 @@ describe('A wallet that takes several calls at once', () => {
     }
   })
 
-  test('is asked call by call where it is not atomic, or does not know the question', async ({ service, load }) => {
+  test('gets call by call if it is not atomic or predates EIP-5792', async ({ service, load }) => {
     for (const habits of [{ atomic: 'unsupported' }, { isOld: true }] as const) {
       const { asked, deposit } = await open(service, load, habits)
       expect(await deposit()).toBe(false)
@@ -365,7 +361,7 @@ describe('A wallet that takes several calls at once', () => {
     }
   })
 
-  test('takes the list of calls as it stands', async ({ service, load }) => {
+  test('takes the response’s list of calls unchanged', async ({ service, load }) => {
     const { chain, vaultAddress } = placeOf(service, 'sync')
     const { sendCalls } = await load('send-calls.ts')
     const { client } = await load('client.ts')
@@ -379,7 +375,7 @@ describe('A wallet that takes several calls at once', () => {
     expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
   })
 
-  test('tells of a batch that was not executed, and of one that was in part', async ({ service, load }) => {
+  test('reports a batch that was not executed or only in part', async ({ service, load }) => {
     for (const code of [400, 500] as const) {
       const { deposit } = await open(service, load, { code })
       await expect(deposit()).rejects.toThrow('is reverted')
@@ -388,7 +384,7 @@ describe('A wallet that takes several calls at once', () => {
     await expect(deposit()).rejects.toThrow('has executed a part')
   })
 
-  test('leaves the steps as they are when its user says no', async ({ service, load }) => {
+  test('leaves the steps unchanged if its user rejects them', async ({ service, load }) => {
     for (const rejects of [4001, 5750]) {
       const { sender, vaultAddress } = await open(service, load, { rejects })
       const { client } = await load('client.ts')
@@ -424,7 +420,7 @@ describe('In an asynchronous vault', () => {
     expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
   })
 
-  test('a request is taken back, and a withdrawal is claimed after its settlement', async ({ service, load }) => {
+  test('a request is cancelled, and a withdrawal is claimed after its settlement', async ({ service, load }) => {
     const { chain, vault, vaultAddress } = placeOf(service, 'async')
     const place = { vaultAddress, userAddress }
     const { viemSender } = await load('viem-sender.ts')
@@ -450,7 +446,7 @@ describe('In an asynchronous vault', () => {
 })
 
 describe('Between chains', () => {
-  /** Fills a transfer as soon as it is asked about. */
+  /** Fills a transfer as soon as its status is requested. */
   function fillAtOnce({ backends: { relayer } }: Service) {
     const { fetch } = globalThis
     onTestFinished(() => {
@@ -467,7 +463,7 @@ describe('Between chains', () => {
     }
   }
 
-  test('a deposit is paid on the other chain where the user agrees to the quote', async ({ service, load }) => {
+  test('a deposit is paid on the other chain if the user agrees to the quote', async ({ service, load }) => {
     const { chain, vaultAddress } = placeOf(service, 'sync')
     const { viemSender } = await load('viem-sender.ts')
     const { depositFrom } = await load('deposit-from.ts')
@@ -511,7 +507,7 @@ describe('Between chains', () => {
     expect(arrived).toBe('in the wallet, on the destination')
   })
 
-  test('a user is told where the money is, and nothing that is not known', async ({ load }) => {
+  test('the guide reports where the money is, and admits what is unknown', async ({ load }) => {
     const { whereTheMoneyIs } = await load('follow-transfer.ts')
     const of = (reason: GetTransferStatusResponse['reason'], status = 'failed') => whereTheMoneyIs({ status, reason })
     expect(of('refunded')).toBe('in the wallet, on the source chain')
@@ -528,7 +524,7 @@ describe('Between chains', () => {
   })
 })
 
-describe('A server of a wallet', () => {
+describe('A wallet’s server', () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   const event = {
     id: 'evt_1',
@@ -537,7 +533,7 @@ describe('A server of a wallet', () => {
     sequence: 1,
     data: { userAddress, entry: null },
   }
-  /** The delivery of that event, as who has this secret sends it. */
+  /** Builds a delivery of that event, signed by this secret. */
   const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
     const body = JSON.stringify(delivered)
     return new Request(url, { method: 'POST', headers: signedHeaders(signer, delivered.id, body), body })
@@ -545,7 +541,7 @@ describe('A server of a wallet', () => {
   const trial = { id: 'evt_2', type: 'webhook.test', data: { webhookId: 'wh_1' } }
   const another = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
 
-  test('is told what the service delivers, and lists what it has missed', async ({ service, load, guides }) => {
+  test('gets the service’s deliveries and lists missed events', async ({ service, load, guides }) => {
     const { register }: Snippet = await load('register-webhook.ts')
     const { apiKey, baseUrl } = service
     const port = await freePort()
@@ -559,7 +555,7 @@ describe('A server of a wallet', () => {
     await expect.poll(() => database.prepare('select sequence from progress').get()).toEqual({ sequence: 1 })
   })
 
-  test('with requests of the web takes a delivery that is signed, and refuses others', async ({ load }) => {
+  test('with web-standard requests accepts signed deliveries and refuses others', async ({ load }) => {
     const { handleDelivery }: Snippet = await load('webhook-handler.ts')
     const kept: unknown[] = []
     const send = async (signer = secret, delivered: { readonly id: string } = event) => {
@@ -570,7 +566,7 @@ describe('A server of a wallet', () => {
     expect(kept).toEqual([event])
   })
 
-  test('tells a user what can be claimed, once, and nobody of types that are new', async ({ load }) => {
+  test('notifies a user once of a claimable amount and ignores unknown types', async ({ load }) => {
     const { messageOf }: Snippet = await load('tell-user.ts')
     const ids = new Set<string>()
     const table = { insertIfNew: async (id: string) => !ids.has(id) && ids.add(id) !== undefined }
@@ -584,7 +580,7 @@ describe('A server of a wallet', () => {
   })
 })
 
-test('An error is logged without anything of the user, and told in words', async ({ load }) => {
+test('An error is logged without the user’s data and explained in words', async ({ load }) => {
   const { report } = await load('report.ts')
   const lines: string[] = []
   const error = { code: 'vault_is_paused', status: 409, requestId: 'r-1', message: 'For you.', details: [] }

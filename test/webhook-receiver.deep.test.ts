@@ -15,7 +15,7 @@ const USER = '0x00000000000000000000000000000000000000b2'
 
 const test = vitest.extend('guide', { scope: 'file' }, () => extractGuide('docs/guides/webhooks.md', {}))
 
-/** The service as a receiver knows it: it answers with what `history` gives. */
+/** Serves a service as a receiver knows it, with the events and lists of `history`. */
 function serveHistory(history: () => History): Promise<string> {
   return serve((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://service')
@@ -38,14 +38,14 @@ async function start(folder: string, file: string, history: () => History): Prom
 
 type History = ReturnType<typeof createHistory>
 
-/** Delivers an event, and returns whether it was accepted. */
+/** Delivers an event and returns whether it was accepted. */
 async function deliver({ url }: Receiver, event: Logged): Promise<boolean> {
   const body = JSON.stringify(event)
   const headers = buildSignatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
   return (await fetch(url, { method: 'POST', headers, body })).ok
 }
 
-/** The same while the table is locked: it is to fail. */
+/** Delivers an event while the table is locked, which must fail. */
 async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean> {
   receiver.database.exec('begin exclusive')
   try {
@@ -55,7 +55,7 @@ async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean
   }
 }
 
-/** Lives a history, delivers all of it but what is lost, and returns the entries that there are. */
+/** Runs a history, delivers all of its events except lost ones, and returns the remaining entries. */
 async function live(
   receiver: Receiver,
   history: History,
@@ -84,7 +84,7 @@ async function live(
   return entries
 }
 
-/** The entries that the table has. */
+/** Returns the entries in the table. */
 function readTable({ database }: Receiver): Entry[] {
   const rows = database.prepare('select entry from entries where entry is not null').all()
   return rows.map(({ entry }) => JSON.parse(String(entry)))
@@ -94,7 +94,7 @@ const idOf = ({ depositId, withdrawalId }: Entry) => depositId ?? withdrawalId ?
 
 const byChange = (entries: readonly Entry[]) => entries.toSorted((a, b) => a.change - b.change)
 
-/** Checks that the table is right in the end, after each of some random histories. */
+/** Tests that the table is right in the end, after each of some random histories. */
 async function check(
   folder: string,
   file: string,
@@ -121,7 +121,7 @@ async function check(
 }
 
 describe('The receiver of the guide has the right table in the end', () => {
-  test('whatever comes twice, late, in any order, fails or is reverted', async ({ guide: { folder } }) => {
+  test('even if events arrive twice, late or in any order, fail, or are reverted', async ({ guide: { folder } }) => {
     expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(60), {}))).toBeUndefined()
   })
 
@@ -129,7 +129,7 @@ describe('The receiver of the guide has the right table in the end', () => {
     expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(40), { isLatest: false }))).toBeUndefined()
   })
 
-  test('once it has read the list, if events never come', async ({ guide: { folder } }) => {
+  test('after it reads the list, if events never arrive', async ({ guide: { folder } }) => {
     expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(15), { isLossy: true }))).toBeUndefined()
   })
 })
@@ -137,7 +137,7 @@ describe('The receiver of the guide has the right table in the end', () => {
 describe('A receiver has a wrong table in the end', () => {
   const WHERE = /where \(excluded.version, .*/
   test.for([
-    ['that stores what comes last', ''],
+    ['that stores the last arrival', ''],
     ['that orders by version only', 'where excluded.version >= entries.version'],
   ] as const)('%s', async ([name, where], { guide: { folder, snippets } }) => {
     const file = `${name.replaceAll(' ', '-')}.ts`
@@ -145,7 +145,7 @@ describe('A receiver has a wrong table in the end', () => {
     expect(await check(folder, file, 300, {})).toMatchObject({ failed: true })
   })
 
-  test('that deletes the rows of what is reverted', async ({ guide: { folder, snippets } }) => {
+  test('that deletes the rows of reverted entries', async ({ guide: { folder, snippets } }) => {
     const code = (snippets.get('receiver.ts') ?? '').replace(
       'save(id, data.entry)',
       "data.entry === null ? database.prepare('delete from entries where id = ? and version <= ?').run(id, data.version) : save(id, data.entry)",
@@ -156,7 +156,7 @@ describe('A receiver has a wrong table in the end', () => {
 })
 
 describe('The receiver of the guide', () => {
-  test('does not go back to a final state while it has a newer one', async ({ guide: { folder } }) => {
+  test('does not replace a newer state by an older final one', async ({ guide: { folder } }) => {
     const history = createHistory('h', USER)
     const receiver = await start(folder, 'receiver.ts', () => history)
     for (const number of [0, 0]) history.mine(number)
@@ -168,7 +168,7 @@ describe('The receiver of the guide', () => {
     expect(readTable(receiver)).toMatchObject([{ status: 'claimable' }])
   })
 
-  test('refuses what the service did not sign, and what is too long', async ({ guide: { folder } }) => {
+  test('refuses unsigned and too long deliveries', async ({ guide: { folder } }) => {
     const history = createHistory('h', USER)
     const receiver = await start(folder, 'receiver.ts', () => history)
     const post = async (body: string, secret = SECRET) => {

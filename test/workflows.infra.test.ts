@@ -38,7 +38,7 @@ const jobs = [...workflows].flatMap(([name, workflow]) =>
 const steps = jobs.flatMap(({ steps }) => steps)
 
 describe('The workflows of GitHub Actions', () => {
-  test('run no action of others but at a commit, beside which its version stands', () => {
+  test('pin third-party actions to a commit, with the version in a comment', () => {
     const pinned = /^ *- uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
     const lines = [...texts.values()].flatMap((text) => text.split('\n')).filter((line) => / *- uses:/.test(line))
     const versions = new Set(lines.map((line) => line.trim()))
@@ -47,7 +47,7 @@ describe('The workflows of GitHub Actions', () => {
     expect(lines).toHaveLength(steps.filter(({ uses }) => uses).length)
   })
 
-  test('may read the code alone, and ask for a token of AWS or npm only in an environment', () => {
+  test('may only read the code, and request an AWS or npm token only in an environment', () => {
     for (const { permissions } of workflows.values()) expect(permissions).toEqual({ contents: 'read' })
     const asking = jobs.filter(({ permissions, steps }) => permissions?.['id-token'] && steps.length > 0)
     expect(
@@ -59,11 +59,11 @@ describe('The workflows of GitHub Actions', () => {
     ])
   })
 
-  test('put nothing of others into a shell but by the environment', () => {
+  test('pass external values to a shell only through the environment', () => {
     expect(steps.filter(({ run }) => run?.includes('{{'))).toEqual([])
   })
 
-  test('run no npm script that there is not', () => {
+  test('run only existing npm scripts', () => {
     const scripts = new Set([...Object.keys(manifest.scripts), ...Object.keys(wallet.scripts)])
     const commands = jobs.flatMap(({ strategy, steps }) => [
       ...(strategy?.matrix.run ?? []).map((run) => `npm ${run}`),
@@ -85,7 +85,7 @@ describe('The workflows of GitHub Actions', () => {
     expect(named.filter((script) => !scripts.has(script))).toEqual([])
   })
 
-  test('check what .ci/run checks, side by side', () => {
+  test('run the checks of .ci/run in parallel', () => {
     const { strategy } = workflows.get('check.yml')?.jobs['check'] ?? {}
     const kinds = (text: string) =>
       [...text.matchAll(/(?<=test:|project )\w+|contracts|go-client|pack|npm test|^test$/gm)].map(String)
@@ -93,15 +93,15 @@ describe('The workflows of GitHub Actions', () => {
     expect(kinds((strategy?.matrix.run ?? []).join('\n'))).toEqual(inOrder)
   })
 
-  test('ask a stage through its edge, where it has one', () => {
+  test('request a stage through its edge if it has one', () => {
     const [asking = ''] = steps.flatMap(({ run = '' }) => (run.includes('outputs.json)') ? [run] : []))
     const [, query = ''] = /jq --raw-output "(.*)" outputs\.json/.exec(asking) ?? []
     const urls = query.replaceAll('\\"', '"').replaceAll('$STAGE', 'dev').split(' // ')
-    // As the stacks name their outputs.
+    // These are the stacks' names of their outputs.
     expect(urls).toEqual(['."vaultline-dev-edge".EdgeUrl', '."vaultline-dev-api".ApiUrl'])
   })
 
-  test('publish a tag that has passed the checks and names the version of the client, with provenance and no token', () => {
+  test('publish a checked tag with the client’s version, with provenance and without a token', () => {
     const { check, publish } = workflows.get('release.yml')?.jobs ?? {}
     expect([check?.uses, publish?.needs]).toEqual(['./.github/workflows/check.yml', 'check'])
     const commands = (publish?.steps ?? []).flatMap(({ run = [] }) => run).join('\n')
@@ -112,27 +112,27 @@ describe('The workflows of GitHub Actions', () => {
     expect(texts.get('release.yml')).not.toMatch(/NODE_AUTH_TOKEN|secrets\./)
   })
 
-  test('deploy what has passed the checks, each stage after the one before, if the variable STAGES has it', () => {
+  test('deploy checked commits, stage after stage, if the variable STAGES names the stage', () => {
     const deploys = workflows.get('deploy.yml')?.jobs ?? {}
     expect(Object.entries(deploys).map(([id, { needs, if: when }]) => [id, needs, when])).toEqual([
       ['check', undefined, undefined],
       ...STAGES.map((stage, place) => [
         ...[stage, place === 0 ? 'check' : STAGES[place - 1]],
-        // A stage that is skipped does not hold up the next; one that fails does.
+        // A skipped stage does not hold up the next; a failed one does.
         `\${{ !cancelled() && !failure() && fromJSON(vars.STAGES || '{}').${stage} }}`,
       ]),
     ])
   })
 
-  test('need no variable and no secret but in jobs that a repository without them skips', () => {
+  test('need variables and secrets only in jobs that are skipped without them', () => {
     const needing = [...texts].flatMap(([name, text]) => (/\b(vars|secrets)\./.test(text) ? [name] : []))
-    // The deploy calls the stage's.
+    // The deploy workflow calls the stage's.
     expect(needing).toEqual(['canary.yml', 'deploy.yml', 'stage.yml'])
     expect(workflows.get('canary.yml')?.jobs['ask']?.if).toBe('vars.STAGES')
     expect(texts.get('check.yml')).not.toMatch(/environment:|id-token/)
   })
 
-  test('ask the stages with Node and the files that the canary checks out, and install nothing', () => {
+  test('request the stages with only Node and the canary’s checked-out files', () => {
     const { steps: asking = [] } = workflows.get('canary.yml')?.jobs['ask'] ?? {}
     const folders = String(asking[0]?.with?.['sparse-checkout']).trim().split('\n')
     const command = asking.flatMap(({ run = [] }) => run)
@@ -141,7 +141,7 @@ describe('The workflows of GitHub Actions', () => {
     try {
       for (const path of ['package.json', ...folders]) cpSync(path, join(checkout, path), { recursive: true })
       rmSync(join(checkout, 'client/node_modules'), { recursive: true, force: true })
-      // Nothing listens at this port.
+      // No server listens at this port.
       const options = { cwd: checkout, encoding: 'utf8', env: { PATH: process.env['PATH'] } } as const
       const { status, stdout } = spawnSync('node', ['scripts/smoke.ts', '--url', 'http://127.0.0.1:9'], options)
       expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringMatching(/5 of 5 failed\.\n$/) })

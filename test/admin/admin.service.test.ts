@@ -47,7 +47,7 @@ const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
   price: 1_000_000n,
   block: 70_000_000n,
 }
-/** What only the doctor looks at, which has a test of its own. */
+/** Dependencies of the doctor, which has its own test. */
 const NOT_EXAMINED: Admin['examined'] = {
   stage: undefined,
   checkAccess: async () => [],
@@ -120,12 +120,12 @@ const test = base
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
     }
   })
-  /** Runs a command in this process and gives what it prints; failures as the operator would read them. */
+  /** Runs a command in this process and returns its output, or its failure as the operator reads it. */
   .extend('run', ({ admin }) => async (...args: string[]) => {
     const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
     return lines.join('\n')
   })
-  /** Secrets Manager, whose secret names this very server as the RPC URL, and a node that always fails; `requests` tells what was asked. */
+  /** Secrets Manager whose secret names this server as the RPC URL, and a node that always fails; `requests` lists the requests. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('node', async ({}, { onCleanup }) => {
     const requests: string[] = []
@@ -146,21 +146,21 @@ const test = base
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     return { url, requests }
   })
-  /** An empty directory, as if the project had never been started. */
+  /** An empty directory, like a project that was never started. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('directory', async ({}, { onCleanup }) => {
     const directory = await mkdtemp(join(tmpdir(), 'admin-'))
     onCleanup(() => rm(directory, { recursive: true }))
     return directory
   })
-  /** Runs the real command in a process of its own, in that directory. */
+  /** Runs the real command in its own process and in that directory. */
   .extend(
     'execute',
     ({ directory }) =>
       (...args: string[]) =>
         execute(args, directory),
   )
-  /** Runs a command as the script does, in this process: on a stage, or on the service that left its state in that directory. */
+  /** Runs a command as the script does, in this process: on a stage, or on the service with its state in that directory. */
   .extend('operate', ({ directory }) => async (...args: string[]) => {
     const connect: Parameters<typeof runCommandLine>[1] = async (stage) =>
       stage ? connectStage(stage) : await connectLocal(join(directory, '.local', 'state.json'))
@@ -170,7 +170,7 @@ const test = base
     )
   })
 
-/** A secret of keys that nobody else sees. */
+/** Creates a secret of keys in memory. */
 function secretInMemory<Keys>(kept: Keys) {
   let keys = kept
   return {
@@ -181,7 +181,7 @@ function secretInMemory<Keys>(kept: Keys) {
   }
 }
 
-/** What the chain says of a vault. */
+/** Returns the description of a vault as read from the chain. */
 function found(chainId: number, address: `0x${string}`): VaultDescription {
   const { poolId, description, logoUrl, riskProfile, riskProtocol, addedAt, ...facts } = someVault({ chainId, address })
   return { ...facts, name: 'Name on chain', version: null }
@@ -195,7 +195,7 @@ function execute(args: string[], cwd: string): Promise<{ code: number; stdout: s
   })
 }
 
-/** Sets AWS up as an operator's environment does, for this test. */
+/** Sets AWS's environment variables as an operator does, for this test. */
 function useAws(endpoints: Record<string, string>): void {
   for (const [name, value] of Object.entries({ ...LOCAL_AWS, ...endpoints })) vi.stubEnv(name, value)
   vi.stubEnv('AWS_PROFILE', undefined)
@@ -223,7 +223,7 @@ async function writeState(
 }
 
 describe('The admin command', () => {
-  test('lists its commands when asked for help or for nothing', async ({ execute, operate }) => {
+  test('lists its commands for help or without arguments', async ({ execute, operate }) => {
     const help = await execute('--help')
     expect(help).toMatchObject({ code: 0, stderr: '' })
     for (const command of ['create-client', 'issue-key', 'revoke-key', 'add-vault', 'remove-vault', '--stage']) {
@@ -232,7 +232,7 @@ describe('The admin command', () => {
     expect(await operate()).toEqual(help)
   })
 
-  test('says that the local service is not running when it never was', async ({ execute }) => {
+  test('says that the local service is not running if it never ran', async ({ execute }) => {
     expect(await execute('list-clients')).toEqual({
       code: 1,
       stdout: '',
@@ -240,7 +240,7 @@ describe('The admin command', () => {
     })
   })
 
-  test('says that the local service is not running when it has ended', async ({ operate, directory }) => {
+  test('says that the local service is not running if it has ended', async ({ operate, directory }) => {
     await writeState(directory, 'http://127.0.0.1:9', { clients: 'any' })
     expect(await operate('list-clients')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm start') })
   })
@@ -280,7 +280,11 @@ describe('The admin command', () => {
     })
   })
 
-  test('issues a key with limits, changes them one by one, and lists what holds', async ({ run, admin, clients }) => {
+  test('issues a key with limits, changes them one by one, and lists the current ones', async ({
+    run,
+    admin,
+    clients,
+  }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const of = ['--client', clientId]
     const bounds = ['--vaults', `8453:${VAULT}`, '--largest-deposits', `8453:${SECOND}=10000`]
@@ -318,7 +322,7 @@ describe('The admin command', () => {
     expect(await run('limit-key', ...of, '--key', '0000000000')).toContain('has no key 0000000000')
   })
 
-  test("says amounts in the asset's own unit, and warns of vaults and chains that the client lacks", async ({
+  test("shows amounts in the asset's unit and warns of vaults and chains that the client lacks", async ({
     run,
     admin,
     clients,
@@ -358,7 +362,7 @@ describe('The admin command', () => {
     ['staging', 'test'],
     ['prod', 'live'],
   ] as const)(
-    'works on the tables of the stage %s, whose keys say %s',
+    'works on the tables of the stage %s, whose keys start with %s',
     async ([stage, word], { operate, endpoint, dynamo }) => {
       const { clients } = await createTables(dynamo, stage)
       await clientsAdminStore(createOperatorTable(connectOperator(dynamo), clients)).create(
@@ -412,7 +416,7 @@ describe('The admin command', () => {
     }
   })
 
-  test('shows no stack when something unforeseen fails', async ({ operate, directory, endpoint }) => {
+  test('shows no stack trace for an unexpected failure', async ({ operate, directory, endpoint }) => {
     await writeState(directory, endpoint, { clients: 'no-such-table' })
     const { code, stdout, stderr } = await operate('list-clients')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -421,11 +425,7 @@ describe('The admin command', () => {
 })
 
 describe('Vaults', () => {
-  test('are added as the chain describes them, and shown as the operator words them', async ({
-    run,
-    admin,
-    clients,
-  }) => {
+  test('are added with the chain’s data and shown with the operator’s words', async ({ run, admin, clients }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const output = await run(
       ...['add-vault', '--client', clientId, '--chain', '8453', '--address', VAULT.toLowerCase()],
@@ -445,14 +445,14 @@ describe('Vaults', () => {
     expect(await run('list-vaults', '--client', clientId)).toContain(VAULT)
   })
 
-  test('have their own name unless the operator gives one', async ({ admin }) => {
+  test('have their name on chain unless the operator gives one', async ({ admin }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     expect(await addVault(admin, { clientId, chainId: 8453, address: VAULT })).toMatchObject({
       vault: { name: 'Name on chain' },
     })
   })
 
-  test('are added once, and their pool ids are their own', async ({ admin, run }) => {
+  test('are added once, with unique pool ids', async ({ admin, run }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const add = (...args: string[]) => run('add-vault', '--client', clientId, '--address', VAULT, ...args)
     await add('--chain', '8453', '--pool-id', 'usdc')
@@ -461,7 +461,7 @@ describe('Vaults', () => {
     expect(await add('--chain', '42161')).toContain('sees it')
   })
 
-  test('are a thousand at most of a client', async ({ admin, clients }) => {
+  test('are limited to a thousand per client', async ({ admin, clients }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const having = (count: number): Admin => ({
       ...admin,
@@ -483,7 +483,7 @@ describe('Vaults', () => {
     expect((await addVault(having(999), vault)).vault.address).toBe(SECOND)
   })
 
-  test('are refused where their shares could not be told from those of another vault', async ({ admin, clients }) => {
+  test('are refused if they share their share token with another vault of the chain', async ({ admin, clients }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const shareToken = VAULT
     const describeVault: Admin['describeVault'] = async (chainId, address) => ({
@@ -494,12 +494,12 @@ describe('Vaults', () => {
       addVault({ ...admin, describeVault }, { clientId, chainId, address })
     await add(8453, VAULT)
     await expect(add(8453, SECOND)).rejects.toThrow(`the same share token ${VAULT}`)
-    // On another chain it is another token.
+    // The same address on another chain is another token.
     await add(42161, SECOND)
     expect((await clients.get(clientId))?.client.vaults).toHaveLength(2)
   })
 
-  test('are removed from the one client alone', async ({ admin, run, clients }) => {
+  test('are removed only from the named client', async ({ admin, run, clients }) => {
     const vaults = [{ chainId: 8453, address: VAULT }] as const
     const [one, other] = [
       await seedClient(admin, { name: 'One', vaults }),
@@ -512,11 +512,7 @@ describe('Vaults', () => {
     expect((await clients.get(other.clientId))?.client.vaults).toHaveLength(1)
   })
 
-  test('that no client has are begun anew when they are added, so that the job reads their past again and tells what comes', async ({
-    admin,
-    run,
-    records,
-  }) => {
+  test('without clients are recorded from the start when a client gets them again', async ({ admin, run, records }) => {
     const vault = { chainId: 8453, address: VAULT } as const
     const others = [
       { ...vault, chainId: 42161 },
@@ -545,7 +541,7 @@ describe('Vaults', () => {
     expect(await known()).toEqual([anew, recorded, recorded])
   })
 
-  test('that were pinned before are shown beside what they are now', async ({ admin, run }) => {
+  test('that were pinned before are shown beside their present state', async ({ admin, run }) => {
     const vault = { chainId: 8453, address: VAULT } as const
     const { clientId } = await seedClient(admin, { name: 'One', vaults: [vault] })
     await run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
@@ -558,7 +554,7 @@ describe('Vaults', () => {
     )
   })
 
-  test('are pinned however one client gives up a vault while another is given it', async ({ admin, pinStore }) => {
+  test('stay pinned if one client loses a vault while another gets it', async ({ admin, pinStore }) => {
     const vault = { chainId: 8453, address: VAULT } as const
     const one = await seedClient(admin, { name: 'One', vaults: [vault] })
     const two = await createClient(admin, 'Two')
@@ -607,7 +603,7 @@ describe('A vault is read', () => {
 })
 
 describe('Keys', () => {
-  test.for(['local', 'test', 'live'] as const)('say that they are for %s', async (keyEnvironment, { admin }) => {
+  test.for(['local', 'test', 'live'] as const)('name their environment %s', async (keyEnvironment, { admin }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const { text } = await issueKey({ ...admin, keyEnvironment }, { clientId, name: 'key' })
     expect(text).toMatch(new RegExp(`^jk_${keyEnvironment}_${clientId}_`))
@@ -620,7 +616,7 @@ describe('Keys', () => {
   })
 })
 
-test('The key of the edge is made, changed through a second one, and shown to nobody', async ({ run, admin }) => {
+test('The edge’s key is created, rotated through a second one, and never shown', async ({ run, admin }) => {
   const hashIn = (text: string) => /^[0-9a-f]{64}$/m.exec(text)?.[0] ?? ''
   const first = hashIn(await run('add-edge-key'))
   const second = hashIn(await run('add-edge-key'))
@@ -660,7 +656,7 @@ describe('Webhooks', () => {
     expect(await run('list-webhooks', ...of)).toBe('None.')
   })
 
-  test('that take nothing are listed as such', async ({ admin, run, tables }) => {
+  test('that accept no delivery are listed as such', async ({ admin, run, tables }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const store = webhooksStore(tables.webhooks)
     for (const name of ['gone', 'down', 'late']) {
@@ -701,7 +697,7 @@ describe('Webhooks', () => {
     )
   })
 
-  test('get no given-up event again once an operator drops them', async ({ admin, run, tables }) => {
+  test('get no given-up event again after an operator drops the events', async ({ admin, run, tables }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const { webhook } = await admin.webhooks.add(clientId, { url: URL, finality: 'final' })
     const at = Date.parse('2026-05-31T00:00:00.000Z')
@@ -732,7 +728,7 @@ describe('Webhooks', () => {
     expect(await run('list-webhooks', '--client', clientId)).toBe('None.')
   })
 
-  test('are opened by no key that is for certain chains or vaults', async ({ admin, run }) => {
+  test('cannot be used with a key for certain chains or vaults', async ({ admin, run }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const { key } = await issueKey(admin, { clientId, name: 'x', limits: { chains: [8453] } })
     const change = (...args: string[]) => run('limit-key', '--client', clientId, '--key', key.keyId, ...args)
@@ -759,7 +755,7 @@ describe('A user', () => {
     wallets: {},
   }
 
-  test('has what the operator decides, and keeps the rest', async ({ run, users }) => {
+  test('gets the operator’s changes and keeps the rest', async ({ run, users }) => {
     await users.create(user)
     const set = (...args: string[]) => run('set-user', '--client', clientId, '--email', ' Alice@Example.com', ...args)
     expect(await set('--kyc', 'approved', '--smart-gas-usd', '12.50')).toBe(
@@ -806,7 +802,7 @@ describe('A user', () => {
     expect(await end()).toBe(`User ${email} of client ${clientId} has no session -one. See list-sessions.`)
   })
 
-  test('is deleted once the operator has been shown who it is', async ({ run, users }) => {
+  test('is deleted only after the operator sees who it is', async ({ run, users }) => {
     await users.create({ ...user, credentials: { a: totp }, sessions: { one: session } })
     expect(await run('delete-user', ...of)).toBe(
       `User ${email} of client ${clientId} (registered 2026-01-01, credentials: 1, wallets: 0) would be deleted, for good. Add --yes to do it.`,
@@ -818,7 +814,7 @@ describe('A user', () => {
     expect(await run('delete-user', '--help')).toMatch(/ \[--yes\]\n/)
   })
 
-  test('is set in the tables of the local service', async ({ operate, directory, endpoint, tableNames, users }) => {
+  test('is changed in the tables of the local service', async ({ operate, directory, endpoint, tableNames, users }) => {
     await writeState(directory, endpoint, tableNames)
     await users.create(user)
     const args = ['set-user', '--client', clientId, '--email', email, '--kyc', 'pending']
@@ -855,7 +851,7 @@ describe('A seeded client', () => {
   })
 })
 
-test('forget-transfer has a transfer looked at again whose answer was final', async ({ run, transfers }) => {
+test('forget-transfer makes a final transfer be read again', async ({ run, transfers }) => {
   const hash = `0x${'ab'.repeat(32)}` as const
   const key = { sourceChainId: 8453, hash }
   const account = getAddress(VAULT)
@@ -870,7 +866,7 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
   expect(await transfers.getMany([transfer])).toEqual([])
 })
 
-test('What was done is told, also where the answer of the table was lost', async ({
+test('The result of a write is reported even if the table’s response is lost', async ({
   admin,
   transfers,
   run,
@@ -893,7 +889,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(writes).toHaveLength(2 * 8 + 1)
 })
 
-test('restore-items puts back what is missing, what differs where that is wanted, and nothing that has expired', async ({
+test('restore-items restores missing items, changed ones on request, and no expired ones', async ({
   dynamo,
   tables,
   admin,

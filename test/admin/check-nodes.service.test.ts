@@ -13,11 +13,11 @@ const test = base
   .extend('chain', { scope: 'file' }, async ({}, { onCleanup }) => {
     const chain = await startChain({ chainId: BASE })
     onCleanup(chain.stop)
-    // A past of 200 minutes, in more blocks than most of these nodes give events of.
+    // The past is 200 minutes long, with more blocks than most of these nodes' limits for events.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(600), numberToHex(20)] }])
     return chain
   })
-  /** What is told of nodes of these kinds, as one text, of the first without its number; and how often they were asked. */
+  /** Checks nodes of these kinds. Returns the report, the progress messages and the number of requests. */
   .extend('check', ({ chain }, { onCleanup }) => {
     const nodes: Node[] = []
     onCleanup(async () => {
@@ -42,9 +42,7 @@ const test = base
     }
   })
 
-test('A node that takes everything is told so, by its host alone, and whoever waits sees how far it is', async ({
-  check,
-}) => {
+test('A node without limits is reported only by its host, and the operator sees the progress', async ({ check }) => {
   const { text, said, requests } = await check('quicknode')
   expect(text).toMatch(/^Base \(8453\)\n {2}1\. 127\.0\.0\.1:\d+\n/)
   expect(text).toMatch(/head 0 s old, (safe|finalized) \d+ (s|minutes) old, \d+ ms/)
@@ -84,12 +82,12 @@ test.for<[NodeProfileName, readonly (string | RegExp)[]]>([
   ['behind', ['head 100 s old', 'as old as its head']],
   ['wrong-chain', ['WRONG CHAIN: it is chain 8454, not 8453']],
   ['redirecting', ['DOES NOT ANSWER: HTTP status 307']],
-])('Of %s it tells what such a node does, and what will not work', async ([name, told], { check }) => {
+])('The report on %s has the node’s limits and their consequences', async ([name, told], { check }) => {
   const { text } = await check(name)
   for (const part of told) expect(text).toMatch(part instanceof RegExp ? part : literally(part))
 })
 
-test('A node that refuses nearly everything is asked no more often than is said', async () => {
+test('A node that refuses nearly everything gets no more requests than announced', async () => {
   const head = { number: numberToHex(100_000_000), timestamp: numberToHex(2_000_000_000), hash: pad('0x1') }
   let requests = 0
   await checkNodes({
@@ -111,24 +109,24 @@ test('A node that refuses nearly everything is asked no more often than is said'
   expect(requests).toBeLessThanOrEqual(57)
 })
 
-test('Two nodes are told one after the other, the one that fails too', async ({ check }) => {
+test('Two nodes are reported one after the other, including a failing one', async ({ check }) => {
   const { text } = await check('redirecting', 'quicknode')
   expect(text).toMatch(/1\. .*DOES NOT ANSWER.* 2\. .*head/s)
   expect(text).toMatch(/FAIL: only 1 host can be used/)
 })
 
-test('Two hosts that say the same pass', async ({ check }) => {
+test('Two hosts that agree pass', async ({ check }) => {
   const { text } = await check('quicknode', 'plain')
-  // Another port is another host, as it is to the service.
+  // Another port counts as another host, as in the service.
   expect(text).toMatch(/^ {2}PASS: 2 hosts agree at block \d+$/m)
 })
 
-test('Two hosts of which one is further behind than the service waits for fail', async ({ check }) => {
+test('Two hosts fail if one lags further than the service waits', async ({ check }) => {
   const { text } = await check('quicknode', 'behind')
   expect(text).toMatch(/^ {2}FAIL: 127\.0\.0\.1:\d+ is 100 s behind$/m)
 })
 
-test('Two hosts that contradict each other fail, with what they differ in', async ({ check }) => {
+test('Two hosts that contradict each other fail with their difference', async ({ check }) => {
   const { text } = await check('plain', 'lying')
   expect(text).toMatch(/FAIL: 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ differ in the hash of block \d+/)
 })
@@ -136,7 +134,7 @@ test('Two hosts that contradict each other fail, with what they differ in', asyn
 test.for<[readonly NodeProfileName[], string]>([
   [['plain', 'no-logs'], 'only 1 host returns events'],
   [['plain', 'publicnode'], 'only 1 host returns events of the last 60 minutes'],
-])('With %s a chain fails: %s', async ([names, reason], { check }) => {
+])('A chain with %s fails: %s', async ([names, reason], { check }) => {
   const { text } = await check(...names)
   expect(text).toMatch(new RegExp(`FAIL: ${reason}`))
 })

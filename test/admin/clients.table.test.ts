@@ -11,7 +11,7 @@ import { scanTable } from '../support/tables.ts'
 const test = base.extend('table', ({ tables }) => clientsAdminStore(tables.clients))
 
 describe('A client', () => {
-  test('comes back as it was stored, with its keys and vaults, in one query', async ({ table, requests }) => {
+  test('is read as it was stored, with its keys and vaults, in one query', async ({ table, requests }) => {
     const client = someClient({
       vaults: [
         someVault(),
@@ -40,11 +40,11 @@ describe('A client', () => {
     expect(record?.client).toEqual({ ...client, vaults: [client.vaults[1], client.vaults[0]] })
   })
 
-  test('is null when there is none', async ({ table }) => {
+  test('is null if it does not exist', async ({ table }) => {
     expect(await table.get('0000000000')).toBeNull()
   })
 
-  test('is read to the end when it fills more than one page of 1 MB', async ({ table, requests }) => {
+  test('is read completely if it fills more than one page of 1 MB', async ({ table, requests }) => {
     const client = someClient()
     await table.create(client)
     const description = 'x'.repeat(300_000)
@@ -56,7 +56,7 @@ describe('A client', () => {
     expect(requests).toEqual(['Query', 'Query'])
   })
 
-  test('sees nothing that belongs to another client', async ({ table }) => {
+  test('has no keys or vaults of another client', async ({ table }) => {
     const [mine, other] = [someClient({ name: 'Mine' }), someClient({ name: 'Other' })]
     for (const client of [mine, other]) await table.create(client)
     await table.putVault(other.clientId, someVault())
@@ -65,7 +65,7 @@ describe('A client', () => {
     expect(await table.get(mine.clientId)).toEqual({ client: mine, keys: [] })
   })
 
-  test('is created once when two race for its id', async ({ table }) => {
+  test('is created once if two requests race for its id', async ({ table }) => {
     const clientId = 'AbCdE01234'
     const outcomes = await Promise.all([
       table.create(someClient({ clientId, name: 'First' })),
@@ -85,7 +85,7 @@ describe('A client', () => {
     expect((await table.list()).map(({ name }) => name)).toEqual(['Older', 'Newer'])
   })
 
-  test('that was stored in another form is refused on the way out', async ({ table, tables }) => {
+  test('that was stored in another form is refused when read', async ({ table, tables }) => {
     const client = someClient()
     await table.create(client)
     const broken = { pk: `CLIENT#${client.clientId}`, sk: 'KEY#0000000001', keyId: '0000000001' }
@@ -102,7 +102,7 @@ describe('A key', () => {
     expect(await table.putKey('AbCdE01234', { ...key, name: 'another' })).toBe(false)
   })
 
-  test('is revoked once, at the moment given', async ({ table }) => {
+  test('is revoked once, at the given time', async ({ table }) => {
     const client = someClient()
     const { key } = someKey(client.clientId)
     await table.create(client)
@@ -119,7 +119,7 @@ describe('A key', () => {
     expect(await scanTable(tables.clients)).toEqual(new Map())
   })
 
-  test('never stands in the table in full', async ({ table, tables }) => {
+  test('is never stored in full', async ({ table, tables }) => {
     const { text, key } = someKey('AbCdE01234')
     await table.putKey('AbCdE01234', key)
     const items = [...(await scanTable(tables.clients)).values()]
@@ -141,7 +141,7 @@ describe('A vault', () => {
     expect((await table.get(client.clientId))?.client.vaults).toEqual([])
   })
 
-  test('can stand under the same address on two chains', async ({ table }) => {
+  test('can have the same address on two chains', async ({ table }) => {
     const client = someClient()
     await table.create(client)
     for (const chainId of [8453, 42161])
@@ -151,7 +151,7 @@ describe('A vault', () => {
     expect((await table.get(client.clientId))?.client.vaults.map(({ chainId }) => chainId)).toEqual([42161])
   })
 
-  test('is found by its chain, once, whichever clients have it', async ({ table }) => {
+  test('is found once by its chain, whichever clients have it', async ({ table }) => {
     const shared = someVault({ address: '0x00000000000000000000000000000000000000A1' })
     const single = someVault({ address: '0x00000000000000000000000000000000000000b2' })
     const elsewhere = someVault({ chainId: 42161 })
@@ -166,7 +166,7 @@ describe('A vault', () => {
     expect(await table.listVaultsOnChain(1)).toEqual([])
   })
 
-  test('is listed with its chain once, as the chain told it last, and read once however many clients have it', async ({
+  test('is listed and read once per chain, with its latest chain data, for any number of clients', async ({
     table,
     requests,
   }) => {
@@ -177,7 +177,7 @@ describe('A vault', () => {
     await table.putVault('0000000001', last)
 
     requests.length = 0
-    // What the chain told of them, and nothing that is the clients' own.
+    // The list has only the chain's data, without the clients' own fields.
     const vaults = [someVault(), last].map((vault) => VaultOnChain.parse(Vault.encode(vault)))
     expect(await table.listVaultsOnChain(8453)).toEqual(vaults)
     expect(await table.listClientsOf([last, someVault(), someVault({ chainId: 10 })])).toEqual([
@@ -188,9 +188,7 @@ describe('A vault', () => {
     expect(requests).toEqual(['Query', 'BatchGetItem'])
   })
 
-  test('is found between two addresses by the number that its address is, whatever letters are large', async ({
-    table,
-  }) => {
+  test('is found between two addresses by their numeric order, whatever their letter case', async ({ table }) => {
     const addresses = ['0xA1', '0xaa', '0xb2', '0xBC', '0xc3'].map((text) =>
       getAddress(padHex(text.toLowerCase() as Hex, { size: 20 })),
     )
@@ -200,9 +198,7 @@ describe('A vault', () => {
     expect(found.map(({ address }) => address)).toEqual(addresses.slice(1, 4))
   })
 
-  test('that operators add to clients and remove at the same time is listed as long as one client has it', async ({
-    table,
-  }) => {
+  test('that is added and removed concurrently is listed while one client has it', async ({ table }) => {
     const clientIds = Array.from({ length: 6 }, (_, index) => `000000000${index}`)
     const vault = someVault()
     const add = (clientId: string) => table.putVault(clientId, vault)
@@ -222,7 +218,7 @@ describe('A vault', () => {
     expect(await table.listVaultsOnChain(vault.chainId)).toEqual([])
   })
 
-  test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
+  test('is added and removed once even if responses are lost', async ({ table, loseAnswers }) => {
     loseAnswers()
     const vault = someVault()
     expect(await table.putVault('0000000001', vault)).toBe(true)
@@ -231,7 +227,7 @@ describe('A vault', () => {
     expect(await table.listClientsOf([vault])).toEqual([['0000000002']])
   })
 
-  test('of a client whose partition alone was restored is listed again, and where it was not removed too', async ({
+  test('is listed again after a restore of only the client’s partition, once if it was still listed', async ({
     table,
     tables,
   }) => {
@@ -247,7 +243,7 @@ describe('A vault', () => {
     expect(await table.listVaultsOnChain(vault.chainId)).toHaveLength(1)
   })
 
-  test('that is not listed is removed from its client, and of others it stays', async ({ table, tables }) => {
+  test('that is not listed is removed from its client and stays with others', async ({ table, tables }) => {
     const vault = someVault()
     await table.putVault('0000000001', vault)
     await tables.clients.add(Vault, vaultKey('0000000002', vault.chainId, vault.address), vault)

@@ -19,7 +19,7 @@ const HONEST: Results = {
   eth_getLogs: [EVENT],
 }
 
-/** Compares an honest node at block 9 with one at block 7 whose results are these. */
+/** Compares a faithful node at block 9 with a node at block 7 that returns these results. */
 function compareWith(results: Results) {
   const nodeOf = (name: string, head: bigint, told: Results) => ({
     name,
@@ -54,7 +54,7 @@ test.for<[string, Results, string[]]>([
   expect(compared).toEqual({ block: 7n, differences, silent: compared.silent })
 })
 
-test('A node that does not return what others do is named', async () => {
+test('A node that lacks a result of the others is named', async () => {
   const { silent } = await compareWith({ eth_getLogs: undefined })
   expect(silent).toEqual(['b.example does not return the events up to block 7'])
 })

@@ -41,13 +41,13 @@ const STAGE = {
 }
 const CONFIRMED = { arn: 'arn:aws:sns:eu-west-1:000000000000:alarms:some-id', protocol: 'email' }
 const PENDING = { arn: 'PendingConfirmation', protocol: 'email' }
-/** What is nobody's to see. */
+/** A secret that no output may show. */
 const SECRET = 'nobody-is-to-see-this'
 
 type File = { status: number; headers: Record<string, string>; body: unknown }
 
 const test = base
-  // The doctor asks DynamoDB over HTTP.
+  // The doctor reaches DynamoDB over HTTP.
   .extend(
     'backendsOptions',
     { scope: 'file' },
@@ -58,7 +58,7 @@ const test = base
     onCleanup(() => client.destroy())
     return client
   })
-  /** The files at the passkeys' domain, by their names; as they should be until a test changes them. */
+  /** Files at the passkeys' domain, by name; correct until a test changes them. */
   .extend('files', (): Record<string, File> => {
     const json = { status: 200, headers: { 'content-type': 'application/json' } }
     return {
@@ -66,7 +66,7 @@ const test = base
       'assetlinks.json': { ...json, body: buildAssetLinks(APPS) },
     }
   })
-  /** Has what goes to the passkeys' domain arrive at a server here, which serves the files. */
+  /** Redirects requests to the passkeys' domain to a local server with these files. */
   .extend('domain', async ({ files }, { onCleanup }) => {
     const asked: string[] = []
     const server = createServer((request, response) => {
@@ -115,7 +115,7 @@ const test = base
     await writeFile(file, JSON.stringify({ dev: STAGE, staging: STAGE, prod: STAGE }))
     return file
   })
-  /** The commands as the script has them, of a process that reads this account's environment. */
+  /** The script's commands in a process with this account's environment. */
   .extend('stageCommands', { scope: 'file' }, async ({ sharedAccount }) => {
     const environment = { ...process.env }
     for (const name of Object.keys(environment)) if (name.startsWith('AWS_ENDPOINT')) delete process.env[name]
@@ -125,11 +125,11 @@ const test = base
       import('../../admin/command-line.ts'),
       import('../../admin/connect.ts'),
     ])
-    // Clients of AWS read where they are when they are made.
+    // AWS clients read their endpoint when they are created.
     connectStage('dev')
     return { runCommandLine, describeFailure, connectStage }
   })
-  /** What the doctor says of a stage, and with which code the command ends. */
+  /** Runs the doctor on a stage and returns its output and exit code. */
   .extend('examine', ({ account: _, domain: __, stageCommands, stagesFile }) => async (stage: string) => {
     const { runCommandLine, describeFailure, connectStage } = stageCommands
     return await told(
@@ -137,7 +137,7 @@ const test = base
       describeFailure,
     )
   })
-  /** What the doctor says of the local service. */
+  /** Runs the doctor on the local service and returns its output and exit code. */
   .extend('examineLocal', ({ service }) => async (changes: Partial<Admin['examined']> = {}) => {
     const { admin } = service.backends
     const examined = { ...admin.examined, ...changes }
@@ -156,7 +156,7 @@ async function told(lines: Promise<string[]>, describe: (error: unknown) => stri
   )
 }
 
-/** Brings the service to where nothing fails: what the jobs keep is there, and each vault is pinned. */
+/** Brings the service into a state without failures: the jobs' data exist, and each vault is pinned. */
 async function makeWell(service: Service): Promise<void> {
   const { tables, backends } = service
   const { handler: refreshTokens } = await import('../../functions/jobs/refresh-tokens/handler.ts')
@@ -172,7 +172,7 @@ async function makeWell(service: Service): Promise<void> {
   }
 }
 
-test('Of a new local service it says what there is, what is still to come, and what such a service does not have', async ({
+test('A new local service’s report has what exists, what is still to come, and what does not apply', async ({
   service,
   examineLocal,
 }) => {
@@ -198,7 +198,7 @@ test('Of a new local service it says what there is, what is still to come, and w
   expect(well.text).toMatch(/\n0 failed and 1 warned of \d+\.$/)
 })
 
-test('Of a deployed stage it says the same, of its passkeys and alarms too, and asks no more than it says', async ({
+test('A stage’s report adds passkeys and alarms and needs no more requests than announced', async ({
   service,
   account,
   domain,
@@ -230,7 +230,7 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
   for (const { requests } of sources) expect(requests.length).toBeLessThanOrEqual(12)
 })
 
-test('Of the edge of a stage it says whether it leads to the API, and whether nothing else does', async ({
+test('An edge’s report says whether the edge, and only the edge, leads to the API', async ({
   service,
   domain: _,
   account,
@@ -240,7 +240,7 @@ test('Of the edge of a stage it says whether it leads to the API, and whether no
   const { runCommandLine, describeFailure, connectStage } = stageCommands
   const [name, origin] = ['api.wallet.harbor.dev', 'https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com']
   const [{ keyId = '' } = {}] = (await service.backends.admin.clients.listWithKeys()).flatMap(({ keys }) => keys)
-  /** What the doctor says of an edge, while these answer. */
+  /** Runs the doctor on an edge whose origins give these responses. */
   const examineEdge = async (edge: object, answers: Readonly<Record<string, () => Response>>) => {
     const { fetch } = globalThis
     vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
@@ -289,7 +289,7 @@ test('Of the edge of a stage it says whether it leads to the API, and whether no
   )
 })
 
-test('Of a stage that was just deployed it says what its operator does next', async ({ examine }) => {
+test('A newly deployed stage’s report says what its operator does next', async ({ examine }) => {
   const { code, text } = await examine('staging')
   expect(code).toBe(1)
   expect(text).toMatch(
@@ -298,7 +298,7 @@ test('Of a stage that was just deployed it says what its operator does next', as
   expect(text).toMatch(/^FAIL {2}vaults +no client has one\n {6}npm run admin -- add-vault .* --stage staging$/m)
 })
 
-test('Without a region or credentials it says that, what to set, and nothing else', async ({
+test('Without a region or credentials it says only that and what to set', async ({
   account: _,
   domain: __,
   stagesFile,
@@ -323,7 +323,7 @@ test('Without a region or credentials it says that, what to set, and nothing els
 })
 
 test.for(['ExpiredTokenException', 'UnrecognizedClientException', 'InvalidSignatureException'])(
-  'Where AWS refuses the credentials by %s it says that and nothing else',
+  'If AWS refuses the credentials with %s it says only that',
   async (refusedAs, { account, examine, onTestFinished }) => {
     account.credentials.refusedAs = refusedAs
     onTestFinished(() => {
@@ -339,7 +339,7 @@ test.for(['ExpiredTokenException', 'UnrecognizedClientException', 'InvalidSignat
 )
 
 describe('It finds', () => {
-  test('tables that are gone, or may not be read, each by its name', async ({ dynamo, account, examine }) => {
+  test('missing or unreadable tables, each by its name', async ({ dynamo, account, examine }) => {
     const lost = { TableName: 'vaultline-empty-webhooks' }
     await dynamo.send(new DeleteTableCommand(lost))
     const wait = { client: dynamo, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }
@@ -357,7 +357,7 @@ describe('It finds', () => {
     expect(denied).toMatch(/^FAIL {2}table users +your AWS credentials may not read it\n {6}.*dynamodb:GetItem on/m)
   })
 
-  test('secrets that are not there, may not be read, or are none, and shows nothing of them', async ({
+  test('missing, unreadable or malformed secrets, and shows none of their contents', async ({
     service,
     account,
     examine,
@@ -373,13 +373,13 @@ describe('It finds', () => {
     expect(text).toMatch(/^FAIL {2}secret signing +your AWS credentials may not read it\n {6}.*GetSecretValue/m)
     expect(text).toMatch(/^FAIL {2}secret webhook-key +has no key of 32 characters or more\n/m)
     expect(text).toMatch(/^FAIL {2}secret config +not of the form that is expected: rpcUrls, goldRush\n/m)
-    // What rests on one of them fails too, and nothing else.
+    // Checks that need one of these secrets fail too, and no others.
     expect(text).toMatch(/^FAIL {2}sources +the secret config is not of its form$/m)
     expect(text).toMatch(/^ok {4}clients /m)
     expect(text).not.toContain(SECRET)
   })
 
-  test('names in the configuration that nothing reads', async ({ service, account, examine }) => {
+  test('unused names in the configuration', async ({ service, account, examine }) => {
     const config = z.looseObject({ rpcUrls: RpcUrls }).parse(await service.backends.admin.examined.readSecret('config'))
     const rpcUrls = { ...config.rpcUrls, 8543: ['https://node.dev'] }
     account.secrets.set('vaultline/dev/config', JSON.stringify({ ...config, rpcUrls, coingecko: {} }))
@@ -388,7 +388,7 @@ describe('It finds', () => {
     )
   })
 
-  test('which key signs, that none does, and one whose parts are not of one key', async ({ account, examine }) => {
+  test('the signing key, a missing one, and a pair of keys that do not match', async ({ account, examine }) => {
     const [first, second] = [createSigningKey(new Date()), createSigningKey(new Date())]
     const put = (keys: (typeof first)[]) =>
       account.secrets.set('vaultline/dev/signing', JSON.stringify(SigningKeys.encode({ keys })))
@@ -402,7 +402,7 @@ describe('It finds', () => {
     expect((await examine('dev')).text).toMatch(/^FAIL {2}secret signing +what .* signs does not verify\n/m)
   })
 
-  test('nodes that do not answer, are behind, or are of another chain', async ({ service, examine, clock }) => {
+  test('nodes that do not respond, lag, or belong to another chain', async ({ service, examine, clock }) => {
     await service.restore('well', () => makeWell(service))
     const rpc = service.rpc[BASE]
     if (!rpc) throw new Error('There is no wire.')
@@ -467,7 +467,7 @@ describe('It finds', () => {
     expect(text).toMatch(/^FAIL {2}nodes of Base +127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ differ in .*block \d+$/m)
   })
 
-  test('the ten executions of a new account, which production cannot do with', async ({ account, examine }) => {
+  test('a new account’s limit of ten executions, which is too low for production', async ({ account, examine }) => {
     account.plane.account.executions = 10
     expect((await examine('dev')).text).toMatch(
       /^WARN {2}quota +10 functions at a time: users get 503 beyond\n {6}aws service-quotas request-service-quota-increase/m,
@@ -478,7 +478,7 @@ describe('It finds', () => {
     expect((await examine('dev')).text).toMatch(/^WARN {2}quota +your AWS credentials may not read it\n/m)
   })
 
-  test('no alarms where the stage observes nothing', async ({ stagesFile, stageCommands, account: _, domain: __ }) => {
+  test('no alarms of a stage that observes nothing', async ({ stagesFile, stageCommands, account: _, domain: __ }) => {
     const { runCommandLine, describeFailure, connectStage } = stageCommands
     const file = join(dirname(stagesFile), 'none.json')
     await writeFile(file, JSON.stringify({ dev: { ...STAGE, observe: 'none' } }))
@@ -562,7 +562,7 @@ describe('It finds', () => {
     expect(line).toContain('Passkeys in applications')
   })
 
-  test('alarms that reach nobody', async ({ account, examine }) => {
+  test('alarms without a recipient', async ({ account, examine }) => {
     account.topics.set('vaultline-dev-alarms', [PENDING]).set('vaultline-prod-alarms', [PENDING])
     expect((await examine('dev')).text).toMatch(
       /^WARN {2}alarms +reach nobody: 1 not confirmed\n {6}Confirm the e-mail/m,
@@ -576,10 +576,7 @@ describe('It finds', () => {
     )
   })
 
-  test('keys that end, clients without any, vaults that changed, and dead letters', async ({
-    service,
-    examineLocal,
-  }) => {
+  test('expiring keys, clients without keys, changed vaults, and dead letters', async ({ service, examineLocal }) => {
     const { tables, backends } = service
     await service.restore('ills', () => makeWell(service))
     const clients = clientsAdminStore(tables.clients)
@@ -614,7 +611,7 @@ describe('It finds', () => {
   })
 })
 
-test('A source that does not answer keeps nothing else from being told', async ({ service, examineLocal }) => {
+test('A source that does not respond does not hide the other findings', async ({ service, examineLocal }) => {
   const { coinGecko } = service.backends.providers
   coinGecko.rewrite = () => new Promise(() => {})
   const { text } = await examineLocal({ questionMs: 500 })
@@ -623,8 +620,8 @@ test('A source that does not answer keeps nothing else from being told', async (
   expect(text).toMatch(/^ok {4}clients /m)
 })
 
-// Not by the command: what else it looks at takes as long as the machine does.
-test('Of a check that does not end the others are told in time, and whoever waits sees what is waited for', async () => {
+// This test does not run the command, because its other checks take as long as the machine needs.
+test('A check that never ends delays no other finding, and the operator sees its name', async () => {
   vi.useFakeTimers()
   const said: string[] = []
   const finding = { mark: 'ok', name: 'short', found: 'done' } as const
@@ -641,7 +638,7 @@ test('Of a check that does not end the others are told in time, and whoever wait
   expect(said).toEqual(['Waiting for long …', 'Waiting for long …'])
 })
 
-test('The headings and commands that it names are there', async () => {
+test('The headings and commands that it names exist', async () => {
   const files = (await readdir('admin/doctor')).map((name) => join('admin/doctor', name))
   const source = (await Promise.all([...files, 'admin/doctor.ts'].map((file) => readFile(file, 'utf8')))).join('\n')
   const named = [...source.matchAll(/operatorGuide\('([a-z]+)', '(.*?)'\)/g)]

@@ -30,7 +30,7 @@ const ABI = parseAbi([
   'function updateTotalAssetsLifespan(uint128 lifespan)',
 ])
 
-/** Vaults on Base, and what an operator's `add-vault` makes of them for a client of its own. */
+/** Tests with vaults on Base that an operator's `add-vault` adds to a client of their own. */
 const test = base
   .extend('sandbox', ({ service }) => {
     const chain = service.backends.chains.find(({ chainId }) => chainId === BASE)
@@ -47,7 +47,7 @@ const test = base
       functionName: Exclude<(typeof ABI)[number]['name'], 'silo'>,
       ...args: readonly unknown[]
     ) =>
-      // One of several functions and its arguments, which viem wants to know one by one.
+      // The cast is needed because viem types each function separately.
       transact(chain, [
         { label: functionName, from, to, data: encodeFunctionData({ abi: ABI, functionName, args } as never) },
       ])
@@ -66,7 +66,7 @@ const test = base
     return await addTo(service, service.backends, address, ...flags)
   })
 
-/** What `add-vault` prints, and the vault as the client then has it. */
+/** Runs `add-vault` and returns its output and the client's stored vault. */
 async function addTo(
   service: Service,
   { admin }: Pick<Service['backends'], 'admin'>,
@@ -83,7 +83,7 @@ async function addTo(
   return { said, vault: record?.client.vaults[0] }
 }
 
-/** The table of the round trip: how, by which function, and the fee. */
+/** Parses the table of the round trip: kind, function and fee of each way. */
 function tripIn(said: string): string[][] {
   return said
     .split('\n')
@@ -94,8 +94,8 @@ function tripIn(said: string): string[][] {
 const INSTANT = { entry: 'instant', exit: 'instant', entryFee: '0.00', exitFee: '0.00' }
 const REQUEST = { entry: 'request', exit: 'request', entryFee: null, exitFee: null }
 
-describe('add-vault simulates a deposit and a withdrawal, prints how they go with their fees, and stores it', () => {
-  const YIELD_VAULTS: [YieldVaultKind, object, string[][]][] = [
+describe('add-vault simulates a deposit and a withdrawal, then prints and stores the result, for', () => {
+  const YIELD_VAULTS: [YieldVaultMake, object, string[][]][] = [
     [
       'plain',
       INSTANT,
@@ -174,7 +174,7 @@ describe('add-vault simulates a deposit and a withdrawal, prints how they go wit
     await settle(sandbox.chain, address, { gain: 0n })
     const { said, vault } = await add(address)
     expect(tripIn(said).map(([, name]) => name)).toEqual(['syncDeposit', 'syncRedeem'])
-    // The haircut is part of what leaving costs.
+    // The haircut is part of the exit fee.
     expect(vault?.roundTrip).toEqual({ ...INSTANT, entryFee: '0.10', exitFee: '0.50' })
   })
 
@@ -187,7 +187,7 @@ describe('add-vault simulates a deposit and a withdrawal, prints how they go wit
     expect((await add(await sandbox.asyncVault(make))).vault?.roundTrip).toEqual(roundTrip)
   })
 
-  test('with no more than the vault still takes', async ({ sandbox, add }) => {
+  test('a vault with little room left', async ({ sandbox, add }) => {
     const address = await sandbox.yieldVault('entryFee')
     await sandbox.call(ACCOUNTS.admin.address, address, 'setDepositCap', 2_500_000n)
     const { said, vault } = await add(address)
@@ -197,7 +197,7 @@ describe('add-vault simulates a deposit and a withdrawal, prints how they go wit
 })
 
 describe('add-vault refuses a vault and writes nothing, unless the operator accepts it by name', () => {
-  test('without a way out', async ({ sandbox, add }) => {
+  test('that cannot pay withdrawals', async ({ sandbox, add }) => {
     const address = await sandbox.yieldVault('noExit')
     const refused = await add(address)
     expect(refused).toEqual({
@@ -214,7 +214,7 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
     expect(vault?.roundTrip).toEqual({ ...INSTANT, exit: 'none', exitFee: null })
   })
 
-  /** In the order of the contract's enumeration. */
+  /** Lies in the order of the contract's enumeration. */
   const LIES = [
     'it previews 100000000 units of shares for a deposit, but 50000000 arrive; --accept-mixed-up',
     'it previews 100000000 units of assets for a withdrawal, but pays 50000000; --accept-mixed-up',
@@ -264,14 +264,14 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
     })
   })
 
-  test('of which a cooldown is none', async ({ sandbox, add }) => {
+  test('but not because of a cooldown', async ({ sandbox, add }) => {
     const { said, vault } = await add(await sandbox.yieldVault('cooldown'))
     expect(tripIn(said)[1]).toEqual(['cooldown', 'cooldownShares', 'not measured'])
     expect(vault?.roundTrip).toEqual({ ...INSTANT, exit: 'cooldown', exitFee: null })
   })
 })
 
-describe('add-vault refuses a vault whose way out could not be tried, says why, and stores none if the operator accepts it', () => {
+describe('add-vault refuses a vault whose withdrawal cannot be simulated, and stores no result if accepted,', () => {
   test('because the vault takes no deposit', async ({ sandbox, add }) => {
     const address = await sandbox.yieldVault('plain')
     await sandbox.call(ACCOUNTS.admin.address, address, 'pause')
@@ -286,7 +286,7 @@ describe('add-vault refuses a vault whose way out could not be tried, says why, 
     expect(vault?.roundTrip).toBeUndefined()
   })
 
-  test('because the nodes do not simulate, or ignore made-up balances', async ({ service, sandbox }) => {
+  test('because the nodes do not simulate or ignore made-up balances', async ({ service, sandbox }) => {
     const node = await startWire(sandbox.chain.rpcUrl)
     const { dynamo, providers, queues } = service.backends
     const admin = localAdmin({

@@ -19,7 +19,7 @@ const test = base
     return folder
   })
 
-/** Types these lines, one for each question; which questions there were. */
+/** Types these lines, one per question, and records the questions. */
 function typist(...lines: string[]) {
   const questions: string[] = []
   const ask: Ask = async (question) => {
@@ -30,7 +30,7 @@ function typist(...lines: string[]) {
 }
 
 describe('The five questions', () => {
-  test('are asked on a terminal, a wrong answer again, and an empty line is the default', async () => {
+  test('are asked on a terminal, again after a wrong answer, and take an empty line as the default', async () => {
     const { ask, questions } = typist('devv', '', 'none', 'not-a-mail', 'on-call@harbor.dev', '', '')
     const answers = await readAnswers(NONE, { ask, acceptsDefaults: false })
     expect(questions).toHaveLength(7)
@@ -57,7 +57,7 @@ describe('The five questions', () => {
     })
   })
 
-  test('name the flags that are missing where there is no terminal', async () => {
+  test('name the missing flags if there is no terminal', async () => {
     const { domain: _, nodes: __, ...given } = ALL
     await expect(readAnswers({ ...NONE, ...given }, { ask: undefined, acceptsDefaults: false })).rejects.toThrow(
       'There is no terminal to ask on. Give --domain, --nodes; or --yes for their defaults.',
@@ -76,7 +76,7 @@ describe('The five questions', () => {
     await expect(readAnswers({ ...ALL, ...flag }, { ask: undefined, acceptsDefaults: false })).rejects.toThrow(sentence)
   })
 
-  test('take node URLs and keys from a file, and no message has any part of it', async ({ folder }) => {
+  test('take node URLs and keys from a file and never print its contents', async ({ folder }) => {
     const nodes = join(folder, 'config.json')
     const config = { rpcUrls: { '8453': ['https://one.example/secret', 'https://two.example/secret'] } }
     await writeFile(nodes, JSON.stringify(config))
@@ -92,7 +92,7 @@ describe('The five questions', () => {
 })
 
 describe('The file of stages', () => {
-  test('gets an entry for the stage, and keeps all that no answer names', async ({ folder }) => {
+  test('gets an entry for the stage and keeps fields that no answer names', async ({ folder }) => {
     const path = join(folder, 'stages.json')
     const answers = { stage: 'prod', domain: 'wallet.harbor.dev', alarmEmail: 'on-call@harbor.dev' } as const
     const plan = await planStagesFile(path, answers)
@@ -222,7 +222,7 @@ test.for([
   expect(describeAwsFailure(text)).toMatch(sentence)
 })
 
-test('A failure that nobody foresaw keeps its own words', () => {
+test('An unexpected failure keeps its own message', () => {
   expect(describeAwsFailure('Error: Bundling failed')).toBeUndefined()
 })
 

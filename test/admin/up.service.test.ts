@@ -35,7 +35,7 @@ const test = base
     onCleanup(() => rm(directory, { recursive: true }))
     return join(directory, 'stages.json')
   })
-  /** A stage without clients and keys, on the local chain and tables; what the steps made in it. */
+  /** A stage without clients and keys, on the local chain and tables, and the results of the steps. */
   .extend('stage', ({ service: { backends } }) => {
     const { admin } = backends
     const made = { keys: [] as readonly SigningKey[], config: {} as Record<string, unknown> }
@@ -63,7 +63,7 @@ const test = base
     }
     return { admin: fresh, made }
   })
-  /** The outside of `up`, with a CDK that makes stacks at once; collects all output and child processes. */
+  /** The environment of `up`, with a CDK that creates stacks instantly; collects all output and child processes. */
   .extend('environment', ({ plane, stage, stagesFile }) => {
     const said: string[] = []
     const printed: string[] = []
@@ -119,7 +119,7 @@ async function madeBy({ admin, made }: { admin: Admin; made: { keys: readonly Si
 const WHOLE = { signingKeys: 1, clients: [{ vaults: 1, keys: 1 }] }
 
 describe('npm run up', () => {
-  test('asks once, makes a whole stage from nothing, and prints its URL and its key', async ({
+  test('asks once, creates a whole stage from nothing, and prints its URL and its key', async ({
     answers,
     environment,
     stage,
@@ -144,7 +144,7 @@ describe('npm run up', () => {
     expect(JSON.parse(await readFile(stagesFile, 'utf8'))).toEqual({ dev: { alarmEmail: 'on-call@harbor.dev' } })
   })
 
-  test('stopped after any step, leaves what the next run completes, and nothing twice', async ({
+  test('stopped after any step, can be completed by the next run without duplicates', async ({
     answers,
     environment,
     stage,
@@ -200,7 +200,7 @@ describe('npm run up', () => {
       /^Your AWS role may not lambda:GetAccountSettings/,
     ],
   ] as const)(
-    'stops before it makes anything at %s, and says what to do',
+    'stops before it creates anything because of %s, and says what to do',
     async ([, action, refusal, sentence], { answers, environment, plane, stagesFile }) => {
       plane.failures.set(action, Array(9).fill(refusal))
       await expect(bringUp(answers, environment)).rejects.toThrow(sentence)
@@ -209,13 +209,13 @@ describe('npm run up', () => {
     },
   )
 
-  test('goes on where AWS limits its requests for a moment', async ({ answers, environment, plane }) => {
+  test('continues after AWS throttles its requests', async ({ answers, environment, plane }) => {
     plane.failures.set('DescribeStacks', [REFUSALS.throttled, REFUSALS.throttled])
     await bringUp(answers, environment)
     expect(environment.printed).toContain(`URL: ${API}`)
   })
 
-  test('warns of the rights that seem to be missing, and goes on, also where it may not look at them', async ({
+  test('warns of apparently missing rights, or rights that it cannot read, and continues', async ({
     answers,
     environment,
     plane,
@@ -232,7 +232,7 @@ describe('npm run up', () => {
     expect(environment.said).toContain('skip  rights: AWS does not let your role look at them')
   })
 
-  test('finds that rights suffice that hold only in the region, only with MFA, or on a condition that it cannot know', async ({
+  test('accepts rights that depend on the region, on MFA, or on an unknown condition', async ({
     answers,
     environment,
     plane,
@@ -261,7 +261,7 @@ describe('npm run up', () => {
     )
   })
 
-  test('deletes stacks whose creation failed, protected ones too, and says so before', async ({
+  test('deletes stacks whose creation failed, even protected ones, and says so before', async ({
     answers,
     environment,
     plane,
@@ -277,7 +277,7 @@ describe('npm run up', () => {
     ])
   })
 
-  test('leaves stacks that are not of the stage as they are, whatever their names begin with', async ({
+  test('leaves other stages’ stacks unchanged, whatever their names begin with', async ({
     answers,
     environment,
     plane,
@@ -298,7 +298,7 @@ describe('npm run up', () => {
     ],
     ['CDKToolkit', 'aws cloudformation delete-stack --stack-name CDKToolkit'],
   ] as const)(
-    'never finishes the deletion of %s by itself, for it can hold data',
+    'never finishes the deletion of %s itself, because it can hold data',
     async ([name, advice], { answers, environment, plane }) => {
       plane.stacks.set(name, { status: 'DELETE_FAILED', reason: 'Resource x is in use' })
       await expect(bringUp(answers, environment)).rejects.toThrow(
@@ -329,7 +329,7 @@ describe('npm run up', () => {
     },
   )
 
-  test('says what to do when the session ends in the middle of a deploy, and the next run completes the stage', async ({
+  test('says what to do if the session ends during a deploy, and the next run completes the stage', async ({
     answers,
     environment,
     stage,
@@ -348,13 +348,13 @@ describe('npm run up', () => {
     expect(await madeBy(stage)).toEqual(WHOLE)
   })
 
-  test('makes nothing without consent', async ({ answers, environment, stagesFile }) => {
+  test('creates nothing without consent', async ({ answers, environment, stagesFile }) => {
     await expect(bringUp(answers, { ...environment, agree: async () => false })).rejects.toThrow('Nothing was made.')
     expect(environment.ran).toEqual([])
     await expect(readFile(stagesFile)).rejects.toThrow('ENOENT')
   })
 
-  test('repeats the checks until the jobs have run, and ends with what is still wrong', async ({
+  test('repeats the checks until the jobs have run, and ends with the remaining problems', async ({
     answers,
     environment,
   }) => {
@@ -371,7 +371,7 @@ describe('npm run up', () => {
 describe('npm run down', () => {
   const typed = async () => 'dev'
 
-  test('deletes the newest stacks first, once the name is typed, and leaves the bootstrap', async ({
+  test('deletes the newest stacks first after the name is typed, and keeps the bootstrap', async ({
     plane,
     environment,
   }) => {
@@ -388,7 +388,7 @@ describe('npm run down', () => {
     )
   })
 
-  test('refuses a protected stage and names what stays of it; with force it deletes the stacks', async ({
+  test('refuses a protected stage and names what would stay; with force it deletes the stacks', async ({
     plane,
     environment,
   }) => {
@@ -401,7 +401,10 @@ describe('npm run down', () => {
     expect(plane.stacks.size).toBe(0)
   })
 
-  test('says which resource keeps a stack, and goes on from there in the next run', async ({ plane, environment }) => {
+  test('names the resource that blocks a stack’s deletion and continues there in the next run', async ({
+    plane,
+    environment,
+  }) => {
     for (const name of STACKS) plane.stacks.set(name, { status: 'CREATE_COMPLETE' })
     const reason = 'The following resource(s) failed to delete: [Bucket].'
     const accountIn: UpEnvironment['accountIn'] = (region) => ({
@@ -417,14 +420,14 @@ describe('npm run down', () => {
     expect(plane.stacks.size).toBe(0)
   })
 
-  test('says that there is no such stage', async ({ plane: _, environment }) => {
+  test('reports a missing stage', async ({ plane: _, environment }) => {
     await expect(takeDown('dev', { isForced: false }, { ...environment, ask: typed })).rejects.toThrow(
       'Account 123456789012 has no stage dev in eu-west-1.',
     )
   })
 })
 
-test('A stage without answers for its file needs none, also where the file is stages.json', async ({
+test('A stage without answers for its file needs no file, also under the name stages.json', async ({
   answers,
   environment,
   stagesFile,

@@ -20,21 +20,21 @@ import { startWire } from '../support/wire.ts'
 import { synthesizeBareDev } from './synthesize.ts'
 
 const BASE = 8453
-/** The minute at which alarms are looked at: late enough for the six hours in which the rarest job reports three times. */
+/** Minute at which the alarms are read, after six hours, in which the rarest job reports three times. */
 const NOW = 360
 const template = await synthesizeBareDev()
 
-/** How the template names a function's log group and the function. */
+/** Returns the template's name of a function, with which its log group begins. */
 function idOf(name: string): string {
   const words = basename(name).split('-')
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
 type Cloud = ReturnType<typeof cloudWatch>
-/** What one invocation logs, and whether it throws, which Lambda counts as an error. */
+/** Log lines of one invocation, and whether it throws, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
-/** What is logged while something works. */
+/** Captures the log lines of some work. */
 async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
   const { lines } = captureLogs()
   const failed = await work().then(
@@ -44,14 +44,14 @@ async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
   return { lines: [...lines], failed }
 }
 
-/** What a new container of a function logs of an event. */
+/** Invokes a function in a new container and returns its log lines. */
 async function invoke(name: string, event: unknown): Promise<Invocation> {
   vi.resetModules()
   const handler = await loadHandler(name)
   return await logsOf(() => handler(event, someContext({ remainingMs: 30_000 })))
 }
 
-/** The same invocation of a function at each of these minutes. */
+/** Repeats an invocation of a function at each of these minutes. */
 function play(cloud: Cloud, name: string, { lines, failed }: Invocation, minutes: readonly number[]): void {
   for (const minute of minutes) {
     for (const line of lines) cloud.log(`${idOf(name)}Logs`, line, minute)
@@ -66,7 +66,7 @@ const times = (count: number) => Array.from({ length: count }, () => NOW - 1)
 const RUNS = JOBS.flatMap(([name, { runs, everyMinutes }]) => runs.map((input) => ({ name, input, everyMinutes })))
 
 let reports: Promise<readonly (Invocation & (typeof RUNS)[number])[]> | undefined
-/** What each run of each job logs where all is well. */
+/** Returns the log lines of each run of each job in a healthy service. */
 async function reportAll() {
   const done = []
   for (const run of RUNS) done.push({ ...run, ...(await invoke(run.name, run.input)) })
@@ -89,7 +89,7 @@ const test = serviceTest
       return vault
     }),
   )
-  /** CloudWatch after six hours in which all jobs but those of some chains reported. */
+  /** CloudWatch after six hours in which all jobs except those of some chains reported. */
   .extend('after', async ({ lagoon: _ }) => {
     reports ??= reportAll()
     const all = await reports
@@ -106,17 +106,14 @@ const test = serviceTest
 
 const runBase = () => invoke('jobs/refresh-chain', { chainId: BASE })
 
-test('No alarm is on while all is well', ({ after }) => {
+test('No alarm is on in a healthy service', ({ after }) => {
   expect(alarmsOf(after())).toEqual([])
 })
 
-describe('Of a job an alarm goes off', () => {
+describe('A job alarm goes off', () => {
   const minutes = Array.from({ length: NOW }, (_, minute) => minute)
 
-  test('where a chain has no run, and where each of its runs fails, and not where some do', async ({
-    service,
-    after,
-  }) => {
+  test('if a chain has no run or only failing runs, but not if some runs fail', async ({ service, after }) => {
     expect(alarmsOf(after({ without: [10] }))).toEqual(['jobs/RefreshChainLate', 'jobs/RefreshRewardsLate'])
     Object.assign(service.rpc[BASE] ?? {}, { behaviour: 'answer 500' })
     const failing = await runBase()
@@ -128,7 +125,7 @@ describe('Of a job an alarm goes off', () => {
     expect(alarmsOf(once)).toEqual([])
   })
 
-  test('where a chain with vaults is behind, however well the others are', async ({ after, clock }) => {
+  test('if a chain with vaults lags, even if the others do not', async ({ after, clock }) => {
     clock.pass(7200)
     const behind = await runBase()
     const cloud = after()
@@ -136,7 +133,7 @@ describe('Of a job an alarm goes off', () => {
     expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChainLate'])
   })
 
-  test('where a vault has changed, and where clients are not told', async ({ service, lagoon, after }) => {
+  test('if a vault changes, and if clients do not get its events', async ({ service, lagoon, after }) => {
     const place = ['--chain', `${BASE}`, '--address', lagoon.address]
     const operate = (...args: string[]) => runCommandLine([...args, ...place], async () => service.backends.admin)
     const [, digest = ''] = /--confirm (\w+)/.exec((await operate('confirm-vault')).join('\n')) ?? []
@@ -152,7 +149,7 @@ describe('Of a job an alarm goes off', () => {
   })
 })
 
-test('An alarm goes off where one of two nodes of a chain is silent, of what is recorded and of what is signed', async ({
+test('Alarms for records and for signed responses go off if one of a chain’s two nodes is silent', async ({
   service,
   lagoon,
   after,
@@ -179,8 +176,8 @@ test('An alarm goes off where one of two nodes of a chain is silent, of what is 
   }
 })
 
-describe('Of the API an alarm goes off', () => {
-  test('where an endpoint answers that something is wrong with us, and where requests are not counted', async ({
+describe('An API alarm goes off', () => {
+  test('if an endpoint reports an internal error, and if requests are not counted', async ({
     service,
     coldService,
     after,
@@ -189,7 +186,7 @@ describe('Of the API an alarm goes off', () => {
     const list = () => coldService.call('GET', '/defi-vaults/v1/vaults')
     service.table.fails = ({ table }) => table === cache
     const uncounted = await logsOf(list)
-    // What the container remembers is too old by then.
+    // The container's cached data is too old by then.
     coldService.pass(3_600)
     service.table.fails = ({ table }) => table === deposits
     const unread = await logsOf(list)
@@ -204,7 +201,7 @@ describe('Of the API an alarm goes off', () => {
     ...{ namespace: 'AWS/ApiGateway', name },
     dimensions: { ApiId: 'api/Api', Stage: '$default' },
   })
-  /** What API Gateway measures of so many requests in each of these minutes. */
+  /** Measures this many requests in each of these minutes, as API Gateway does. */
   const ask = (cloud: Cloud, minutes: readonly number[], { requests = 100, failed = 0, slow = 0 }) => {
     for (const minute of minutes) {
       for (let request = 0; request < requests; request += 1) {
@@ -223,7 +220,7 @@ describe('Of the API an alarm goes off', () => {
     ['half of them failed, and none fails now', undefined, HOUR.slice(1, 3), { failed: 50 }],
     ['of a handful one fails', undefined, HOUR, { requests: 5, failed: 1 }],
     ['one request in a hundred is slow', 'api/Slowrequests', LATELY, { slow: 2 }],
-  ] as const)('or not: %s', ([, alarm, minutes, counts], { after }) => {
+  ] as const)('or stays off as required: %s', ([, alarm, minutes, counts], { after }) => {
     const cloud = after()
     ask(cloud, minutes.includes(NOW - 5) ? [] : [NOW - 5], { requests: 100 })
     expect(ask(cloud, minutes, counts)).toEqual(alarm ? [alarm] : [])
@@ -231,7 +228,7 @@ describe('Of the API an alarm goes off', () => {
 
   const { AccessLogSettings } = template.ofType('AWS::ApiGatewayV2::Stage')['api/Stage'] ?? {}
   const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
-  /** A line of the access log, in which a variable that has no value is `-`. */
+  /** Builds a line of the access log, in which a variable without a value is `-`. */
   const line = (values: Readonly<Record<string, string>>) =>
     JSON.parse(Format.replaceAll(/\$context\.([\w.]+)/g, (_, name: string) => values[name] ?? '-'))
 
@@ -242,7 +239,7 @@ describe('Of the API an alarm goes off', () => {
     ['one of ten fails', 'POST /auth/login/init', 10, 1, undefined],
     ['nine are too few to tell', 'POST /defi-vaults/v1/defi/vault/withdraw', 9, 9, undefined],
     ['others fail', 'GET /defi-vaults/v1/vaults', 10, 10, undefined],
-  ] as const)('or not: %s', ([, routeKey, requests, failed, alarm], { after }) => {
+  ] as const)('or stays off as required: %s', ([, routeKey, requests, failed, alarm], { after }) => {
     const cloud = after()
     for (let request = 0; request < requests; request += 1) {
       cloud.log('api/AccessLogs', line({ routeKey, status: request < failed ? '503' : '200' }), NOW - 1 - request)
@@ -250,9 +247,7 @@ describe('Of the API an alarm goes off', () => {
     expect(alarmsOf(cloud)).toEqual(alarm ? [alarm] : [])
   })
 
-  test('and stops the deploy of a new version that fails in five of a hundred calls, and not where the old one fails', ({
-    after,
-  }) => {
+  test('and stops a deploy if a new version fails in 5 % of calls, but not if the old one does', ({ after }) => {
     const FunctionName = 'vaultline-dev-vaults-list'
     const [version = ''] = Object.keys(template.ofType('AWS::Lambda::Version')).filter((id) =>
       id.startsWith('vaults/ListFunctionCurrentVersion'),
@@ -281,9 +276,7 @@ describe('Of the API an alarm goes off', () => {
     expect(isStopped('1', { calls: 1000, failed: 500, crashed: 500 })).toBe(false)
   })
 
-  test('where the gateway turns requests away, and not where a key asks too often; where Lambda has no room', ({
-    after,
-  }) => {
+  test('if the gateway or Lambda throttles requests, but not if a key exceeds its rate', ({ after }) => {
     const ofKey = after()
     for (const minute of times(200)) {
       ofKey.log('api/AccessLogs', line({ status: '429', integrationLatency: '12' }), minute)
@@ -296,12 +289,12 @@ describe('Of the API an alarm goes off', () => {
   })
 })
 
-describe('Of the edge an alarm goes off', () => {
+describe('An edge alarm goes off', () => {
   const ofEdge = (name: string) => ({
     ...{ namespace: 'AWS/CloudFront', name },
     dimensions: { DistributionId: 'edge/Distribution', Region: 'Global' },
   })
-  /** What CloudFront measures of 200 requests in five minutes, of which it gives the share of those that fail in percent. */
+  /** Measures 200 requests in five minutes, of which this percentage fails, as CloudFront does. */
   const measured = (cloud: Cloud, rate: '5xxErrorRate' | '4xxErrorRate', percent: number) => {
     for (const minute of LATELY) {
       for (let minutes = 0; minutes < 5; minutes += 1) {
@@ -316,11 +309,11 @@ describe('Of the edge an alarm goes off', () => {
     ['more than one request in twenty fails', '5xxErrorRate', 6, ['edge/Failingedge']],
     ['more than half of them are refused', '4xxErrorRate', 60, ['edge/Refusingedge']],
     ['as many are refused as at other times', '4xxErrorRate', 30, []],
-  ] as const)('or not: %s', ([, rate, percent, alarms], { after }) => {
+  ] as const)('or stays off as required: %s', ([, rate, percent, alarms], { after }) => {
     expect(measured(after(), rate, percent)).toEqual(alarms)
   })
 
-  test('where the firewall turns many away for a quarter of an hour, by whatever rule', ({ after }) => {
+  test('if the firewall blocks many requests for a quarter of an hour, by any rule', ({ after }) => {
     const [acl] = Object.values(template.ofType('AWS::WAFv2::WebACL'))
     const { MetricName } = z.object({ MetricName: z.string() }).parse(acl?.['VisibilityConfig'])
     const blocked = (rule: string) => ({
@@ -343,7 +336,7 @@ const ofQueue = (name: string, queue: string) => ({
   dimensions: { QueueName: queue },
 })
 
-/** Messages that wait in a queue, and those that it hands out in five minutes. */
+/** Measures the messages that wait in a queue and those that it delivers in five minutes. */
 function wait(
   cloud: Cloud,
   queue: string,
@@ -355,8 +348,8 @@ function wait(
   }
 }
 
-describe('Of webhooks an alarm goes off', () => {
-  test('where messages cannot be worked on, wait, or are given up; where runs are given up', async ({ after }) => {
+describe('A webhook alarm goes off', () => {
+  test('if messages fail, wait or are given up, and if runs are given up', async ({ after }) => {
     const record = { messageId: randomUUID(), body: '{}', attributes: { ApproximateReceiveCount: '1' } }
     const failing = await invoke('queues/deliver-events', { Records: [record] })
     const cloud = after()
@@ -370,14 +363,14 @@ describe('Of webhooks an alarm goes off', () => {
     expect(alarmsOf(dead)).toEqual(['queues/Latewebhooks'])
   })
 
-  test('or not: where a busy queue always has some messages, and where many wait for a moment', ({ after }) => {
+  test('but not if a busy queue always has some messages or many wait for a moment', ({ after }) => {
     const cloud = after()
     wait(cloud, 'vaultline-dev-deliveries', { waiting: 200, received: 3_000 })
     wait(cloud, 'vaultline-dev-shards', { waiting: 1_000, received: 0, minutes: 20 })
     expect(alarmsOf(cloud)).toEqual([])
   })
 
-  test('where shards of vaults cannot be recorded, wait, or are given up, and not where nodes fail for a moment', async ({
+  test('if shards of vaults fail, wait or are given up, but not if nodes fail for a moment', async ({
     service,
     after,
   }) => {
@@ -403,7 +396,7 @@ describe('Of webhooks an alarm goes off', () => {
     expect(alarmsOf(cloud)).toEqual([...['queues/Backlogofshards', 'queues/RefreshShardAlarm', 'queues/Undoneshards']])
   })
 
-  test('where servers of three clients are not reached, and not where they refuse; and where one is gone', async ({
+  test('if three clients’ servers are unreachable or one responds 410, but not if they respond 500', async ({
     service,
     after,
   }) => {
@@ -415,7 +408,7 @@ describe('Of webhooks an alarm goes off', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const urlOf = (number: number) => `http://localhost:${port}/${number}`
-    /** The alarms after events for clients that have so many webhooks each. */
+    /** Returns the alarms after events for clients with these numbers of webhooks. */
     const alarmsAfter = async (...webhooks: number[]) => {
       const clients = await Promise.all(webhooks.map((count) => registered(service, count, urlOf)))
       const delivered = await logsOf(async () => {
@@ -436,7 +429,7 @@ describe('Of webhooks an alarm goes off', () => {
   })
 })
 
-/** A client of its own with so many webhooks. */
+/** Creates a client with this many webhooks. */
 async function registered(service: Service, count: number, urlOf: (number: number) => string) {
   const key = await service.createClient([])
   for (let number = 1; number <= count; number += 1) {
@@ -446,7 +439,7 @@ async function registered(service: Service, count: number, urlOf: (number: numbe
   return { clientId: parseApiKey(key)?.clientId ?? '' }
 }
 
-test('Each runbook that an alarm names was needed above', () => {
+test('Each runbook that an alarm names belongs to an alarm that went off above', () => {
   const all = ['Alarm', 'CompositeAlarm'].flatMap((type) => Object.values(template.ofType(`AWS::CloudWatch::${type}`)))
   const named = all.flatMap(({ AlarmDescription, AlarmActions }) =>
     AlarmActions ? String(AlarmDescription).replace(/^.* Runbook: /, '') : [],

@@ -69,7 +69,7 @@ async function synthesize() {
 
 type Change = (properties: Record<string, unknown>) => void
 
-/** The edge's stack, with the resources of one type changed. */
+/** Returns the edge's stack with the resources of one type changed. */
 function change(type: string, apply: Change): SynthesizedStack[] {
   const changed = structuredClone(stacks)
   for (const { Properties, Type } of changed.flatMap(({ template }) => Object.values(template.Resources))) {
@@ -82,13 +82,13 @@ type Behaviors = { DistributionConfig: { DefaultCacheBehavior: object; CustomErr
 
 const without = (rule: string) =>
   change('AWS::WAFv2::WebACL', (properties) => {
-    // Its rules have names.
+    // All rules in the ACL have names.
     properties['Rules'] = (properties['Rules'] as { Name: string }[]).filter(({ Name }) => Name !== rule)
   })
 
 type Asked = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** The edge before an origin, which keeps what it is asked and answers as a function does. */
+/** Runs the edge before an origin that records its requests and responds as a function does. */
 async function run(of: readonly SynthesizedStack[] = stacks) {
   const asked: Asked[] = []
   const clock = { now: 1_000_000 }
@@ -113,7 +113,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
   const edge = await startEdge(of, { originUrl, secretsmanager, now: () => clock.now })
   const ask = (path: string, headers: Record<string, string> = {}, { method = 'GET', body = '' } = {}) =>
     exchange(`${edge.url}${path}`, { method, headers, body })
-  /** The statuses of so many requests. */
+  /** Sends this many requests and returns their statuses. */
   const askOften = async (times: number, path: string, headers: Record<string, string> = {}, options = {}) => {
     const statuses: number[] = []
     for (let time = 0; time < times; time += 1) statuses.push((await ask(path, headers, options)).status)
@@ -127,7 +127,7 @@ function digestOf(body: string): string {
 }
 
 describe('The stack of the edge', () => {
-  test('is in the region where CloudFront looks for firewalls, refers to no other, and has nothing against it', () => {
+  test('is in CloudFront’s region for firewalls, refers to no other region, and violates no rule', () => {
     expect(environments).toEqual(['us-east-1'])
     expect(stacks.map(({ name, dependsOn }) => [name, dependsOn])).toEqual([['edge', []]])
     expect(findings).toEqual([])
@@ -137,7 +137,7 @@ describe('The stack of the edge', () => {
     })
   })
 
-  test('takes HTTPS alone, by TLS 1.2 and later, HTTP/2 and 3, at the domain, and touches no page of an error', () => {
+  test('takes only HTTPS by TLS 1.2 or later and HTTP/2 and 3, and leaves error responses unchanged', () => {
     const [distribution] = Object.values(ofType('AWS::CloudFront::Distribution'))
     expect(distribution).toMatchObject({
       DistributionConfig: {
@@ -153,8 +153,8 @@ describe('The stack of the edge', () => {
     expect(text, 'the key is in no template').not.toContain(KEY)
   })
 
-  test('has each rule that refuses in the runbook of its alarm', () => {
-    // As CloudFormation has them.
+  test('has each blocking rule in its alarm’s runbook', () => {
+    // The ACL in CloudFormation's form.
     const [acl] = Object.values(ofType('AWS::WAFv2::WebACL')) as { Rules: { Name: string; Action?: object }[] }[]
     const refusing = acl?.Rules.flatMap(({ Name, Action }) => (Action ? [Name] : [])) ?? []
     const [, named = ''] =
@@ -162,7 +162,7 @@ describe('The stack of the edge', () => {
     expect(named.split(' ').toSorted()).toEqual(refusing.toSorted())
   })
 
-  test('shows nobody the keys and sessions of sampled requests', () => {
+  test('hides the keys and sessions of sampled requests', () => {
     const [acl] = Object.values(ofType('AWS::WAFv2::WebACL'))
     const hidden = (header: string) => ({
       Action: 'SUBSTITUTION',
@@ -175,7 +175,7 @@ describe('The stack of the edge', () => {
 })
 
 describe('A request through the edge', () => {
-  test('reaches the API as it was sent, at its own host, with the key and the address of who asked', async () => {
+  test('reaches the API unchanged, at the API’s host, with the edge’s key and the caller’s address', async () => {
     const { asked, ask } = await run()
     const sent = {
       authorization: 'Bearer s',
@@ -198,25 +198,25 @@ describe('A request through the edge', () => {
     expect(asked[0]?.headers).not.toHaveProperty(VIEWER_HEADER)
   })
 
-  test('with a body is none to GET', async () => {
+  test('with a body is refused for GET', async () => {
     const { ask, asked } = await run()
     expect((await ask('/vaults', {}, { body: '{}' })).status).toBe(403)
     expect(asked).toEqual([])
   })
 
-  test('is answered in the bytes that left the function, whatever its caller could take', async () => {
+  test('gets the function’s exact bytes, whatever encodings its caller accepts', async () => {
     const { ask } = await run()
     const told = await ask('/vaults', { 'accept-encoding': 'gzip, br' })
     expect(told.headers).not.toHaveProperty('content-encoding')
     expect(told.headers['content-digest']).toBe(digestOf(told.text))
   })
 
-  test('is answered anew each time, also where it failed before', async () => {
+  test('is never cached, even after a failure', async () => {
     const { asked, ask } = await run()
     for (const path of ['/vaults', '/vaults', '/gone', '/gone']) await ask(path)
     expect(asked).toHaveLength(4)
     const untold = change('AWS::CloudFront::Distribution', (properties) => {
-      // The one distribution has one.
+      // There is only one distribution, and it has this field.
       ;(properties as Behaviors).DistributionConfig.CustomErrorResponses = []
     })
     const keeping = await run(untold)
@@ -226,7 +226,7 @@ describe('A request through the edge', () => {
     )
     const optimized = await run(
       change('AWS::CloudFront::Distribution', (properties) => {
-        // The one distribution has one.
+        // There is only one distribution, and it has this field.
         const { DefaultCacheBehavior } = (properties as Behaviors).DistributionConfig
         Object.assign(DefaultCacheBehavior, { CachePolicyId: '658327ea-f89d-4fab-a63d-7e88639e58f6' })
       }),
@@ -235,7 +235,7 @@ describe('A request through the edge', () => {
     expect(optimized.asked, "one client would get what another asked for by CloudFront's usual policy").toHaveLength(1)
   })
 
-  test('for what everybody may have is answered from what is kept, for each page apart, for as long as it says', async () => {
+  test('for public data is cached by origin for the time that the response allows', async () => {
     const { asked, ask, clock } = await run()
     const page = { origin: 'https://wallet.vaultline.app' }
     for (const headers of [{}, { 'x-join-key': 'k' }, page, page]) await ask('/openapi.json', headers)
@@ -251,7 +251,7 @@ describe('A request through the edge', () => {
     ).toBe(201)
   })
 
-  test('has a key that CloudFormation finds, or nothing is deployed', async () => {
+  test('needs a key that CloudFormation finds, or the deploy fails', async () => {
     const other = JSON.parse(JSON.stringify(stacks).replaceAll(sha256(KEY), sha256('another')))
     await expect(run(other)).rejects.toThrow('Could not find a value associated with JSONKey')
   })
@@ -263,7 +263,7 @@ describe('The firewall refuses', () => {
   const post = { method: 'POST', body: '{}' }
   const server = (number: number) => `198.51.100.${number}`
 
-  test('what one key asks more often than any may, from however many addresses, in the words of the functions', async () => {
+  test('a key’s requests above the highest rate, from any addresses, in the functions’ error format', async () => {
     const { ask, clock, asked } = await run()
     const from = (number: number) => keyed('one', `192.0.2.${number}`)
     for (let number = 0; number < 30; number += 1) expect((await ask('/vaults', from(number))).status).toBe(200)
@@ -289,7 +289,7 @@ describe('The firewall refuses', () => {
     expect((await ask('/vaults', from(99))).status).toBe(200)
   })
 
-  test('what one address asks too often, with whatever keys, and not what a server asks that is named', async () => {
+  test('too many requests of one address with any keys, but not those of a named server', async () => {
     const { askOften, ask } = await run()
     expect(new Set(await askOften(20, '/vaults', keyed('one')))).toEqual(new Set([200]))
     const refused = await ask('/vaults', keyed('two'))
@@ -298,7 +298,7 @@ describe('The firewall refuses', () => {
     expect(new Set(await askOften(25, '/vaults', keyed('three', server(7))))).toEqual(new Set([200]))
   })
 
-  test('preflights of one address apart from its requests, so that pages can read why these are refused', async () => {
+  test('preflights of an address separately from its requests, so that pages can read the refusals', async () => {
     const { askOften, ask } = await run()
     const preflight = { method: 'OPTIONS' }
     expect(new Set(await askOften(19, LOGIN, {}, preflight))).toEqual(new Set([200]))
@@ -307,7 +307,7 @@ describe('The firewall refuses', () => {
     expect(await askOften(2, '/vaults', {}, preflight)).toEqual([200, 429])
   })
 
-  test('who registers, logs in and recovers too often from one address, however the path is written, also a server', async () => {
+  test('too many registrations, logins and recoveries from one address, even a server’s, however the path is written', async () => {
     for (const path of ['/auth/register', '/auth/recover/init', '/auth/log%69n/init']) {
       const { askOften, ask } = await run()
       expect(new Set(await askOften(10, path, keyed('one', server(7)), post))).toEqual(new Set([201]))
@@ -318,7 +318,7 @@ describe('The firewall refuses', () => {
     }
   })
 
-  test('bodies that no function takes', async () => {
+  test('bodies larger than any function takes', async () => {
     const { ask } = await run()
     const bodyOf = (bytes: number) => ({ method: 'POST', body: 'x'.repeat(bytes) })
     expect((await ask('/vaults', {}, bodyOf(16 * 1024))).status).toBe(201)
@@ -332,18 +332,15 @@ describe('The firewall refuses', () => {
     ['accounts-by-address', 15, LOGIN, () => keyed('one'), post],
     ['preflights-by-address', 25, '/vaults', () => keyed('one'), { method: 'OPTIONS' }],
     ['large-bodies', 1, '/vaults', () => ({}), { method: 'POST', body: 'x'.repeat(20_000) }],
-  ] as const)(
-    'nothing of it by the rule %s, where that is not there',
-    async ([rule, times, path, headers, options]) => {
-      const refusals = async (of: readonly SynthesizedStack[]) => {
-        const { ask } = await run(of)
-        const statuses: number[] = []
-        for (let number = 0; number < times; number += 1)
-          statuses.push((await ask(path, headers(number), options)).status)
-        return statuses.filter((status) => status >= 400).length
-      }
-      expect(await refusals(stacks), 'with it').toBeGreaterThan(0)
-      expect(await refusals(without(rule)), 'without it').toBe(0)
-    },
-  )
+  ] as const)('nothing of this kind without the rule %s', async ([rule, times, path, headers, options]) => {
+    const refusals = async (of: readonly SynthesizedStack[]) => {
+      const { ask } = await run(of)
+      const statuses: number[] = []
+      for (let number = 0; number < times; number += 1)
+        statuses.push((await ask(path, headers(number), options)).status)
+      return statuses.filter((status) => status >= 400).length
+    }
+    expect(await refusals(stacks), 'with it').toBeGreaterThan(0)
+    expect(await refusals(without(rule)), 'without it').toBe(0)
+  })
 })

@@ -51,7 +51,7 @@ const built = {
   wallet: build('wallet', { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'run()', 'icon.svg': '<svg/>' }),
 }
 
-/** A stage with both sites, whole as it is deployed. */
+/** Synthesizes a stage with both sites, whole as it is deployed. */
 async function synthesizeWhole() {
   return await synthesize(async (app) => {
     const stage = new ServiceStage(app, 'dev', DEV, '0.0.0')
@@ -61,7 +61,7 @@ async function synthesizeWhole() {
   })
 }
 
-/** The stack of these sites, with nothing of its stage but what all share. */
+/** Synthesizes the stack of these sites, with only the shared part of its stage. */
 async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: StageEnvironment, folders = built) {
   return await synthesize((app) => {
     const stage = new Construct(app, STAGE)
@@ -75,7 +75,7 @@ async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: Stag
   })
 }
 
-/** What is added to an app, what was said of its sites, and the files that are copied into each bucket. */
+/** Synthesizes an app. Returns the stage, its messages about the sites, and the files copied into each bucket. */
 async function synthesize(add: (app: App) => void | Promise<void>) {
   const outdir = mkdtempSync(join(folder, 'app-'))
   const context = {
@@ -92,7 +92,7 @@ async function synthesize(add: (app: App) => void | Promise<void>) {
   return { ...stage, problems: (stack?.messages ?? []).map(({ entry }) => entry.data), copied: copies(stage, outdir) }
 }
 
-/** What CDK's function copies, by its bucket and path: what is in it, and for how long browsers keep it. */
+/** Returns the files that CDK's function copies, by bucket and path, with their content and cache time. */
 function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: string) {
   return Object.fromEntries(
     Object.values(ofType('Custom::CDKBucketDeployment')).flatMap((properties) => {
@@ -112,7 +112,7 @@ function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: strin
   )
 }
 
-/** The request that CloudFront's function makes of one for this path. */
+/** Returns the path to which CloudFront's function rewrites a request for this path. */
 function findPage(properties: Readonly<Record<string, unknown>> | undefined, uri: string) {
   return runInNewContext(`${properties?.['FunctionCode']}; handler(${JSON.stringify({ request: { uri } })})`)
 }
@@ -128,7 +128,7 @@ function build(name: string, files: Readonly<Record<string, string>>): string {
 describe('A stage with both sites', async () => {
   const { stacks, outputs, ofType, problems, copied } = await synthesizeWhole()
 
-  test('has a stack of their own, deployed after the API, at names that CloudFront makes up', () => {
+  test('has a separate stack for them, deployed after the API, at CloudFront’s generated names', () => {
     expect(problems).toEqual([])
     expect(stacks.find(({ name }) => name === 'sites')?.dependsOn).toEqual([`${STAGE}-api`])
     expect(outputs).toMatchObject({
@@ -137,7 +137,7 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test('keeps their files in buckets that CloudFront alone reads, over TLS', () => {
+  test('keeps their files in buckets that only CloudFront reads, over TLS', () => {
     const buckets = ofType('AWS::S3::Bucket')
     expect(Object.keys(buckets)).toEqual(['sites/ReferenceFiles', 'sites/WalletFiles'])
     for (const bucket of Object.values(buckets)) {
@@ -175,7 +175,7 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test('serves them over HTTPS alone, by HTTP/2 and 3, compressed', () => {
+  test('serves them only over HTTPS, by HTTP/2 and 3, compressed', () => {
     for (const { DistributionConfig } of Object.values(ofType('AWS::CloudFront::Distribution'))) {
       expect(DistributionConfig).toMatchObject({
         DefaultRootObject: 'index.html',
@@ -224,7 +224,7 @@ describe('A stage with both sites', async () => {
     }
   })
 
-  test("answers the wallet's paths with its one page, and files as what they are", () => {
+  test("serves the wallet's one page at all its paths, and its files unchanged", () => {
     const functions = ofType('AWS::CloudFront::Function')
     const uriFor = (uri: string) => findPage(functions['sites/WalletFindPage'], uri).uri
     expect(['/', '/vaults', '/vaults/8453/0x1234', '/account/'].map(uriFor)).toEqual(Array(4).fill('/index.html'))
@@ -232,7 +232,7 @@ describe('A stage with both sites', async () => {
     expect(uriFor('/config.json')).toBe('/config.json')
   })
 
-  test('has files that browsers keep for ever where their name changes with them, and ask about otherwise', () => {
+  test('lets browsers keep files with a hash in their name, and revalidate all others', () => {
     const forEver = 'public, max-age=31536000, immutable'
     expect(Object.fromEntries(Object.entries(copied).map(([path, [, kept]]) => [path, kept]))).toMatchObject({
       'sites/ReferenceFiles/docs/assets/app.1a2b.js': forEver,
@@ -246,7 +246,7 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test('tells the wallet where the API is, its key, who signs there, and public nodes of each chain', () => {
+  test('configures the wallet with the API’s URL, key and signing keys, and each chain’s public nodes', () => {
     expect(JSON.parse(copied['sites/WalletFiles/config.json']?.[0] ?? '')).toEqual({
       apiUrl: API_URL,
       apiKey,
@@ -255,12 +255,12 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test('tells the documentation where the API is, and no key; its pages call nothing else', () => {
+  test('configures the documentation with the API’s URL and no key; its pages call no other host', () => {
     expect(JSON.parse(copied['sites/ReferenceFiles/docs/config.json']?.[0] ?? '')).toEqual({ apiUrl: API_URL })
     expect(docsPolicy(API_URL)).toContain(`connect-src 'self' ${API_URL};`)
   })
 
-  test('leads to the documentation below /docs/, and finds the page of a folder', () => {
+  test('redirects to the documentation below /docs/ and finds a folder’s page', () => {
     const find = (uri: string) => findPage(ofType('AWS::CloudFront::Function')['sites/ReferenceFindPage'], uri)
     for (const uri of ['/', '/docs']) {
       expect(find(uri)).toMatchObject({ statusCode: 302, headers: { location: { value: '/docs/' } } })
@@ -269,7 +269,7 @@ describe('A stage with both sites', async () => {
     expect(find('/docs/guides/deposits.md').uri).toBe('/docs/guides/deposits.md')
   })
 
-  test('answers a page of the documentation that does not exist with 404 and a page that says so', () => {
+  test('serves a missing page of the documentation as a not-found page with 404', () => {
     const { DistributionConfig } = ofType('AWS::CloudFront::Distribution')['sites/ReferenceDistribution'] as {
       DistributionConfig: object
     }
@@ -278,7 +278,7 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test('lets what copies the files read what CDK uploaded and write these two buckets, and nothing else', () => {
+  test('lets the copying function only read CDK’s uploads and write these two buckets', () => {
     const policies = Object.values(ofType('AWS::IAM::Policy')).filter(({ Roles }) => `${Roles}` === 'sites/CopyingRole')
     const Policy = z.object({
       PolicyDocument: z.object({
@@ -306,7 +306,7 @@ describe('A stage with both sites', async () => {
   })
 })
 
-test('A stage has the one site that it names, with its certificate, and says where its name must lead', async () => {
+test('A stage has only the site that it names, with its certificate, and outputs its DNS target', async () => {
   const wallet = { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey, signingKeys }
   const { ofType, outputs, problems } = await synthesizeSites({ wallet }, OWN_NAMES)
   expect(problems).toEqual([])
@@ -329,7 +329,7 @@ test('A stage has the one site that it names, with its certificate, and says whe
   expect(outputs).not.toHaveProperty([`${STAGE}-sites.ReferenceOrigin`])
 })
 
-test('Sites that cannot work are refused with each reason, and nothing else of their stage is', async () => {
+test('Sites that cannot work are refused with each reason, and the rest of their stage is not', async () => {
   const elsewhere = certificateArn.replace('us-east-1', 'eu-west-1')
   const { stacks, problems, ofType } = await synthesizeSites(
     {

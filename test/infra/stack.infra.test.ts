@@ -27,30 +27,30 @@ const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONSUMERS: [string, QueueContract][] = Object.entries(consumers)
 const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
-/** The folders of functions, each a stack. */
+/** Folders of functions; each is a stack. */
 const AREAS = new Set(CONTRACTS.map(([name]) => dirname(name)))
-/** Those that hand out transactions, and need two nodes. */
+/** Endpoints that return transactions and need two nodes. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel', 'claim-rewards'].map((name) => `vaults/${name}`)
-/** Those that count the requests of keys. */
+/** Endpoints that count a key's requests. */
 const COUNTED = ENDPOINTS.filter(([, { caller }]) => caller !== 'anyone').map(([name]) => name)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
-/** The alarms of a stage by what it observes: those of two windows make one, and have no action of their own. */
+/** Number of alarms of a stage by what it observes. A pair of windows makes one alarm; the alarms of the windows have no action. */
 const ALARMS = {
   none: 0,
   // Two windows of failing requests; transactions, logins, chains, webhooks.
   slo: 6,
-  // Endpoints and consumers; three jobs that are late; slow and refused requests, throttles; two metrics of several areas and
-  // three of chains; runs that failed for good; shards that wait and that failed for good; two of webhooks.
+  // Endpoints and consumers; three late jobs; slow and refused requests, throttles; two metrics of several areas and three of
+  // chains; finally failed runs; waiting and finally failed shards; two of webhooks.
   all: 6 + ENDPOINTS.length + CONSUMERS.length + 3 + 3 + 2 + 3 + 1 + 2 + 2,
 }
-/** What the edge of a stage has. */
+/** Resources of a stage's edge. */
 const EDGE = {
   'AWS::CloudFront::Distribution': 1,
   'AWS::CloudFront::CachePolicy': 1,
   'AWS::CloudFront::OriginRequestPolicy': 1,
   'AWS::WAFv2::WebACL': 1,
-  // Of its addresses of servers, those of either version.
+  // One IP set, because the servers' addresses have only one IP version.
   'AWS::WAFv2::IPSet': 1,
 }
 /** Failing, refusing and blocked. */
@@ -75,7 +75,7 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 
 const arn = (service: string, resource: string) => `arn:aws:${service}:region:account:${resource}`
 
-/** What a function may do with what its contract uses, besides writing its own log and traces. */
+/** Returns a function's permissions for its contract's uses, without those for its log and traces. */
 function permissionsOf(stage: string, contract: Contract): [action: string, resource: string][] {
   const { clients = [], deposits = [], users = [], webhooks = [], cache = [], ...uses } = listUses(contract)
   const tables = Object.entries({ clients, deposits, users, webhooks, cache }).flatMap(([table, accesses]) =>
@@ -106,7 +106,7 @@ const SECRETS = [
   ['webhookKey', 'webhook-key'],
 ] as const
 
-/** What each variable that a contract can ask for holds. */
+/** Returns the value of each variable that a contract can request. */
 function valuesOf(stage: string): Record<string, unknown> {
   const queueUrl = (name: string) => `https://sqs.region.amazonaws.com/account/vaultline-${stage}-${name}`
   return {
@@ -128,10 +128,10 @@ function valuesOf(stage: string): Record<string, unknown> {
   }
 }
 
-/** How AWS writes that something happens every so many minutes. */
+/** AWS's expressions for a rate in minutes. */
 const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
 
-/** What an access log may hold: nothing that a caller sent but the route and the method in it. */
+/** Fields of an access log: only the route and the method come from the caller. */
 const LOGGED = [
   ['time', 'requestTime'],
   ['requestId', 'requestId'],
@@ -156,20 +156,21 @@ describe.each(STAGES)('%s', (stage) => {
   const topics = edge ? 2 : 1
   const { observe } = environment
   const isWatched = observe === 'all'
-  /** Functions whose new versions get their traffic by parts. */
+  /** Functions whose new versions get their traffic gradually. */
   const gradual = environment.gradual ? [...ENDPOINTS, ...CONSUMERS].map(([name]) => name) : []
   const alarms = ALARMS[observe] + gradual.length + (edge && isWatched ? EDGE_ALARMS : 0)
-  // Transactions and logins, and those that failed; the lag of chains, in two logs.
+  // Transactions and logins, and failed ones; the lag of chains, in two logs.
   const filters =
     (observe === 'none' ? 0 : 4 + 2) +
     gradual.length +
-    // Errors; uncounted; signed, with the linking of wallets; four of chains in two logs, one of them in a third; three jobs; the gateway's; four of webhooks.
+    // Errors; uncounted; signed, with the linking of wallets; four of chains in two logs, one in a third; three jobs; the
+    // gateway's; four of webhooks.
     (isWatched ? ENDPOINTS.length + CONSUMERS.length + COUNTED.length + (WITNESSED.length + 1) + 9 + 3 + 1 + 4 : 0)
   const deployers = environment.deployedFrom ? ['deployer/Deploy', 'deployer/Diff'] : []
   const aliasOf = (name: string) => arn('lambda', `function:vaultline-${stage}-${name.replace('/', '-')}:live`)
   const documentOf = () => OpenApi.parse(ofType('AWS::ApiGatewayV2::Api')['api/Api']?.['Body'])
 
-  test('consists of what contracts ask for and of nothing else', () => {
+  test('has exactly the resources that the contracts need', () => {
     const byType = Map.groupBy(Object.values(resources), ({ Type }) => Type)
     expect(Object.fromEntries([...byType].map(([type, found]) => [type, found.length]))).toEqual({
       'AWS::ApiGatewayV2::Api': 1,
@@ -203,7 +204,7 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test('is a stack for each area, deployed after what all share and before the API', () => {
+  test('has a stack for each area, deployed after the shared stack and before the API', () => {
     const shared = `vaultline-${stage}-shared`
     const areas = new Set(ENDPOINTS.map(([name]) => `vaultline-${stage}-${dirname(name)}`))
     const order = Object.fromEntries(stacks.map(({ name, dependsOn }) => [name, new Set(dependsOn)]))
@@ -213,47 +214,44 @@ describe.each(STAGES)('%s', (stage) => {
       api: areas,
     })
     expect(stacks).toHaveLength(AREAS.size + 2 + Math.sign(deployers.length) + (edge ? 1 : 0))
-    // By these names an operator's commands find the stacks.
+    // An operator's commands find the stacks by these names.
     expect(stackNames(stage)).toEqual(expect.arrayContaining(stacks.map(({ name }) => `vaultline-${stage}-${name}`)))
   })
 
-  test.each(CONTRACTS)(
-    '%s gets its traffic for a new version by parts where the stage says so, and back where it fails',
-    (name) => {
-      const [area, id] = [dirname(name), idOf(name)]
-      const group = ofType('AWS::CodeDeploy::DeploymentGroup')[`${id}Deploys`]
-      if (!gradual.includes(name)) {
-        expect([resources[liveOf(name)]?.UpdatePolicy, group]).toEqual([undefined, undefined])
-        return
-      }
-      expect(resources[liveOf(name)]?.UpdatePolicy).toEqual({
-        CodeDeployLambdaAliasUpdate: {
-          ApplicationName: `${area}/DeploysApplication`,
-          DeploymentGroupName: `${id}Deploys`,
-        },
-      })
-      expect(group).toMatchObject({
+  test.each(CONTRACTS)('%s shifts traffic to a new version gradually if configured, and back if it fails', (name) => {
+    const [area, id] = [dirname(name), idOf(name)]
+    const group = ofType('AWS::CodeDeploy::DeploymentGroup')[`${id}Deploys`]
+    if (!gradual.includes(name)) {
+      expect([resources[liveOf(name)]?.UpdatePolicy, group]).toEqual([undefined, undefined])
+      return
+    }
+    expect(resources[liveOf(name)]?.UpdatePolicy).toEqual({
+      CodeDeployLambdaAliasUpdate: {
         ApplicationName: `${area}/DeploysApplication`,
-        DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
-        AutoRollbackConfiguration: { Enabled: true, Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] },
-        AlarmConfiguration: { Enabled: true, Alarms: [{ Name: `${id}NewVersion` }] },
-      })
-      const functionName = `vaultline-${stage}-${name.replace('/', '-')}`
-      const ofVersion = [
-        { Name: 'ExecutedVersion', Value: expect.stringMatching(/CurrentVersion.*\.Version$/) },
-        { Name: 'FunctionName', Value: functionName },
-        { Name: 'Resource', Value: `${functionName}:live` },
-      ]
-      const { Metrics } = ofType('AWS::CloudWatch::Alarm')[`${id}NewVersion`] as { Metrics: { MetricStat?: object }[] }
-      expect(Metrics.flatMap(({ MetricStat }) => MetricStat ?? [])).toMatchObject([
-        { Metric: { MetricName: 'Invocations', Dimensions: ofVersion } },
-        { Metric: { MetricName: 'Errors', Dimensions: ofVersion } },
-        { Metric: { Dimensions: [{ Name: 'version', Value: expect.stringMatching(/\.Version$/) }] } },
-      ])
-    },
-  )
+        DeploymentGroupName: `${id}Deploys`,
+      },
+    })
+    expect(group).toMatchObject({
+      ApplicationName: `${area}/DeploysApplication`,
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
+      AutoRollbackConfiguration: { Enabled: true, Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] },
+      AlarmConfiguration: { Enabled: true, Alarms: [{ Name: `${id}NewVersion` }] },
+    })
+    const functionName = `vaultline-${stage}-${name.replace('/', '-')}`
+    const ofVersion = [
+      { Name: 'ExecutedVersion', Value: expect.stringMatching(/CurrentVersion.*\.Version$/) },
+      { Name: 'FunctionName', Value: functionName },
+      { Name: 'Resource', Value: `${functionName}:live` },
+    ]
+    const { Metrics } = ofType('AWS::CloudWatch::Alarm')[`${id}NewVersion`] as { Metrics: { MetricStat?: object }[] }
+    expect(Metrics.flatMap(({ MetricStat }) => MetricStat ?? [])).toMatchObject([
+      { Metric: { MetricName: 'Invocations', Dimensions: ofVersion } },
+      { Metric: { MetricName: 'Errors', Dimensions: ofVersion } },
+      { Metric: { Dimensions: [{ Name: 'version', Value: expect.stringMatching(/\.Version$/) }] } },
+    ])
+  })
 
-  test('is deployed by a workflow in the environments of its own name alone, which may be what CDK works as and no more', () => {
+  test('is deployed only by workflows in environments of its name, with only CDK’s roles', () => {
     const regions = ['region', ...(edge ? ['us-east-1'] : [])]
     const bootstrap = (...names: string[]) => {
       const roles = regions.flatMap((region) =>
@@ -301,12 +299,12 @@ describe.each(STAGES)('%s', (stage) => {
     expect(found).toHaveLength(environment.deployedFrom ? 2 : 0)
   })
 
-  test('holds 60 endpoints and 50 chains, with no stack near the 500 resources that CloudFormation takes', () => {
+  test('can hold 60 endpoints and 50 chains, with no stack near CloudFormation’s 500 resources', () => {
     for (const { name, template } of stacks) {
       const ids = Object.keys(template.Resources)
       const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
       expect(ofBase.length, 'the schedule of its run').toBe(name === 'jobs' ? 1 : 0)
-      // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
+      // Each stack grows in proportion to its endpoints; a further chain adds as much as Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(400)
     }
@@ -338,7 +336,7 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
-  test('asks API Gateway for one thing after the other at the first deploy, and far less than ten times a second', () => {
+  test('calls API Gateway one by one at the first deploy, far below ten times a second', () => {
     const asked = stacks.flatMap(({ name, template }) =>
       Object.entries(template.Resources).flatMap(([id, { Type, Properties }]) =>
         Type.startsWith('AWS::ApiGatewayV2::') ? [{ name, id, Type, Properties }] : [],
@@ -351,7 +349,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(asked[1]?.Properties['ApiId'], 'the second waits for the first').toEqual({ Ref: asked[0]?.id })
   })
 
-  test('reads nothing of another stack', () => {
+  test('reads no exports of another stack', () => {
     const references = stacks.flatMap(({ name, template }) =>
       [...JSON.stringify(template).matchAll(/Fn::(GetStackOutput|ImportValue)/g)].map(() => name),
     )
@@ -374,7 +372,7 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
-  test.each(CONTRACTS)('%s runs on ARM and Node 24, with a role and a log of its own', (name, contract) => {
+  test.each(CONTRACTS)('%s runs on ARM and Node 24, with its own role and log', (name, contract) => {
     const id = idOf(name)
     const isJob = 'runs' in contract
     const timeout = 'timeoutSeconds' in contract ? contract.timeoutSeconds : 10
@@ -404,7 +402,7 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, contract) => {
+  test.each(CONTRACTS)('%s has the variables that its contract requests', (name, contract) => {
     const variables = Object.keys(listUses(contract)).map((resource) => RESOURCES[resource as Resource])
     const asked = variables.map((variable) => [variable, valuesOf(stage)[variable]])
     if (edge && 'caller' in contract) {
@@ -414,7 +412,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)
   })
 
-  test.each(CONTRACTS)('%s may do what its contract uses, and nothing else', (name, contract) => {
+  test.each(CONTRACTS)('%s has only the permissions that its contract uses', (name, contract) => {
     const id = idOf(name)
     expect(ofType('AWS::IAM::Role')[`${id}Role`]).toEqual({
       AssumeRolePolicyDocument: {
@@ -436,41 +434,44 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(Object.entries<TableDefinition>(TABLES))('the table %s is as defined, and safe', (key, definition) => {
-    const { partitionKey, sortKey, indexes, timeToLive } = definition
-    const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
-    const types = Object.entries(Object.fromEntries(keys.map(({ name, type }) => [name, type])))
-    expect(resources[`shared/${key}table`]).toEqual({
-      Type: 'AWS::DynamoDB::Table',
-      Properties: {
-        TableName: `vaultline-${stage}-${key}`,
-        AttributeDefinitions: types.map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
-        KeySchema: keySchema(definition),
-        ...(indexes.length > 0 && {
-          GlobalSecondaryIndexes: indexes.map((index) => ({
-            IndexName: index.name,
-            KeySchema: keySchema(index),
-            Projection: { ProjectionType: 'ALL' },
-          })),
-        }),
-        BillingMode: 'PAY_PER_REQUEST',
-        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
-        SSESpecification: { SSEEnabled: true },
-        DeletionProtectionEnabled: isProduction,
-        ...(timeToLive && { TimeToLiveSpecification: { AttributeName: timeToLive, Enabled: true } }),
-      },
-      DeletionPolicy: retained,
-      UpdateReplacePolicy: retained,
-    })
-  })
+  test.each(Object.entries<TableDefinition>(TABLES))(
+    'the table %s matches its definition and is protected',
+    (key, definition) => {
+      const { partitionKey, sortKey, indexes, timeToLive } = definition
+      const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
+      const types = Object.entries(Object.fromEntries(keys.map(({ name, type }) => [name, type])))
+      expect(resources[`shared/${key}table`]).toEqual({
+        Type: 'AWS::DynamoDB::Table',
+        Properties: {
+          TableName: `vaultline-${stage}-${key}`,
+          AttributeDefinitions: types.map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
+          KeySchema: keySchema(definition),
+          ...(indexes.length > 0 && {
+            GlobalSecondaryIndexes: indexes.map((index) => ({
+              IndexName: index.name,
+              KeySchema: keySchema(index),
+              Projection: { ProjectionType: 'ALL' },
+            })),
+          }),
+          BillingMode: 'PAY_PER_REQUEST',
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          SSESpecification: { SSEEnabled: true },
+          DeletionProtectionEnabled: isProduction,
+          ...(timeToLive && { TimeToLiveSpecification: { AttributeName: timeToLive, Enabled: true } }),
+        },
+        DeletionPolicy: retained,
+        UpdateReplacePolicy: retained,
+      })
+    },
+  )
 
-  test('the secret starts with no RPC URL, and no later deploy writes over it', () => {
+  test('the secret starts without RPC URLs, and no later deploy overwrites it', () => {
     expect(resources['shared/Config']).toEqual({
       Type: 'AWS::SecretsManager::Secret',
       Properties: {
         Name: `vaultline/${stage}/config`,
         Description: expect.any(String),
-        // Never change these two lines: CloudFormation would replace what operators stored.
+        // Never change these two lines: CloudFormation would replace the operators' values.
         GenerateSecretString: { SecretStringTemplate: '{"rpcUrls":{}}', GenerateStringKey: 'unused' },
       },
       DeletionPolicy: retained,
@@ -478,7 +479,7 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test('the secret of signing keys starts without one, and no later deploy writes over it', () => {
+  test('the secret of signing keys starts empty, and no later deploy overwrites it', () => {
     expect(resources['shared/Signing']).toEqual({
       Type: 'AWS::SecretsManager::Secret',
       Properties: {
@@ -492,13 +493,13 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test('the key that one-time codes depend on is made once, and no later deploy writes over it', () => {
+  test('the key for one-time codes is created once, and no later deploy overwrites it', () => {
     expect(resources['shared/Identity']).toEqual({
       Type: 'AWS::SecretsManager::Secret',
       Properties: {
         Name: `vaultline/${stage}/identity`,
         Description: expect.any(String),
-        // Never change these lines: CloudFormation would make another key, and refuse every user's one-time codes.
+        // Never change these lines: CloudFormation would create another key and refuse every user's one-time codes.
         GenerateSecretString: {
           SecretStringTemplate: '{}',
           GenerateStringKey: 'key',
@@ -511,7 +512,7 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test('the relying party is that of the environment, with origins that its web pages can have', () => {
+  test('the relying party is the environment’s, with origins that its web pages can have', () => {
     const { relyingParty, rateLimits, corsOrigins } = environment
     const variables = ofType('AWS::Lambda::Function')['accounts/RegisterInitFunction']?.['Environment'] as {
       Variables: Record<string, string>
@@ -525,7 +526,7 @@ describe.each(STAGES)('%s', (stage) => {
     }
   })
 
-  test('browsers may call from the pages of the environment, without cookies', () => {
+  test('browsers may call from the environment’s pages, without cookies', () => {
     const methods = new Set(ENDPOINTS.map(([, { method }]) => method).filter((method) => method !== 'ANY'))
     expect(documentOf()['x-amazon-apigateway-cors']).toEqual({
       allowOrigins: environment.corsOrigins,
@@ -542,7 +543,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(environment.corsOrigins.filter((origin) => new URL(origin).origin !== origin)).toEqual([])
   })
 
-  test('requests are throttled, and logged without anything that a caller sent', () => {
+  test('requests are throttled, and logged without the caller’s data', () => {
     expect(ofType('AWS::ApiGatewayV2::Stage')['api/Stage']).toEqual({
       AccessLogSettings: {
         DestinationArn: 'api/AccessLogs',
@@ -586,7 +587,7 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
-  test.each(JOBS)('the schedules of %s may invoke it and keep what failed, and nothing else', (name) => {
+  test.each(JOBS)('the schedules of %s may only invoke it and keep failed inputs', (name) => {
     const target = liveOf(name)
     const targets = Object.values(ofType('AWS::Scheduler::Schedule')).map(({ Target }) => Target as Target)
     const roles = new Set(targets.flatMap(({ Arn, RoleArn }) => (Arn === target ? [RoleArn] : [])))
@@ -622,7 +623,7 @@ describe.each(STAGES)('%s', (stage) => {
     ])
   })
 
-  test.each(QUEUE_KEYS)('the queue %s is safe, and keeps for two weeks what could not be done', (key) => {
+  test.each(QUEUE_KEYS)('the queue %s is protected and keeps failed messages for two weeks', (key) => {
     const { name, visibilitySeconds, maxReceives, keptDays } = QUEUES[key]
     const deadLetters = `shared/${key}deadletters`
     expect(resources[`shared/${key}`]).toEqual({
@@ -658,7 +659,7 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test.each(CONSUMERS)(
-    '%s takes as many messages at a time as its contract says, and answers for each',
+    '%s takes as many messages at a time as its contract says, and reports failed messages individually',
     (_, contract) => {
       const mappings = Object.values(ofType('AWS::Lambda::EventSourceMapping'))
       const queueArn = arn('sqs', `vaultline-${stage}-${QUEUES[contract.queue].name}`)
@@ -666,25 +667,25 @@ describe.each(STAGES)('%s', (stage) => {
         {
           BatchSize: contract.batchSize ?? 10,
           EventSourceArn: queueArn,
-          // Of its ARN, which is no text here, CDK takes the name; test/infra/template.infra.test.ts runs it.
+          // CDK derives the name from the ARN, which is no text here; test/infra/template.infra.test.ts runs it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
           ScalingConfig: { MaximumConcurrency: contract.maxConcurrency },
         },
       ])
-      // As AWS advises: a throttled function is tried again for so long.
+      // AWS advises this, because a throttled function is retried for that long.
       expect(QUEUES[contract.queue].visibilitySeconds).toBeGreaterThanOrEqual(6 * contract.timeoutSeconds)
     },
   )
 
-  test('the functions of webhooks leave half of what a new account may run at a time to the API', () => {
-    // Shards are recorded only where a chain has more than 1,000 vaults: docs/scale.md.
+  test('the webhook functions leave half of a new account’s concurrent executions to the API', () => {
+    // Shards are recorded only if a chain has more than 1,000 vaults: docs/scale.md.
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
     const together = ofWebhooks.reduce((sum, [, { maxConcurrency }]) => sum + maxConcurrency, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
   })
 
-  test('keeps the inputs of runs that failed for good', () => {
+  test('keeps the inputs of finally failed runs', () => {
     expect(ofType('AWS::SQS::Queue')).toMatchObject({ 'jobs/DeadLetters': { MessageRetentionPeriod: 14 * 86_400 } })
     const [policy] = Object.values(ofType('AWS::SQS::QueuePolicy')).filter(
       ({ Queues }) => `${Queues}` === 'jobs/DeadLetters',
@@ -692,7 +693,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(policy, 'the queue takes 20 statements').toHaveProperty('PolicyDocument.Statement.length', 1)
   })
 
-  test('has AWS tell of money that is spent, where the stage says how much', () => {
+  test('has a budget with AWS notifications if the stage sets an amount', () => {
     const budgets = Object.values(ofType('AWS::Budgets::Budget'))
     expect(budgets.map(({ Budget }) => Budget)).toEqual(
       isProduction ? [expect.objectContaining({ BudgetLimit: { Amount: 500, Unit: 'USD' }, TimeUnit: 'MONTHLY' })] : [],
@@ -711,7 +712,7 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
-  test.runIf(isWatched)('has a dashboard, which stays small', () => {
+  test.runIf(isWatched)('has a small dashboard', () => {
     const [dashboard] = Object.values(ofType('AWS::CloudWatch::Dashboard'))
     expect(dashboard).toHaveProperty('DashboardName', `vaultline-${stage}`)
     const body = String(dashboard?.['DashboardBody'])
@@ -719,11 +720,11 @@ describe.each(STAGES)('%s', (stage) => {
     const metrics = widgets.map(({ properties }) => properties.metrics?.length ?? 0)
     const regions = [...body.matchAll(/"region":"(us-east-1)"/g)].length
     expect(regions, "what the edge's row asks of its region").toBe(edge ? 4 : 0)
-    // CloudWatch draws 500 in one graph.
+    // CloudWatch draws 500 metrics in one graph.
     expect(Math.max(...metrics)).toBeLessThanOrEqual(10)
   })
 
-  test('publishes the address of its API, and where its edge and its deployers are', () => {
+  test('outputs the addresses of its API and edge and its deployers', () => {
     expect(outputs).toMatchObject({ [`vaultline-${stage}-api.ApiUrl`]: 'api/Api.ApiEndpoint' })
     expect(new Set(Object.values(outputs))).toEqual(
       new Set([
@@ -734,7 +735,7 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
-  test('lets alarms tell whom they reach, over TLS alone', () => {
+  test('lets only alarms publish to its topics, over TLS', () => {
     const expected = [['shared/AlarmsTopic', `vaultline-${stage}-alarms`]]
     if (edge) expected.push(['edge/AlarmsTopic', `vaultline-${stage}-edge-alarms`])
     const named = Object.entries(ofType('AWS::SNS::Topic')).map(([id, { TopicName }]) => [id, TopicName])
@@ -757,7 +758,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(policies).toEqual(expect.arrayContaining(expected.map(([topic]) => allows(topic))))
   })
 
-  test('is tagged, and protected in production', () => {
+  test('has tags, and termination protection in production', () => {
     for (const { tags, terminationProtection } of stacks) {
       expect(tags).toEqual({ service: 'vaultline', stage })
       expect(terminationProtection).toBe(isProduction)
@@ -776,7 +777,7 @@ test('all stages are synthesized without AWS credentials', () => {
 
 describe('Each runbook', () => {
   const HEADINGS = ['What it means', 'Users notice', 'Check', 'Do', 'Afterwards', 'Tested']
-  /** What AWS sends mails of by itself, and what no metric sees. */
+  /** Runbooks of AWS's own mails and of problems that no metric shows. */
   const pageOf = (name: string) => `docs/runbooks/${name}.md`
   const WAKING = ['failing-logins', 'failing-requests', 'failing-transactions', 'lagging-jobs', 'late-webhooks'].map(
     pageOf,
@@ -786,7 +787,7 @@ describe('Each runbook', () => {
     file.replaceAll('\\', '/'),
   )
 
-  test.each(STAGES)('is named by an alarm, and each alarm of %s names one and what users notice', (stage) => {
+  test.each(STAGES)('is named by an alarm, and each alarm of %s names one and the effect on users', (stage) => {
     const { ofType } = stages[`vaultline-${stage}`] as Synthesized
     const { observe } = environments.get(stage) as StageEnvironment
     const alarms = ['Alarm', 'CompositeAlarm'].flatMap((type) => Object.values(ofType(`AWS::CloudWatch::${type}`)))
@@ -809,7 +810,7 @@ describe('Each runbook', () => {
     else expect([...named].toSorted()).toEqual([...new Set(waking)].toSorted())
   })
 
-  test('says the same of each: what it means, what users notice, what to check and do, and how it was tested', () => {
+  test('has the same headings: meaning, effect on users, checks, steps and test', () => {
     const pages = runbooks.map((file) => [file, readFileSync(file, 'utf8')] as const)
     const headings = pages.map(([file, text]) => [
       file,
@@ -820,10 +821,10 @@ describe('Each runbook', () => {
     for (const [file] of pages) expect(watch).toContain(`(${file.replace('docs/', '../')})`)
   })
 
-  test('and its filters take what stands in the logs that they look into, as it is written there', () => {
+  test('has alarms whose filters match the lines of their logs as written', () => {
     const { AccessLogSettings } = stages['vaultline-dev']?.ofType('AWS::ApiGatewayV2::Stage')['api/Stage'] ?? {}
     const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
-    // The gateway writes texts alone, and `-` for what has no value.
+    // The gateway only writes texts, and `-` for a missing value.
     const accessLines = ['200', '404', '429', '503'].flatMap((status) =>
       ENDPOINTS.map(([, { method, path }]) => {
         const values: Readonly<Record<string, string>> = { status, routeKey: `${method} ${path}` }
@@ -846,7 +847,7 @@ describe('Each runbook', () => {
   })
 })
 
-test("AWS's rules have nothing against it but what is acknowledged with a reason", () => {
+test("AWS's rules find only violations that are acknowledged with a reason", () => {
   const [report, ...others] = pluginReports
   expect(others).toEqual([])
   expect(report).toMatchObject({ pluginName: 'AwsSolutions', violations: [] })
@@ -859,7 +860,7 @@ test("AWS's rules have nothing against it but what is acknowledged with a reason
   ])
 })
 
-/** Each route with the folder of its function. What takes unknown routes must not take the browsers' OPTIONS. */
+/** Returns each route with the folder of its function. The route for unknown paths must not take the browsers' OPTIONS. */
 function expectedRoutes(): [string, string][] {
   return ENDPOINTS.flatMap(([name, { method, path, aliases = [] }]) => {
     if (path !== '$default') {
@@ -881,7 +882,7 @@ function keySchema({ partitionKey, sortKey }: Pick<TableDefinition, 'partitionKe
   ]
 }
 
-/** What Lambda does for a function with the queue that it takes from. */
+/** Returns Lambda's permissions for a function with the queue that it consumes. */
 function takesFrom(stage: string, { queue }: QueueContract) {
   const Action = ['ReceiveMessage', 'ChangeMessageVisibility', 'GetQueueUrl', 'DeleteMessage', 'GetQueueAttributes']
   return {
@@ -891,13 +892,13 @@ function takesFrom(stage: string, { queue }: QueueContract) {
   }
 }
 
-/** How the stack of an area names what belongs to a function. */
+/** Returns an area stack's name of a function's resources. */
 function idOf(name: string): string {
   const words = basename(name).split('-')
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
-/** The alias by which a function is called. */
+/** Returns the alias by which a function is called. */
 function liveOf(name: string): string {
   return `${idOf(name)}FunctionAliaslive`
 }

@@ -7,7 +7,7 @@ import { STAGES_FILE } from './synthesize.ts'
 const EXAMPLE = readFileSync('stages.example.json', 'utf8')
 const OWN = JSON.parse(readFileSync(STAGES_FILE, 'utf8'))
 
-/** What is said of a file whose stage has these instead. */
+/** Returns the error for a file whose stage has these changes. */
 const problemOf = (stage: 'dev' | 'staging' | 'prod', changes: object) => {
   try {
     parseStages(JSON.stringify({ ...OWN, [stage]: { ...OWN[stage], ...changes } }))
@@ -18,7 +18,7 @@ const problemOf = (stage: 'dev' | 'staging' | 'prod', changes: object) => {
 }
 
 describe("The operator's file of stages", () => {
-  test('names what differs; the rest of each stage, and dev, are there without it', async () => {
+  test('names only differences: the rest of each stage, and dev, exist without it', async () => {
     const stages = parseStages(JSON.stringify(OWN))
     expect([...stages.keys()]).toEqual(['dev', 'staging', 'prod'])
     expect(stages.get('prod')).toMatchObject({ ...OWN.prod, logRetentionDays: 90, retain: true })
@@ -27,7 +27,7 @@ describe("The operator's file of stages", () => {
     expect(() => parseStages('{')).toThrow('The file of stages does not fit')
   })
 
-  test('is refused as the example is: with names that nobody can own, and its applications', () => {
+  test('is refused with the example’s reserved names and its applications', () => {
     expect(() => parseStages(EXAMPLE)).toThrow(/relyingParty\.id: nobody can own staging\.wallet\.example/)
     const { prod } = JSON.parse(EXAMPLE)
     expect(problemOf('prod', prod)).toContain('corsOrigins: nobody can own wallet.example')
@@ -37,7 +37,7 @@ describe("The operator's file of stages", () => {
 
   test.each([
     [
-      'no alarms to anybody in production',
+      'no alarm recipient in production',
       'prod',
       { alarmEmail: undefined },
       'alarmEmail: its alarms would reach nobody',
@@ -50,7 +50,7 @@ describe("The operator's file of stages", () => {
     ['a domain of a test', 'prod', { relyingParty: { ...OWN.prod.relyingParty, id: 'wallet.test' } }, 'wallet.test'],
     ['no page and no application', 'staging', { corsOrigins: [] }, 'no application, and no origin of corsOrigins'],
     [
-      'pages of another domain than its passkeys',
+      'pages on another domain than its passkeys',
       'dev',
       {
         relyingParty: { ...OWN.dev?.relyingParty, id: 'wallet.vaultline.app', name: 'W', iosApps: [], androidApps: [] },
@@ -58,13 +58,13 @@ describe("The operator's file of stages", () => {
       'at wallet.vaultline.app or below it',
     ],
     [
-      'an edge at a domain that nobody can own',
+      'an edge at a reserved domain',
       'prod',
       { edge: { ...OWN.prod.edge, domain: { ...OWN.prod.edge.domain, name: 'api.wallet.example' } } },
       'edge.domain: nobody can own api.wallet.example',
     ],
     [
-      'an edge whose certificate CloudFront does not look for',
+      'an edge with a certificate outside us-east-1',
       'dev',
       {
         edge: {
@@ -81,7 +81,7 @@ describe("The operator's file of stages", () => {
       "api.wallet.vaultline.app is a site's already",
     ],
     [
-      'an edge before something that is not the API',
+      'an edge before another host than the API',
       'dev',
       { edge: { ...OWN.prod.edge, origin: 'https://api.wallet.vaultline.app' } },
       'must be the output ApiUrl',
@@ -90,7 +90,7 @@ describe("The operator's file of stages", () => {
     ['three keys of an edge', 'dev', { edge: { ...OWN.prod.edge, keys: Array(3).fill('0'.repeat(64)) } }, 'keys'],
     ['a key of an edge itself', 'dev', { edge: { ...OWN.prod.edge, keys: ['the key'] } }, 'keys'],
     [
-      'a server that is no address',
+      'a server that is not an address',
       'dev',
       { edge: { ...OWN.prod.edge, servers: ['wallet.vaultline.app'] } },
       'servers',
@@ -102,7 +102,7 @@ describe("The operator's file of stages", () => {
     expect(problemOf(stage, changes)).toContain(told)
   })
 
-  test('keeps a wrong stage from being synthesized at all', () => {
+  test('prevents the synthesis of an invalid stage', () => {
     const env = { ...process.env, CDK_CONTEXT_JSON: JSON.stringify({ stages: 'stages.example.json' }) }
     expect(() => execFileSync(process.execPath, ['infra/app.ts'], { env, stdio: 'pipe' })).toThrow(
       'Stage staging cannot be deployed',

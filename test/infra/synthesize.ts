@@ -29,14 +29,14 @@ const PSEUDO: Record<string, string> = {
   'AWS::URLSuffix': 'amazonaws.com',
 }
 
-/** A file of stages as an operator has it: all three, with names that somebody could own. */
+/** An operator's file of stages: all three, with names that a company can own. */
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
 
-/** What `dev` is without a file of stages. */
-// `dev` is there in any case.
+/** The stage `dev` without a file of stages. */
+// The cast is safe because `dev` always exists.
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
-/** `dev` with an edge, to which nobody gets around it, and which knows this key, and with all alarms. */
+/** Returns `dev` with all alarms and an edge that knows this key and cannot be bypassed. */
 export function devWithEdge(keyHash: string): StageEnvironment {
   const edge = {
     domain: {
@@ -47,18 +47,18 @@ export function devWithEdge(keyHash: string): StageEnvironment {
     keys: [keyHash],
     isOnlyWay: true,
   }
-  // `dev` is there in any case.
+  // The cast is safe because `dev` always exists.
   return parseStages(JSON.stringify({ dev: { edge, observe: 'all' } })).get('dev') as StageEnvironment
 }
 
-/** A stage as it is synthesized. */
+/** A synthesized stage. */
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
 /**
- * What the app synthesizes, by the stages' names, without bundling, in a process that has no AWS credentials, and without
- * the stacks of sites, which rest on what was built. Each resource is named by its stack and its place there alone
- * (`vaults/ListRole`), without the hash, and what refers to a resource is that name, whether by `Ref`, by ARN or as the
- * output of another stack. Besides, what was reported of rules. Throws when CloudFormation would refuse a template.
+ * Synthesizes the app without bundling, without AWS credentials and without the stacks of sites, which need built files.
+ * Returns the stages by name, and reports of violated rules. A resource's name is its stack and its place there
+ * (`vaults/ListRole`), without the hash. References by `Ref`, ARN or another stack's output are that name. Throws if
+ * CloudFormation would refuse a template.
  */
 export async function synthesizeApp() {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
@@ -79,14 +79,14 @@ export async function synthesizeApp() {
   }
 }
 
-/** The stacks of `dev` with the assets of its functions, synthesized into this folder without the checks of the whole app. */
+/** Synthesizes the stacks of `dev` with the assets of its functions into this folder, without the checks of the whole app. */
 export async function synthesizeDev(outdir: string, environment: StageEnvironment): Promise<SynthesizedStack[]> {
   const app = new App({ outdir, analyticsReporting: false, context: { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak' } })
   new ServiceStage(app, 'dev', environment, '0.0.0-test')
   return await readStacks(app.synth().directory)
 }
 
-/** `dev` with an edge and gradual deploys, without the assets of its functions, and without the checks of the whole app. */
+/** Synthesizes `dev` with an edge and gradual deploys, without its functions' assets and the checks of the whole app. */
 export async function synthesizeBareDev(): Promise<Synthesized> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-bare-'))
   try {
@@ -99,7 +99,7 @@ export async function synthesizeBareDev(): Promise<Synthesized> {
   }
 }
 
-/** A stage, by its name, in the folder that it was synthesized into, with those of its stacks that are to be read. */
+/** Reads the stacks of a stage that `isRead` selects, from the folder of its synthesis. */
 export async function readStage(directory: string, stage: string, isRead: (stack: string) => boolean = () => true) {
   const all = await readStacks(directory)
   const read = all.filter(({ name }) => name.startsWith(`${stage}-`) && isRead(name))
@@ -132,7 +132,7 @@ export async function readStage(directory: string, stage: string, isRead: (stack
     stacks,
     resources,
     outputs,
-    /** The properties of all resources of a type, by the resources' names. */
+    /** Returns the properties of all resources of a type, by the resources' names. */
     ofType: (type: string) =>
       Object.fromEntries(
         Object.entries(resources).flatMap(([name, { Type, Properties }]) =>

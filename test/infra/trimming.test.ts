@@ -16,7 +16,7 @@ const TABLE = `var ERRORS = {
 };`
 const SOURCES = globSync('{lib,functions}/**/*.ts').filter((path) => path !== 'lib/core/errors.ts')
 
-test('Own code keeps each error whose code is a word in it, and no other', () => {
+test('Own code keeps exactly the errors whose codes occur in it', () => {
   const code = trimOwnCode(`${TABLE}\nthrow new AppError("vault_not_found");\nconst codes = ["internal"];\n`)
   const { vault_not_found, internal } = ERRORS
   expect(code).toContain(JSON.stringify(vault_not_found))
@@ -25,7 +25,7 @@ test('Own code keeps each error whose code is a word in it, and no other', () =>
   expect(code).not.toContain(ERRORS.coin_not_found.error)
 })
 
-test('Own code keeps no description of a field, unless it is put together', () => {
+test('Own code keeps a field’s description only if it is concatenated', () => {
   const code = 'z.string().describe(\n  "A \\"name\\" (text)"\n).optional().describe(`Or ` + one).describe(`None`)'
   expect(trimOwnCode(`${TABLE}\n${code}`)).toMatch(/z\.string\(\)\.optional\(\)\.describe\(`Or ` \+ one\)$/)
 })
@@ -34,7 +34,7 @@ test('Own code without a table of errors is refused', () => {
   expect(() => trimOwnCode('export const handler = 1')).toThrow('has no table of errors')
 })
 
-test('No error is found but by its code: none is put together, and only the reply reads the table', () => {
+test('Errors are found only by literal codes, and only the reply reads their table', () => {
   const codes = Object.keys(ERRORS)
   const built = SOURCES.flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(/`([a-z_]*(?:\$\{[^{}]*\}[a-z_]*)+)`/g)].flatMap(
@@ -51,7 +51,7 @@ test('No error is found but by its code: none is put together, and only the repl
   ).toEqual(['lib/frame/replies.ts'])
 })
 
-test('The copy of zod parses as zod does, compiles a form at its hundredth parse, and writes no JSON schema', async () => {
+test('The copy of zod parses like zod, compiles a schema at its hundredth parse, and writes no JSON schema', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vaultline-zod-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   copyZod('.', directory)
@@ -76,7 +76,7 @@ test('The copy of zod parses as zod does, compiles a form at its hundredth parse
     expect({ data, issues: error?.issues }).toEqual({ data: expected.data, issues: expected.error?.issues })
     return hasCompiled ? [index] : []
   }).flat()
-  // One of five inputs is no object, which no form is needed for.
+  // One of five inputs is no object and needs no compiled schema.
   expect(compiledAt).toEqual([124])
   expect(() => copied.toJSONSchema()).toThrow('Bundles have no writer of JSON schemas.')
 })

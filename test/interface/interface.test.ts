@@ -6,7 +6,7 @@ import { checkInterface, RESPONSES } from './interface.ts'
 const VAULT = '/defi-vaults/v1/vault/0x1'
 const USER = '/defi-vaults/v1/defi/user/0x1'
 
-/** A recorded response, and the fields of it that the document has. */
+/** A recorded response, and the number of its fields in the document. */
 const RECORDED: readonly (readonly [request: string, body: object, fields: number])[] = [
   ['POST /auth/register/init', examples.startRegistration.response, 2],
   ['GET /defi-vaults/v1/vaults', examples.listVaults.response, 2],
@@ -22,27 +22,30 @@ const RECORDED: readonly (readonly [request: string, body: object, fields: numbe
 const check = (request: string, body: unknown) => () => checkInterface(request, { status: 200, body })
 
 describe('The check of responses against the document', () => {
-  test.for(RECORDED)('takes a recorded response, and misses each field of it: %s', ([request, body, fields]) => {
-    expect(check(request, body)).not.toThrow()
-    const refused = Object.keys(body).filter((name) => {
-      const { [name]: _, ...rest } = body as Record<string, unknown>
-      try {
-        check(request, rest)()
-        return false
-      } catch {
-        return true
-      }
-    })
-    // Of a vault, `stateAsOf` is ours: it says whether there is a state.
-    expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
-  })
+  test.for(RECORDED)(
+    'accepts a recorded response and refuses it without any of its fields: %s',
+    ([request, body, fields]) => {
+      expect(check(request, body)).not.toThrow()
+      const refused = Object.keys(body).filter((name) => {
+        const { [name]: _, ...rest } = body as Record<string, unknown>
+        try {
+          check(request, rest)()
+          return false
+        } catch {
+          return true
+        }
+      })
+      // A vault's field `stateAsOf` is ours: it says whether there is a state.
+      expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
+    },
+  )
 
   test('has only requests that the service takes', () => {
     const taken = Object.values(endpoints).map(({ method, path }) => `${method} ${path}`)
     for (const [request] of RESPONSES) expect(taken).toContainEqual(expect.stringMatching(request))
   })
 
-  test('refuses null in the state of a Lagoon vault that is not missing, and takes it of other protocols', () => {
+  test('refuses null in a Lagoon vault’s state except for missing fields, and accepts it for other protocols', () => {
     const { response } = examples.getVault
     const withOwner = (owner: null, missing: string[], protocol = 'lagoon') =>
       check(`GET ${VAULT}`, { ...response, protocol, vaultState: { ...response.vaultState, owner, missing } })
@@ -51,7 +54,7 @@ describe('The check of responses against the document', () => {
     expect(withOwner(null, [], 'erc7540')).not.toThrow()
   })
 
-  test('refuses a further field where the document has them all', () => {
+  test('refuses an additional field if the document has them all', () => {
     const { response } = examples.getDepositStatus
     const vault = { ...response.vault, redeemEpochId: 1 }
     expect(check('GET /defi-vaults/v1/defi/vault/0x1/deposit-status', { ...response, vault })).toThrow('redeemEpochId')

@@ -1,5 +1,5 @@
-// The interface as its document has it: nothing in this folder imports from lib/. Objects are strict where the document has
-// all their fields, and loose where we add some.
+// The interface as its document has it: nothing in this folder imports from lib/. Objects are strict if the document has all
+// their fields, and loose if we add some.
 import * as z from 'zod'
 import { Registration, RegistrationInit } from './accounts.ts'
 import { Deposits, Position, Positions } from './activity.ts'
@@ -8,7 +8,7 @@ import { Balances, MarketCoins } from './portfolio.ts'
 import { DepositStatus, TransferStatus } from './status.ts'
 import { Calldata, Vault, VaultList } from './vaults.ts'
 
-/** The successes that the document shows, by request. It names no path for the last four, which are ours. */
+/** Successful responses in the document, by request. It names no path for the last four; the paths are ours. */
 export const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType])[] = [
   [/^POST \/auth\/register\/init$/, RegistrationInit],
   [/^POST \/auth\/register$/, Registration],

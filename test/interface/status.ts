@@ -7,11 +7,11 @@ export const DepositStatus = z.looseObject({
   vaultAddress: Address,
   userAddress: Address,
   chainId: z.number(),
-  // `cancelled` is ours: the document knows no vault that returns a cancelled deposit later.
+  // The status `cancelled` is ours: the document knows no vault that returns a cancelled deposit later.
   status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit', 'cancelled']),
   statusDescription: z.string(),
   amounts: z.looseObject({ pendingDeposit: Amount, claimableShares: Amount, currentShares: Amount }),
-  // Null where the contract has no such thing, as in the state of a vault.
+  // These fields are null if the contract lacks them, as in the state of a vault.
   vault: z.strictObject({ depositEpochId: z.number().nullable(), isTotalAssetsValid: z.boolean().nullable() }),
 })
 
@@ -22,7 +22,7 @@ export const TransferStatus = z.looseObject({
   depositId: Hash,
   status: z.enum(['pending', 'bridging', 'completed', 'failed']),
   srcChain: Chain,
-  // The document does not show the name of this field. A hash that nobody has seen has no destination.
+  // The document does not show this field's name. An unknown hash has no destination.
   dstChain: Chain.nullable(),
   protocol: z.string().nullable(),
   inputAmount: Amount.nullable(),

@@ -38,7 +38,7 @@ const VaultState = z.strictObject({
   newTotalAssets: Amount.nullable(),
   depositEpochId: z.number().nullable(),
   redeemEpochId: z.number().nullable(),
-  // Not the document's: the null fields that could not be read.
+  // This field is not in the document: the null fields that could not be read.
   missing: z.array(z.string()),
 })
 
@@ -50,7 +50,7 @@ const AsyncVault = z
     curatorAddress: Address.nullable(),
     valuationManager: Address.nullable(),
     vaultState: VaultState.nullable(),
-    // Not the document's: null before the vault is first read.
+    // This field is not in the document: null before the vault is first read.
     stateAsOf: z.looseObject({}).nullable(),
   })
   .check(({ value, issues }) => {
@@ -71,7 +71,7 @@ const AsyncVault = z
 
 const SyncVault = z.looseObject({ ...fields, type: z.literal('sync') })
 
-/** A vault; of a protocol that the document does not know, what its contract lacks is null. */
+/** A vault. Fields that its contract lacks are null if the document does not know its protocol. */
 export const Vault = z.discriminatedUnion('type', [AsyncVault, SyncVault])
 
 /** GET /defi-vaults/v1/vaults */

@@ -20,7 +20,7 @@ const test = base
     const ask = async (path: string, body?: unknown) => {
       const url = new URL(`http://localhost/alchemy/${path}`)
       const request = { method: body ? 'POST' : 'GET', url, headers: {}, body: body ? JSON.stringify(body) : '' }
-      // It replies to each path below its own. Tests look into replies freely.
+      // Responds to each path below its own. Tests read replies freely.
       // biome-ignore lint/suspicious/noExplicitAny: see above
       return (await service.answer(request)) as { status: number; body: any }
     }
@@ -38,7 +38,7 @@ const test = base
 
 const balances = 'alchemy_getTokenBalances'
 
-describe('The stand-in of Alchemy', () => {
+describe('The fake Alchemy', () => {
   test('refuses other keys, networks and methods', async ({ alchemy: { call, nfts, ask } }) => {
     expect(await call(balances, [NOBODY, 'erc20'], 'base-mainnet', 'other')).toMatchObject({ status: 401 })
     expect(await nfts(NOBODY, '', 'other')).toMatchObject({ status: 401 })
@@ -57,7 +57,7 @@ describe('The stand-in of Alchemy', () => {
     }
   })
 
-  test('reports tokens and NFTs of a chain in pages, listed tokens and balances of zero too', async ({
+  test('reports a chain’s tokens and NFTs in pages, including listed tokens and zero balances', async ({
     alchemy,
     chain,
   }) => {
@@ -82,7 +82,7 @@ describe('The stand-in of Alchemy', () => {
     expect((await alchemy.nfts(ALICE.address, nfts.body.pageKey)).body.ownedNfts).toMatchObject([{ tokenId: '2' }])
   })
 
-  test('limits compute units of ten seconds, of a batch as of its calls', async ({ alchemy }) => {
+  test('limits compute units per ten seconds and counts each call of a batch', async ({ alchemy }) => {
     const call = { jsonrpc: '2.0', id: 1, method: balances, params: [NOBODY, 'erc20'] }
     const batch = (count: number) => alchemy.ask(`base-mainnet/v2/${ALCHEMY_KEY}`, Array(count).fill(call))
     expect((await batch(50)).status).toBe(200)

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** ERC-7540, ERC-7575 and ERC-7887 by their texts, and what the manager of a local vault calls; written apart from the contracts under test. */
+/** ABI of ERC-7540, ERC-7575 and ERC-7887, and of a local vault's manager; written independently of the contracts under test. */
 export const ASYNC_VAULT = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',
@@ -40,14 +40,14 @@ export const ASYNC_VAULT = parseAbi([
   'function pendingCancelRedeemRequest(uint256 requestId, address controller) view returns (bool isPending)',
   'function claimableCancelRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
   'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
-  // The manager's
+  // Functions of the manager
   'function updatePrice(uint256 newPrice)',
   'function fulfillDeposit(uint256 requestId, address controller, uint256 assets, uint256 shares)',
   'function fulfillRedeem(uint256 requestId, address controller, uint256 shares, uint256 assets)',
   'function fulfillCancelDeposit(uint256 requestId, address controller)',
   'function fulfillCancelRedeem(uint256 requestId, address controller)',
   'function setPullsSharesByAllowance(bool pulls)',
-  // The share token's, and of a vault that is its own
+  // Functions of the share token, or of a vault that is its own share token
   'function vault(address asset) view returns (address)',
   'function balanceOf(address account) view returns (uint256)',
   'function totalSupply() view returns (uint256)',
@@ -64,7 +64,7 @@ export const ASYNC_VAULT = parseAbi([
   'event CancelDepositClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 assets)',
   'event CancelRedeemRequest(address indexed controller, uint256 indexed requestId, address sender)',
   'event CancelRedeemClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 shares)',
-  // Centrifuge's own
+  // Events of Centrifuge
   'event DepositClaimable(address indexed controller, uint256 indexed requestId, uint256 assets, uint256 shares)',
   'event RedeemClaimable(address indexed controller, uint256 indexed requestId, uint256 assets, uint256 shares)',
   'event CancelDepositClaimable(address indexed controller, uint256 indexed requestId, uint256 assets)',
@@ -85,7 +85,7 @@ export const ASYNC_VAULT = parseAbi([
   'error ExceedsRedeemLimits()',
   'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  // Superform's
+  // Errors of Superform
   'error ZERO_AMOUNT()',
   'error INVALID_AMOUNT()',
   'error INVALID_CONTROLLER()',

@@ -28,8 +28,8 @@ async function requestDeposit(vault: Vault, user: `0x${string}`, amount: bigint)
   return vault.act(user, 'requestDeposit', [amount, user, user])
 }
 
-/** A vault in which Alice holds 100 shares, bought for a dollar each. */
-async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
+/** Opens a vault in which Alice holds 100 shares, bought for a dollar each. */
+async function openInvestedVault(make: AsyncVaultMake, shareDecimals = 6) {
   const vault = await session.openAsyncVault(make, { shareDecimals })
   const shares = 100n * 10n ** BigInt(shareDecimals)
   if (make === 'redemptions') {
@@ -46,7 +46,7 @@ async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
 const HELD = 100_000_000n
 
 describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s request ids', (make) => {
-  test('has a share token apart, and is no token itself', async () => {
+  test('has a separate share token and is no token itself', async () => {
     const vault = await session.openAsyncVault(make, { shareDecimals: 8 })
     expect(vault.share.address).not.toBe(vault.address)
     expect(await vault.share.read('decimals')).toBe(8)
@@ -58,14 +58,14 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('supportsInterface', '0xffffffff')).toBe(false)
   })
 
-  test('previews nothing, and gives no reason', async () => {
+  test('reverts every preview without a reason', async () => {
     const vault = await session.openAsyncVault(make)
     for (const preview of ['previewDeposit', 'previewMint', 'previewRedeem', 'previewWithdraw'] as const) {
       expect(await errorOf(vault.read(preview, 1n))).toBe('execution reverted')
     }
   })
 
-  test('fulfils deposits and redemptions in parts, so that something is pending and something claimable at once', async () => {
+  test('fulfils deposits and redemptions in parts, one part claimable while the rest is pending', async () => {
     const vault = await session.openAsyncVault(make)
     const [request] = await requestDeposit(vault, ALICE, usdc('100'))
     const deposit = make === 'counted' ? 1n : 0n
@@ -103,7 +103,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
       args: { controller: ALICE, requestId: redemption, assets: usdc('30'), shares: 20_000_000n },
     })
     expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(20_000_000n)
-    // At the average of both prices.
+    // The claim pays the average of both prices.
     expect(await vault.read('claimableRedeemRequest', redemption, ALICE)).toBe(30_000_000n)
     const before = await session.tokensOf(BOB)
     const [withdrawal] = await vault.act(ALICE, 'withdraw', [usdc('42'), BOB, ALICE])
@@ -136,7 +136,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     },
   )
 
-  test('takes neither nothing nor what is not there', async () => {
+  test('refuses zero amounts and amounts beyond the balance or limit', async () => {
     const vault = await openInvestedVault(make)
     expect(await vault.outcome(ALICE, 'requestRedeem', [0n, ALICE, ALICE])).toBe('ZeroAmountNotAllowed')
     expect(await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])).toBe('InsufficientBalance')
@@ -149,7 +149,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.outcome(ALICE, 'fulfillRedeem', [0n, ALICE, 1n, 1n])).toBe('NotAuthorized')
   })
 
-  test('lets operators act, owners by allowance redeem, and strangers nothing', async () => {
+  test('lets operators act, spenders request redemptions by allowance, and third parties do nothing', async () => {
     const vault = await openInvestedVault(make)
     const refused = `ERC20InsufficientAllowance ${BOB} 0 5`
     expect(await vault.outcome(BOB, 'requestRedeem', [5n, BOB, ALICE])).toBe(refused)
@@ -164,7 +164,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.outcome(BOB, 'redeem', [0n, BOB, ALICE])).toBe('ok')
   })
 
-  test('takes shares by an allowance of its own where it is told to', async () => {
+  test('takes shares by its own allowance if configured to', async () => {
     const vault = await openInvestedVault(make)
     await vault.act(SAFE, 'setPullsSharesByAllowance', [true])
     const refused = `ERC20InsufficientAllowance ${vault.address} 0 ${HELD}`
@@ -173,7 +173,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])).toBe('ok')
   })
 
-  test('says that a restricted account can claim nothing, and loses nothing of it', async () => {
+  test('reports nothing claimable for a restricted account and keeps its assets', async () => {
     const vault = await openInvestedVault(make)
     const redemption = make === 'counted' ? 2n : 0n
     await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
@@ -191,7 +191,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('55'))
   })
 
-  test('gives a cancelled redemption back when its manager did, and takes no other until then', async () => {
+  test('returns a cancelled redemption once its manager agrees and takes no other request until then', async () => {
     const vault = await openInvestedVault(make)
     const redemption = make === 'counted' ? 2n : 0n
     await vault.act(ALICE, 'requestRedeem', [HELD / 2n, ALICE, ALICE])
@@ -202,7 +202,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(true)
     expect(await vault.outcome(ALICE, 'requestRedeem', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
     expect(await vault.outcome(ALICE, 'cancelRedeemRequest', [redemption, ALICE])).toBe('CancellationIsPending')
-    // Too late for a part.
+    // The cancellation is too late for this part.
     await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 4n, usdc('25')])
     const given = await vault.act(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])
     expect(given).toMatchObject([
@@ -220,7 +220,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.share.read('balanceOf', CAROL)).toBe(HELD / 4n)
   })
 
-  test('gives a cancelled deposit back the same way', async () => {
+  test('returns a cancelled deposit in the same way', async () => {
     const vault = await session.openAsyncVault(make)
     const deposit = make === 'counted' ? 1n : 0n
     await requestDeposit(vault, ALICE, usdc('8'))
@@ -244,7 +244,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect((await session.tokensOf(BOB)) - before).toBe(usdc('8'))
   })
 
-  test('cancels nothing of what was fulfilled whole meanwhile', async () => {
+  test('returns nothing for a cancellation of a meanwhile fully fulfilled request', async () => {
     const vault = await openInvestedVault(make)
     const redemption = make === 'counted' ? 2n : 0n
     await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
@@ -255,7 +255,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('100'))
   })
 
-  test('converts at the price that its manager says, which is no request’s', async () => {
+  test('converts at its manager’s current price, not at a request’s price', async () => {
     const vault = await openInvestedVault(make, 18)
     await vault.act(SAFE, 'updatePrice', [1_250_000_000_000_000_000n])
     expect(await vault.read('convertToAssets', 10n ** 18n)).toBe(usdc('1.25'))
@@ -264,14 +264,14 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
   })
 })
 
-test('an ERC-7540 vault with aggregated request ids makes one request of several, and takes any id for it', async () => {
+test('an ERC-7540 vault with aggregated request ids merges requests and accepts any id', async () => {
   const vault = await openInvestedVault('aggregated')
   await vault.act(ALICE, 'requestRedeem', [10n, ALICE, ALICE])
   await vault.act(ALICE, 'requestRedeem', [20n, ALICE, ALICE])
   for (const id of [0n, 7n]) expect(await vault.read('pendingRedeemRequest', id, ALICE)).toBe(30n)
 })
 
-test('an ERC-7540 vault with counted request ids keeps requests apart, and pays the oldest first', async () => {
+test('an ERC-7540 vault with counted request ids keeps requests separate and pays the oldest first', async () => {
   const vault = await openInvestedVault('counted')
   await vault.act(ALICE, 'requestRedeem', [10_000_000n, ALICE, ALICE])
   await vault.act(ALICE, 'requestRedeem', [20_000_000n, ALICE, ALICE])
@@ -283,7 +283,7 @@ test('an ERC-7540 vault with counted request ids keeps requests apart, and pays 
   await vault.act(SAFE, 'fulfillRedeem', [2n, ALICE, 10_000_000n, usdc('10')])
   expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('50'))
   const before = await session.tokensOf(ALICE)
-  // All of the second, worth a dollar a share, and half of the third, worth two.
+  // The second request is redeemed whole at a dollar a share, and half of the third at two dollars.
   await vault.act(ALICE, 'redeem', [20_000_000n, ALICE, ALICE])
   expect((await session.tokensOf(ALICE)) - before).toBe(usdc('30'))
   expect(await vault.read('claimableRedeemRequest', 2n, ALICE)).toBe(0n)
@@ -293,7 +293,7 @@ test('an ERC-7540 vault with counted request ids keeps requests apart, and pays 
 })
 
 describe('an ERC-7540 vault with redemptions by request only', () => {
-  test('says so, is its own share with the decimals of the asset, and hides that it can cancel', async () => {
+  test('reports only them by ERC-165, is its own share with the asset’s decimals, and hides its cancellations', async () => {
     const vault = await session.openAsyncVault('redemptions')
     expect(vault.share.address).toBe(vault.address)
     expect(await vault.read('decimals')).toBe(6)
@@ -304,7 +304,7 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     await expect(vault.read('pendingDepositRequest', 0n, ALICE)).rejects.toThrow()
   })
 
-  test('gives shares for a deposit at once, as previewed', async () => {
+  test('issues shares for a deposit instantly, as previewed', async () => {
     const vault = await session.openAsyncVault('redemptions')
     await vault.act(SAFE, 'updatePrice', [1_250_000_000_000_000_000n])
     await session.pay(ALICE, vault, usdc('20'))
@@ -318,7 +318,7 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     expect(await errorOf(vault.read('previewWithdraw', 1n))).toBe('NOT_IMPLEMENTED')
   })
 
-  test('tells for whom a deposit was second, as the standard says, and that of Centrifuge first', async () => {
+  test('names a deposit’s owner second, as the standard requires, while Centrifuge’s vault names it first', async () => {
     for (const make of ['redemptions', 'syncDeposits'] as const) {
       const vault = await session.openAsyncVault(make)
       await session.pay(ALICE, vault, usdc('20'))
@@ -328,7 +328,7 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     }
   })
 
-  test('redeems for the owner as the controller only, and an operator claims for it only', async () => {
+  test('requires the owner as the controller of a redemption and as the receiver of an operator’s claim', async () => {
     const vault = await openInvestedVault('redemptions')
     expect(await vault.outcome(ALICE, 'requestRedeem', [0n, ALICE, ALICE])).toBe('ZERO_AMOUNT')
     expect(await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])).toBe('INVALID_AMOUNT')
@@ -350,7 +350,7 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     await vault.act(ALICE, 'cancelRedeemRequest', [0n, ALICE])
     await vault.act(SAFE, 'fulfillCancelRedeem', [0n, ALICE])
     const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [0n, CAROL, ALICE])
-    // Read by the words of ERC-7887.
+    // The names are those of ERC-7887.
     expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: HELD } })
     expect(await vault.read('balanceOf', CAROL)).toBe(HELD)
   })

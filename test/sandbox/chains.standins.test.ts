@@ -57,7 +57,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return String(text).trim()
 }
 
-test('the accounts are those of the mnemonic', () => {
+test('the local accounts derive from the mnemonic', () => {
   const { admin, safe, valuationManager, feeReceiver, users, anchor, relayer, smart, states } = ACCOUNTS
   const accounts = [admin, safe, valuationManager, feeReceiver, ...users, anchor, relayer, smart, ...states]
   for (const [addressIndex, { address, privateKey }] of accounts.entries()) {
@@ -66,7 +66,7 @@ test('the accounts are those of the mnemonic', () => {
   }
 })
 
-test('the local worlds cover three generations and three tokens, seeded and described as they are', async () => {
+test('the local worlds have three generations and three tokens, and their description matches the chain', async () => {
   const chains = await Promise.all([startChain({ chainId: 8453 }), startChain({ chainId: 42161 })])
   try {
     const worlds = await Promise.all(chains.map((chain) => deployLocalWorld(chain)))
@@ -129,7 +129,7 @@ test('the local worlds cover three generations and three tokens, seeded and desc
   }
 })
 
-test('a chain makes blocks of 0.2 s, of which about five share a timestamp', async ({ onTestFinished }) => {
+test('a chain makes a block every 0.2 s, so that about five share a timestamp', async ({ onTestFinished }) => {
   const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
   onTestFinished(chain.stop)
   const client = createClient({ transport: http(chain.rpcUrl) })
@@ -138,12 +138,12 @@ test('a chain makes blocks of 0.2 s, of which about five share a timestamp', asy
     Array.from({ length: 11 }, (_, index) => getBlock(client, { blockNumber: BigInt(index + 2) })),
   )
   const times = blocks.map(({ timestamp }) => timestamp)
-  // Eleven blocks span two seconds where each takes a fifth of one.
+  // Eleven blocks of 0.2 s span two seconds.
   expect(new Set(times).size).toBeLessThanOrEqual(5)
   expect([...times].sort()).toEqual(times)
 })
 
-test('who waits for a transaction that a reorganisation drops hears so, and sends the next one', async ({
+test('a caller that waits for a transaction learns that a reorganisation dropped it and can send again', async ({
   onTestFinished,
 }) => {
   const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
@@ -157,7 +157,7 @@ test('who waits for a transaction that a reorganisation drops hears so, and send
   await expect(transact(chain, [{ ...transactions[0], label: 'next' }])).resolves.toHaveLength(1)
 })
 
-test('the backends end while the relayer waits for a block', async () => {
+test('the backends can stop while the relayer waits for a block', async () => {
   const backends = await startBackends({ chainIds: [8453], blockSeconds: 0.2 })
   const [chain] = backends.chains
   if (!chain) throw new Error('No chain has started')

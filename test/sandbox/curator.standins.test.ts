@@ -11,7 +11,7 @@ afterAll(() => session.stop())
 describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
   'settling a Lagoon %s vault',
   (generation) => {
-    test('makes what is pending claimable, at a valuation with the gain', async () => {
+    test('makes pending requests claimable, at a valuation with the gain', async () => {
       const vault = await session.openVault(generation)
       expect(await hasPending(session.chain, vault.address)).toBe(false)
       await session.request(vault, ALICE, usdc('100'))
@@ -27,14 +27,14 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
       expect(totalAssets).toBe(usdc('110'))
       expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(10n ** 18n)
-      // the gain came into the safe, the redemption went out, rounded down
+      // The gain came into the safe and the redemption went out, rounded down.
       expect((await session.tokensOf(SAFE)) - before).toBe(usdc('10') - usdc('1.1') + 1n)
     })
   },
 )
 
 describe.each(['aggregated', 'counted'] as const)('settling an ERC-7540 vault with %s request ids', (make) => {
-  test('fulfils every request at the new price, and gives back what is cancelled', async () => {
+  test('fulfils every request at the new price and returns cancelled amounts', async () => {
     const vault = await session.openAsyncVault(make)
     const requestId = (count: bigint) => (make === 'counted' ? count : 0n)
     expect(await hasPending(session.chain, vault.address)).toBe(false)
@@ -61,7 +61,7 @@ describe.each(['aggregated', 'counted'] as const)('settling an ERC-7540 vault wi
   })
 })
 
-test('settling an ERC-7540 vault with redemptions by request only fulfils those', async () => {
+test('settling an ERC-7540 vault that has only redemption requests fulfils those', async () => {
   const vault = await session.openAsyncVault('redemptions')
   await session.pay(ALICE, vault, usdc('100'))
   await vault.act(ALICE, 'deposit', [usdc('100'), ALICE])
@@ -71,7 +71,7 @@ test('settling an ERC-7540 vault with redemptions by request only fulfils those'
   expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('101'))
 })
 
-test('a valuation that still stands is ended before the next', async () => {
+test('a valid valuation is ended before the next one', async () => {
   const vault = await session.openVault('0.5')
   await session.request(vault, ALICE, usdc('1'))
   await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
@@ -81,7 +81,7 @@ test('a valuation that still stands is ended before the next', async () => {
   expect(await vault.read('totalAssets')).toBe(usdc('1') + 5n)
 })
 
-test('a curator settles what is pending, and goes on when a chain or a vault fails', async () => {
+test('a curator settles pending requests and continues after a chain or a vault fails', async () => {
   const [pending, paused] = [await session.openVault('0.5'), await session.openVault('0.4')]
   for (const vault of [paused, pending]) await session.request(vault, ALICE, usdc('1'))
   await paused.act(ADMIN, 'pause', [])

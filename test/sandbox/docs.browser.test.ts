@@ -8,10 +8,10 @@ import { startGateway } from '../../sandbox/gateway.ts'
 import { serveDocs } from '../../sandbox/start/docs.ts'
 import { test as base } from '../support/browser.ts'
 
-/** The real site, where `npm run docs:build` has built it. */
+/** Folder of the real site, after `npm run docs:build`. */
 const BUILT = 'dist/docs'
 const MAX_BYTES = 1_000_000
-/** Counts the bytes that a page has loaded, uncompressed. */
+/** Script that counts the bytes that a page has loaded, uncompressed. */
 const LOADED = `['navigation', 'resource']
   .flatMap((type) => performance.getEntriesByType(type))
   .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)`
@@ -45,7 +45,7 @@ const test = base
     onCleanup(() => rmSync(folder, { recursive: true }))
     return folder
   })
-  /** The API with its documentation, as the local service has it, for a client without vaults. */
+  /** The API with its documentation, as in the local service, for a client without vaults. */
   .extend('startSite', async ({ sharedService: { createClient } }, { onCleanup }) => async (site: Site) => {
     const apiKey = await createClient([])
     const beside = serveDocs({ apiKey, folder: site.folder, path: undefined }, { sources: [], ...site })
@@ -59,7 +59,7 @@ const test = base
     return context.newPage()
   })
 
-test('The root of the local service leads to the documentation, which has the key and may be framed by no page', async ({
+test('The local service’s root redirects to the documentation, which has the key and forbids framing', async ({
   startSite,
   folder,
   page,
@@ -73,7 +73,7 @@ test('The root of the local service leads to the documentation, which has the ke
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
 })
 
-test('The documentation has the Markdown of its pages, a page for what it lacks, and nothing outside its folder', async ({
+test('The documentation serves its pages’ Markdown, a not-found page, and nothing outside its folder', async ({
   startSite,
   folder,
 }) => {
@@ -93,7 +93,7 @@ test('The documentation has the Markdown of its pages, a page for what it lacks,
   expect((await fetch(`${site}/health`)).status).toBe(200)
 })
 
-test('The first page that is opened builds the documentation once, says so, and shows it when it is there', async ({
+test('The first request builds the documentation once, says so, and shows it when it is ready', async ({
   startSite,
   folder,
   page,
@@ -111,7 +111,7 @@ test('The first page that is opened builds the documentation once, says so, and 
   expect(build).toHaveBeenCalledTimes(1)
 })
 
-test('A build that fails shows its reason and where the Markdown is, and is tried again on a reload', async ({
+test('A failed build shows its reason and the Markdown’s location, and a reload retries it', async ({
   startSite,
   folder,
   page,
@@ -126,7 +126,7 @@ test('A build that fails shows its reason and where the Markdown is, and is trie
   await page.getByText('no_vaults_configured').waitFor()
 })
 
-test('A site that is older than a source is served while a newer one is built', async ({ startSite, folder }) => {
+test('A site older than its sources is served while a newer one is built', async ({ startSite, folder }) => {
   const source = join(folder, 'source.md')
   writeFiles(folder)
   writeFileSync(source, '')
@@ -156,7 +156,7 @@ for (const [colorScheme, background] of [
   ['dark', 'rgb(27, 27, 31)'],
 ] as const) {
   test.runIf(existsSync(join(BUILT, 'index.html')))(
-    `The built site is ${colorScheme} as the system is, finds pages, tries an operation with the key, and asks nobody else`,
+    `The built site is ${colorScheme} like the system, searches pages, tries an operation with the key, and contacts no other host`,
     async ({ startSite, page }) => {
       const site = await startSite({ folder: BUILT })
       const [asked, complaints]: [Set<string>, string[]] = [new Set(), []]
@@ -169,7 +169,7 @@ for (const [colorScheme, background] of [
       expect(bytes).toBeLessThan(MAX_BYTES)
       expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background)
       await page.getByRole('button', { name: 'Send', exact: true }).click()
-      // A client without vaults: the key that is filled in arrives.
+      // The client has no vaults, so this error shows that the filled-in key arrives.
       await page.getByText('no_vaults_configured').last().waitFor()
 
       for (const [words, title] of [
@@ -183,7 +183,7 @@ for (const [colorScheme, background] of [
         await page.keyboard.press('Escape')
       }
       expect([...asked]).toEqual([site])
-      // The one that was asked for: the response of the API.
+      // The only 404 is the requested API response.
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
     },
   )

@@ -14,7 +14,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect } from 'vitest'
 import { test as base } from '../support/dynamo-server.ts'
 
-/** Requests that are as large as they can be, and by how much they are. */
+/** A request at a limit, or beyond it by `over`. */
 type Ask = (TableName: string, over: number) => unknown
 
 const keyOf = (sk: string) => marshall({ pk: 'a', sk })
@@ -85,7 +85,7 @@ const test = base.extend(
   'send',
   ({ dynamo }) =>
     (command: unknown) =>
-      // Commands of different types, of which nobody looks at what they come to.
+      // Commands have different types, and no test reads their results.
       dynamo.send(command as PutItemCommand),
 )
 
@@ -98,17 +98,14 @@ describe('DynamoDB on this machine', () => {
   test.for([
     ['', 'greater than or equal to 1'],
     ['t'.repeat(37), 'less than or equal to 36'],
-  ])(
-    'refuses the token %o of a transaction, whose length is to be %s',
-    async ([token, bound], { send, tableNames }) => {
-      await expect(send(puts(tableNames.cache, 1, '', { ClientRequestToken: token }))).rejects.toMatchObject({
-        name: 'ValidationException',
-        message: `1 validation error detected: Value '${token}' at 'clientRequestToken' failed to satisfy constraint: Member must have length ${bound}`,
-      })
-    },
-  )
+  ])('refuses the transaction token %o, whose length must be %s', async ([token, bound], { send, tableNames }) => {
+    await expect(send(puts(tableNames.cache, 1, '', { ClientRequestToken: token }))).rejects.toMatchObject({
+      name: 'ValidationException',
+      message: `1 validation error detected: Value '${token}' at 'clientRequestToken' failed to satisfy constraint: Member must have length ${bound}`,
+    })
+  })
 
-  test('cancels a transaction that makes an item too large, and says which', async ({ send, tableNames }) => {
+  test('cancels a transaction that makes an item too large and names the item', async ({ send, tableNames }) => {
     const TableName = tableNames.cache
     await send(put(TableName, { text: 'e'.repeat(400_000) }))
     const update = {
@@ -127,7 +124,7 @@ describe('DynamoDB on this machine', () => {
     })
   })
 
-  test('refuses to write an item that is in a transaction under way, tells what it was, and has all others go on', async ({
+  test('refuses writes to an item in a running transaction, returns its old state, and serves all other items', async ({
     send,
     server,
     tableNames,
@@ -154,7 +151,7 @@ describe('DynamoDB on this machine', () => {
     expect(await send(get)).toMatchObject({ Item: marshall({ words: 'before' }) })
     hold.resolve()
     await Promise.all([making, late])
-    // The batch was after the transaction.
+    // The batch ran after the transaction.
     expect(await send(get)).not.toHaveProperty('Item')
     await send(update)
   })

@@ -33,20 +33,20 @@ import { rememberChain, restorer } from '../support/restore.ts'
 import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
-/** The users that the tests act as, and the roles. */
+/** The users and roles that act in these tests. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 export const SAFE = ACCOUNTS.safe.address
 export const VALUER = ACCOUNTS.valuationManager.address
 export const ADMIN = ACCOUNTS.admin.address
 export const FEE_RECEIVER = ACCOUNTS.feeReceiver.address
 
-/** An amount of USDC in its smallest unit. */
+/** Converts an amount of USDC to its smallest unit. */
 export const usdc = (amount: string) => parseUnits(amount, 6)
 
 type Writes<abi extends Abi> = ContractFunctionName<abi, 'payable' | 'nonpayable'>
 type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 
-/** A chain with a token of six decimals; ends with `stop`. */
+/** Starts a chain with a token of six decimals; `stop` ends it. */
 export async function openSession() {
   const chain = await startChain({ chainId: 31337 })
   const client = chainClient(chain)
@@ -54,27 +54,27 @@ export async function openSession() {
 
   const contractAt = <const abi extends Abi>(abi: abi, address: Address) => ({
     address,
-    /** The contract's own events in a transaction that must succeed. */
+    /** Sends a transaction that must succeed and returns the contract's own events in it. */
     async act<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
       args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ) {
-      // Simulated first, for an error with a name. viem cannot tell the arguments of a function of any ABI.
+      // A simulation first gives errors a name. The cast is needed because viem cannot infer the arguments of any ABI.
       await simulateContract(client, { address, abi, functionName, args, account: from } as never)
       const data = encodeFunctionData({ abi, functionName, args } as never)
       const [hash = '0x'] = await transact(chain, [{ label: functionName, from, to: address, data }])
       const { logs } = await getTransactionReceipt(client, { hash })
       return parseEventLogs({ abi, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
     },
-    /** `ok`, or the error that the call would fail with now. */
+    /** Returns `ok`, or the error with which the call fails now. */
     async outcome<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
       args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ): Promise<string> {
       const call = { address, abi, functionName, args, account: from }
-      // As above.
+      // The reason is the same as above.
       return refusalOf(simulateContract(client, call as never)).then((refusal) => refusal ?? 'ok')
     },
     read<const name extends Reads<abi>, const args extends ContractFunctionArgs<abi, 'view' | 'pure', name>>(
@@ -111,14 +111,14 @@ export async function openSession() {
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
       return { ...vault, generation }
     },
-    /** An ERC-7540 vault of another make, and its share token. */
-    async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
+    /** Opens an ERC-7540 vault of another make and its share token. */
+    async openAsyncVault(make: AsyncVaultMake, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
       return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
-    /** A synchronous vault in which Alice deposited 100 dollars and that gained 7 millionths. */
-    async openYieldVault(make: YieldVaultKind) {
+    /** Opens a synchronous vault in which Alice deposited 100 dollars and that gained 7 millionths. */
+    async openYieldVault(make: YieldVaultMake) {
       const vault = contractAt(
         YIELD_VAULT,
         await deployYieldVault(chain, { make, asset: token, name: make, symbol: 'YV' }),
@@ -128,33 +128,32 @@ export async function openSession() {
       await transact(chain, [{ label: 'gain', from: ADMIN, to: token, data: tokenCall('mint', vault.address, 7n) }])
       return vault
     },
-    /** The address of a 0.6 vault on another asset. */
+    /** Deploys a 0.6 vault on another asset and returns its address. */
     deployVaultOn: (asset: Address) =>
       deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
     /** Gives a user tokens and lets the vault take them. */
     pay: (from: Address, vault: Pick<Vault, 'address'>, amount: bigint) => pay(from, vault.address, amount),
-    /** A request for a deposit of the user's own, freshly minted tokens. */
+    /** Requests a deposit of the user's own, freshly minted tokens. */
     async request(vault: Vault, user: Address, amount: bigint) {
       await pay(user, vault.address, amount)
       return vault.act(user, 'requestDeposit', [amount, user, user])
     },
-    /** A proposal and its settlement, which takes the valuation again from 0.2 on. */
+    /** Proposes a valuation and settles; from 0.2 on the settlement repeats the valuation. */
     async settle(vault: Generated, totalAssets: bigint) {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'settleDeposit', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** The vault's end, at a valuation of its own. */
+    /** Closes the vault at this valuation. */
     async close(vault: Generated, totalAssets: bigint) {
       await vault.act(ADMIN, 'initiateClosing', [])
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'close', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** Makes a block so many seconds later. */
+    /** Makes a block this many seconds later. */
     async pass(seconds: number) {
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await callRpc(chain, [{ method: 'evm_mine', params: [] }])
     },
-    /** Moves the token from one account to another. */
     transfer: (from: Address, to: Address, amount: bigint) =>
       transact(chain, [{ label: 'transfer', from, to: token, data: tokenCall('transfer', to, amount) }]),
     approve: (from: Address, spender: Address, amount: bigint) =>
@@ -164,14 +163,13 @@ export async function openSession() {
   }
 }
 
-/** The name of the custom error (or panic) that a call fails with; throws when it succeeds. */
+/** Returns the name of the custom error or panic with which a call fails. Throws if it succeeds. */
 export async function errorOf(call: Promise<unknown>): Promise<string> {
   const refusal = await refusalOf(call)
   if (refusal === undefined) throw new Error('The call went through')
   return refusal
 }
 
-/** The same; undefined when it succeeds. */
 async function refusalOf(call: Promise<unknown>): Promise<string | undefined> {
   try {
     await call

@@ -8,13 +8,13 @@ beforeAll(async () => {
 })
 afterAll(() => session.stop())
 
-/** A vault as it was deployed. */
+/** Opens a freshly deployed vault. */
 const openVault = (generation: LagoonGeneration) => session.restore(generation, () => session.openVault(generation))
 
 const names = (events: readonly { eventName?: string | undefined }[]) => events.map(({ eventName }) => eventName)
 
 describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s vault', (generation) => {
-  test('gives a request the id of the open epoch, and opens the next one when a valuation is proposed', async () => {
+  test('gives a request the open epoch’s id and opens the next epoch at a proposed valuation', async () => {
     const vault = await openVault(generation)
     const [request] = await session.request(vault, ALICE, usdc('100'))
     expect(request).toMatchObject({ eventName: 'DepositRequest', args: { requestId: 1n, assets: usdc('100') } })
@@ -67,7 +67,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await vault.read('pendingDepositRequest', 0n, ALICE)).toBe(usdc('3'))
   })
 
-  test('claims what is claimable for the controller before it takes the next request', async () => {
+  test('claims everything claimable for the controller before it takes the next request', async () => {
     const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
@@ -98,7 +98,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await errorOf(vault.act(ALICE, 'cancelRequestDeposit', []))).toBe('RequestNotCancelable 1')
   })
 
-  test('refuses to claim before the settlement, and more than there is', async () => {
+  test('refuses claims before the settlement and claims of more than is claimable', async () => {
     const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     expect(await errorOf(vault.act(ALICE, 'deposit', [1n, ALICE, ALICE]))).toBe('RequestIdNotClaimable')
@@ -128,7 +128,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await errorOf(vault.act(ALICE, 'claimSharesOnBehalf', [[ALICE]]))).toBe(`OnlySafe ${SAFE}`)
   })
 
-  test('converts at the rate of the settlement of a request, digit for digit', async () => {
+  test('converts exactly at the rate of the request’s settlement', async () => {
     const vault = await openVault(generation)
     await session.request(vault, ALICE, 123_456_789n)
     await session.settle(vault, 0n)
@@ -150,7 +150,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await vault.read('convertToShares', 1_000_000n)).toBe((1_000_000n * (supplyNow + 10n ** 12n)) / (total + 1n))
   })
 
-  test('says about 1:1 for a request that is not settled', async () => {
+  test('converts about 1:1 for an unsettled request', async () => {
     const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
@@ -159,7 +159,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await vault.read('convertToShares', usdc('1'), 3n)).toBe(10n ** 18n)
   })
 
-  test('settles only the valuation that was proposed', async () => {
+  test('settles only at the proposed valuation', async () => {
     const vault = await openVault(generation)
     expect(await errorOf(vault.act(SAFE, 'settleDeposit', [0n]))).toBe('NewTotalAssetsMissing')
     await vault.act(VALUER, 'updateNewTotalAssets', [5n])
@@ -178,7 +178,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await errorOf(session.request(vault, BOB, usdc('1')))).toBe('EnforcedPause')
   })
 
-  test('answers 0 for what can be claimed while paused, though it stays claimable', async () => {
+  test('reports 0 as the claim limits while paused, though the request stays claimable', async () => {
     const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
@@ -190,7 +190,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await errorOf(vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE]))).toBe('EnforcedPause')
   })
 
-  test('lets anybody request for a victim, which then waits for the settlement', async () => {
+  test('lets anyone request for a victim, whose next request must wait for the settlement', async () => {
     const vault = await openVault(generation)
     await session.pay(BOB, vault, 1n)
     await vault.act(BOB, 'requestDeposit', [1n, ALICE, BOB])

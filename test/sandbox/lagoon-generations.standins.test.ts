@@ -24,7 +24,7 @@ const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 
 const NO_FEES = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
 
-/** Whether a contract's code dispatches a selector: PUSH4 of it. */
+/** Returns whether a contract's code dispatches a selector: it contains its PUSH4. */
 const dispatches = (code: Hex, selector: Hex) => code.includes(`63${selector.slice(2)}`)
 
 const EVERYWHERE = {
@@ -80,7 +80,7 @@ describe.each(GENERATIONS)('the interface of a Lagoon %s vault', (generation) =>
     }
   })
 
-  test('answers ERC-165 for asynchronous deposits and redemptions, and is its own share', async () => {
+  test('declares asynchronous deposits and redemptions by ERC-165 and is its own share', async () => {
     const vault = await session.openVault(generation)
     for (const id of ['0x01ffc9a7', '0x2f0a18c5', '0xf815c03d', '0xce3bbe50', '0x620ee8e4', '0xe3bc4e65'] as const) {
       expect(await vault.read('supportsInterface', id)).toBe(true)
@@ -90,7 +90,7 @@ describe.each(GENERATIONS)('the interface of a Lagoon %s vault', (generation) =>
     expect(await vault.read('decimals')).toBe(18)
   })
 
-  test('previews nothing', async () => {
+  test('reverts every preview', async () => {
     const vault = await session.openVault(generation)
     expect(await errorOf(vault.read('previewDeposit', 1n))).toBe('ERC7540PreviewDepositDisabled')
     expect(await errorOf(vault.read('previewMint', 1n))).toBe('ERC7540PreviewMintDisabled')
@@ -109,7 +109,7 @@ describe.each(GENERATIONS)('the interface of a Lagoon %s vault', (generation) =>
 describe('the events of a Lagoon vault', () => {
   const topics = (events: readonly { topics: readonly Hex[] }[]) => events.map((event) => event.topics[0])
 
-  test('have the topics of the facts, from request to claim', async () => {
+  test('have the documented topics from request to claim', async () => {
     const vault = await session.openVault('0.6')
     const requested = await session.request(vault, ALICE, usdc('10'))
     expect(topics(requested)).toEqual(['0xbb58420bb8ce44e11b84e214cc0de10ce5e7c24d0355b2815c3d758b514cae72'])
@@ -125,7 +125,7 @@ describe('the events of a Lagoon vault', () => {
     expect(topics(claimed)).toContain('0xdcbc1c05240f31ff3ad067ef1ee35ce4997762752e3a095284754544f4c709d7')
   })
 
-  test('have the topics of the facts, for a redemption and what is cancelled', async () => {
+  test('have the documented topics for redemptions and cancellations', async () => {
     const vault = await session.openVault('0.6')
     await session.request(vault, ALICE, usdc('10'))
     await session.settle(vault, 0n)
@@ -144,7 +144,7 @@ describe('the events of a Lagoon vault', () => {
     expect(topics(canceledDeposit)).toEqual(['0xf3df774413906479e4aa6d20ad2ad938e10990d517dc9d29909f6eaa4981ad43'])
   })
 
-  test('have the topics of the facts, for deposits and redemptions at once', async () => {
+  test('have the documented topics for instant deposits and redemptions', async () => {
     const vault = await openSyncVault('0.6')
     await session.pay(ALICE, vault, usdc('10'))
     const deposited = await vault.act(ALICE, 'syncDeposit', [usdc('10'), ALICE, BOB])
@@ -157,7 +157,7 @@ describe('the events of a Lagoon vault', () => {
     expect(topics(redeemed).at(-1)).toBe('0xd17e062511cadeb30fc2e7fa0db6f76c15c474af86d39edfdea4f79dd9effb5a')
   })
 
-  test('name a referral always up to 0.5, and on 0.6 only when there is one', async () => {
+  test('always name a referral up to 0.5, and on 0.6 only if there is one', async () => {
     const referred = async (generation: '0.5' | '0.6', referral: Address) => {
       const vault = await session.openVault(generation)
       await session.pay(ALICE, vault, 1n)
@@ -170,7 +170,7 @@ describe('the events of a Lagoon vault', () => {
   })
 })
 
-/** A vault whose valuation stands for an hour. */
+/** Opens a vault whose valuation is valid for an hour. */
 async function openSyncVault(generation: '0.5' | '0.6', options: Partial<LagoonRates> = {}) {
   const vault = await session.openVault(generation, options)
   await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
@@ -178,8 +178,8 @@ async function openSyncVault(generation: '0.5' | '0.6', options: Partial<LagoonR
   return vault
 }
 
-describe.each(['0.5', '0.6'] as const)('a Lagoon %s vault whose valuation stands', (generation) => {
-  test('gives shares for a deposit at once and refuses requests and valuations', async () => {
+describe.each(['0.5', '0.6'] as const)('a Lagoon %s vault with a valid valuation', (generation) => {
+  test('issues shares for a deposit instantly and refuses requests and valuations', async () => {
     const vault = await openSyncVault(generation)
     expect(await vault.read('isTotalAssetsValid')).toBe(true)
     expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlySyncDepositAllowed')
@@ -193,7 +193,7 @@ describe.each(['0.5', '0.6'] as const)('a Lagoon %s vault whose valuation stands
     expect((await session.tokensOf(SAFE)) - before).toBe(usdc('10'))
   })
 
-  test('takes only requests once the safe ended the valuation', async () => {
+  test('takes only requests after the safe ends the valuation', async () => {
     const vault = await openSyncVault(generation)
     await vault.act(SAFE, 'expireTotalAssets', [])
     await session.pay(ALICE, vault, usdc('1'))
@@ -205,7 +205,7 @@ describe.each(['0.5', '0.6'] as const)('a Lagoon %s vault whose valuation stands
 })
 
 describe('a Lagoon 0.6 vault', () => {
-  test('takes no deposit at all while its valuation stands and its mode forbids deposits at once', async () => {
+  test('takes no deposit while its valuation is valid and its mode forbids instant deposits', async () => {
     const vault = await openSyncVault('0.6')
     await vault.act(SAFE, 'setSyncMode', [3])
     expect(await vault.read('previewSyncDeposit', usdc('1'))).toBe(0n)
@@ -216,7 +216,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlySyncDepositAllowed')
   })
 
-  test('refuses a request that would exceed its cap, what is pending included', async () => {
+  test('refuses a request that would exceed its cap, including pending requests', async () => {
     const vault = await session.openVault('0.6')
     expect(await vault.read('maxCap')).toBe(maxUint256)
     await vault.act(SAFE, 'updateMaxCap', [usdc('100')])
@@ -225,7 +225,7 @@ describe('a Lagoon 0.6 vault', () => {
     await session.request(vault, BOB, usdc('40'))
   })
 
-  test('mints on a claim exactly what maxMint says, net of the entry fee', async () => {
+  test('mints exactly maxMint on a claim, net of the entry fee', async () => {
     const vault = await session.openVault('0.6', { entryRate: 137 })
     const assets = 98_765_431n
     await session.request(vault, ALICE, assets)
@@ -247,7 +247,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await vault.read('maxDeposit', ALICE)).toBe(0n)
   })
 
-  test('keeps the fee of the settlement for a claim, whatever the fee is later', async () => {
+  test('applies the settlement’s fee to a claim even if the fee changes later', async () => {
     const vault = await session.openVault('0.6', { entryRate: 100 })
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
@@ -255,7 +255,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await vault.read('maxMint', ALICE)).toBe(99n * 10n ** 18n)
   })
 
-  test('takes the entry fee from a deposit at once, as its preview says', async () => {
+  test('takes the entry fee from an instant deposit, as previewed', async () => {
     const vault = await openSyncVault('0.6', { entryRate: 50 })
     const preview = await vault.read('previewSyncDeposit', usdc('200'))
     expect(preview).toBe(199n * 10n ** 18n)
@@ -265,7 +265,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await feesOf(vault)).toEqual([10n ** 18n, 10n ** 17n])
   })
 
-  test('asks owner, controller and sender for access, by blacklist or by whitelist', async () => {
+  test('checks the owner, the controller and the sender against its blacklist or whitelist', async () => {
     const vault = await session.openVault('0.6')
     await session.request(vault, BOB, 1n)
     await vault.act(ADMIN, 'addToBlacklist', [[BOB]])
@@ -290,7 +290,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await vault.read('pendingDepositRequest', 0n, ALICE)).toBe(0n)
   })
 
-  test('can be set to requests only, for ever', async () => {
+  test('can be set permanently to requests only', async () => {
     const vault = await openSyncVault('0.6')
     await vault.act(ADMIN, 'activateAsyncOnly', [])
     expect(await vault.read('isAsyncOnly')).toBe(true)
@@ -301,7 +301,7 @@ describe('a Lagoon 0.6 vault', () => {
   })
 })
 
-/** All fees of a vault so far, and the protocol's part of them, in shares. */
+/** Returns all fees of a vault so far, and the protocol's part of them, in shares. */
 async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
   const [receiver, protocol] = await Promise.all(
     [FEE_RECEIVER, FEE_REGISTRY].map((account) => vault.read('balanceOf', account)),
@@ -310,7 +310,7 @@ async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
 }
 
 describe('the fees of a Lagoon vault', () => {
-  test.each(GENERATIONS)('are minted after the valuation, also where nothing is settled, on %s', async (generation) => {
+  test.each(GENERATIONS)('are minted after the valuation on %s, even if nothing is settled', async (generation) => {
     const vault = await session.openVault(generation, { managementRate: 200, performanceRate: 2_000 })
     await session.request(vault, ALICE, usdc('1000'))
     await session.settle(vault, 0n)
@@ -322,7 +322,7 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', ...told],
       ...['Transfer', 'Transfer', ...told],
     ])
-    // A year's 2 % of 1,100, and a fifth of the 78 that are left of the gain, by a price of six decimals.
+    // The vault pays 2 % of 1,100 for a year and a fifth of the remaining gain of 78, at a price of six decimals.
     const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
     expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
     const [fees, protocol] = await feesOf(vault)
@@ -331,7 +331,7 @@ describe('the fees of a Lagoon vault', () => {
     expect(protocol).toBeGreaterThanOrEqual((fees ?? 0n) / 10n)
   })
 
-  test('on exit are taken at settlement, and a claim pays by its record', async () => {
+  test('on exit are taken at settlement, and a claim pays by the settlement’s record', async () => {
     const vault = await session.openVault('0.6', { exitRate: 100 })
     await session.request(vault, ALICE, usdc('1000'))
     await session.settle(vault, 0n)
@@ -348,7 +348,7 @@ describe('the fees of a Lagoon vault', () => {
     expect((await session.tokensOf(ALICE)) - before).toBe(usdc('99'))
   })
 
-  test('on exit and a haircut are taken from a redemption at once, as its preview says', async () => {
+  test('on exit and a haircut are taken from an instant redemption, as previewed', async () => {
     const vault = await openSyncVault('0.6', { exitRate: 100, haircutRate: 1_000 })
     await session.pay(ALICE, vault, usdc('1000'))
     await vault.act(ALICE, 'syncDeposit', [usdc('1000'), ALICE, zeroAddress])
@@ -361,7 +361,7 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', 'Transfer', 'FeeTaken', 'HaircutTaken', 'WithdrawSync'],
     ])
     expect(events.at(-1)?.args).toMatchObject({ assets: usdc('89.1'), shares: 100n * 10n ** 18n })
-    // More than was paid: the haircut is counted again with the next valuation.
+    // The total drops by more than the payment: the haircut counts again with the next valuation.
     expect(await vault.read('totalAssets')).toBe(usdc('901'))
     await vault.act(SAFE, 'setSyncMode', [1])
     expect(await errorOf(vault.act(ALICE, 'syncRedeem', [1n, ALICE, 0n]))).toBe('SyncOperationNotAllowed')
@@ -387,7 +387,7 @@ describe('the fees of a Lagoon vault', () => {
 
 describe('a whitelisted vault up to 0.5', () => {
   test.each(['0.1', '0.2', '0.4', '0.5'] as const)(
-    'of version %s asks for the owner of the assets',
+    'of version %s checks the owner of the assets',
     async (generation) => {
       const vault = await session.openVault(generation, { whitelisted: true })
       expect(await vault.read('isWhitelisted', ALICE)).toBe(false)
@@ -402,7 +402,7 @@ describe('a whitelisted vault up to 0.5', () => {
 })
 
 describe('a Lagoon 0.1 vault', () => {
-  test('settles without repeating the valuation, and answers no limit for maxMint', async () => {
+  test('settles without repeating the valuation and reports no limit as maxMint', async () => {
     const vault = await session.openVault('0.1')
     await session.request(vault, ALICE, usdc('3'))
     expect(await vault.read('depositEpochId')).toBe(1)

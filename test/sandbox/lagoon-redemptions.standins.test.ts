@@ -10,7 +10,7 @@ afterAll(() => session.stop())
 const SHARE = 10n ** 18n
 
 describe.each(['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const)('a Lagoon %s vault', (generation) => {
-  /** A vault in which Alice holds 100 shares worth 100 USDC. */
+  /** Opens a vault in which Alice holds 100 shares worth 100 USDC. */
   const openInvestedVault = () =>
     session.restore(generation, async () => {
       const vault = await session.openVault(generation)
@@ -51,7 +51,7 @@ describe.each(['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const)('a Lagoon %s vault
     expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(25n * SHARE)
   })
 
-  test('is settled for redemptions alone, too', async () => {
+  test('can settle only redemptions', async () => {
     const vault = await openInvestedVault()
     await session.request(vault, BOB, usdc('5'))
     await vault.act(ALICE, 'requestRedeem', [SHARE, ALICE, ALICE])

@@ -41,23 +41,23 @@ async function word(address: Address, slot: bigint): Promise<bigint> {
 const addressWord = async (address: Address, slot: bigint) =>
   getAddress(slice(numberToHex(await word(address, slot), { size: 32 }), 12))
 
-/** The slot of a mapping's value. */
+/** Returns the slot of a mapping's value. */
 const entry = (key: Address | bigint, slot: bigint) =>
   hexToBigInt(
     keccak256(concat([pad(typeof key === 'bigint' ? numberToHex(key) : key), numberToHex(slot, { size: 32 })])),
   )
 
-/** Six epoch numbers of 40 bits each, the lowest first. */
+/** Unpacks six epoch numbers of 40 bits each, the lowest first. */
 const numbers = (packed: bigint) =>
   Array.from({ length: 6 }, (_, i) => Number((packed >> BigInt(40 * i)) & 0xffffffffffn))
 
-/** The slot that ERC-7201 gives to a name. */
+/** Returns the slot that ERC-7201 gives to a name. */
 function namespace(name: string): bigint {
   const outer = encodeAbiParameters([{ type: 'uint256' }], [hexToBigInt(keccak256(stringToHex(name))) - 1n])
   return hexToBigInt(keccak256(outer)) & ~0xffn
 }
 
-test('the slots are those that ERC-7201 gives to the names', () => {
+test('the slots follow from their names by ERC-7201', () => {
   expect(namespace('hopper.storage.ERC7540')).toBe(LEDGER)
   expect(namespace('hopper.storage.Roles')).toBe(ROLES)
   expect(namespace('hopper.storage.vault')).toBe(STATE)
@@ -68,12 +68,12 @@ test('the slots are those that ERC-7201 gives to the names', () => {
 describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
   'the storage of a Lagoon %s vault',
   (generation) => {
-    test('of a new vault holds no proposal, first epochs, its roles, decimals and silo, and is open', async () => {
+    test('of a new vault holds the open state, no proposal, first epochs, roles, decimals and silo', async () => {
       const { address } = await session.openVault(generation)
       expect(await word(address, LEDGER)).toBe(0n)
       expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
       expect(numbers(await word(address, LEDGER + 2n))).toEqual([1, 1, 0, 2, 2, 0])
-      // wrapped native token (160 bits), decimals, decimals offset
+      // The word packs the wrapped native token (160 bits), the decimals and the decimals offset.
       expect((await word(address, LEDGER + 9n)) >> 160n).toBe((12n << 8n) | 18n)
       expect(await word(address, LEDGER + 10n)).toBe(0n)
       expect(await addressWord(address, ROLES)).toBe(ADMIN)
@@ -106,7 +106,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       expect(await word(address, LEDGER)).toBe(usdc('100'))
       expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
       expect(await session.tokensOf(silo)).toBe(0n)
-      // the supply and the assets that the deposit was converted with
+      // These words are the supply and the assets with which the deposit was converted.
       expect(await word(address, entry(1n, LEDGER + 4n))).toBe(0n)
       expect(await word(address, entry(1n, LEDGER + 4n) + 1n)).toBe(0n)
 
@@ -120,7 +120,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       expect(await word(address, entry(BOB, entry(ALICE, LEDGER + 7n)))).toBe(1n)
     })
 
-    test('says in which state the vault is, whether it is paused, and whom its whitelist names', async () => {
+    test('holds the vault’s state, its pause and its whitelist', async () => {
       const vault = await session.openVault(generation, { whitelisted: true })
       await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
       expect(await word(vault.address, WHITELIST + 1n)).toBe(1n)
@@ -134,7 +134,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
   },
 )
 
-test('from 0.5 the expiry of a valuation lies in the low half of its word and the lifespan in the high half', async () => {
+test('from 0.5 a valuation’s expiry is in the low half of its word and its lifespan in the high half', async () => {
   const vault = await session.openVault('0.5')
   await vault.act(SAFE, 'updateTotalAssetsLifespan', [777n])
   await session.settle(vault, 0n)
@@ -142,7 +142,7 @@ test('from 0.5 the expiry of a valuation lies in the low half of its word and th
   expect(await word(vault.address, LEDGER + 10n)).toBe((777n << 128n) | (timestamp + 777n))
 })
 
-test('from 0.6 cap, sync mode and the rates of a settlement have their words', async () => {
+test('from 0.6 the cap, the sync mode and a settlement’s rates have their own words', async () => {
   const vault = await session.openVault('0.6', { entryRate: 25 })
   await vault.act(SAFE, 'updateMaxCap', [usdc('1000')])
   await vault.act(SAFE, 'setSyncMode', [2])
@@ -154,7 +154,7 @@ test('from 0.6 cap, sync mode and the rates of a settlement have their words', a
   expect((await word(vault.address, FEES + 5n)) >> 32n).toBe(25n)
 })
 
-test('a program in place of their code reads the words of many vaults in one call', async () => {
+test('a program that replaces their code reads the words of many vaults in one call', async () => {
   const READER: Hex = '0x5f5b803554815260200180369010600157365ff3'
   const multicall = parseAbi([
     'struct Call { address target; bool allowFailure; bytes callData; }',

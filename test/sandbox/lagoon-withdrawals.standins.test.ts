@@ -15,7 +15,7 @@ const PART = 40n * SHARE
 const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 const FROM_02 = ['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 
-/** A vault in which Alice and Bob hold 100 shares each, worth a dollar each. */
+/** Opens a vault in which Alice and Bob hold 100 shares each, worth a dollar each. */
 const openInvestedVault = (generation: LagoonGeneration, { whitelisted = false } = {}) =>
   session.restore(`${generation} ${whitelisted}`, async () => {
     const vault = await session.openVault(generation, { whitelisted })
@@ -36,7 +36,7 @@ async function makeClaimable(vault: Vault) {
   await session.settle(vault, usdc('200'))
 }
 
-describe.each(GENERATIONS)('what Lagoon %s accepts', (generation) => {
+describe.each(GENERATIONS)('Lagoon %s', (generation) => {
   test.each<[string, (vault: Vault) => Promise<unknown>, string, string, string]>([
     ['open without a request', async () => undefined, 'ok', 'Panic 17', 'RequestNotCancelable 0'],
     ['pending in the open epoch', requestPart, 'ok', 'RequestIdNotClaimable', 'ok'],
@@ -90,18 +90,22 @@ describe.each(GENERATIONS)('what Lagoon %s accepts', (generation) => {
       },
       ...(['NotOpen 2', 'EnforcedPause', 'EnforcedPause'] as const),
     ],
-  ])('while %s', async (_, reach, requested, claimed, cancelled) => {
-    const vault = await openInvestedVault(generation)
-    await reach(vault)
-    expect(await vault.outcome(ALICE, 'requestRedeem', [PART, ALICE, ALICE])).toBe(requested)
-    if (generation !== '0.1') expect(await vault.outcome(ALICE, 'claimSharesAndRequestRedeem', [PART])).toBe(requested)
-    expect(await vault.outcome(ALICE, 'redeem', [PART, ALICE, ALICE])).toBe(claimed)
-    expect(await vault.outcome(ALICE, 'withdraw', [usdc('30'), ALICE, ALICE])).toBe(claimed)
-    if (generation === '0.6') expect(await vault.outcome(ALICE, 'cancelRequestRedeem', [ALICE])).toBe(cancelled)
-    else expect(await vault.outcome(ALICE, 'cancelRequestRedeem', [ALICE])).toBe('execution reverted')
-  })
+  ])(
+    'accepts or refuses requests, claims and cancellations while %s',
+    async (_, reach, requested, claimed, cancelled) => {
+      const vault = await openInvestedVault(generation)
+      await reach(vault)
+      expect(await vault.outcome(ALICE, 'requestRedeem', [PART, ALICE, ALICE])).toBe(requested)
+      if (generation !== '0.1')
+        expect(await vault.outcome(ALICE, 'claimSharesAndRequestRedeem', [PART])).toBe(requested)
+      expect(await vault.outcome(ALICE, 'redeem', [PART, ALICE, ALICE])).toBe(claimed)
+      expect(await vault.outcome(ALICE, 'withdraw', [usdc('30'), ALICE, ALICE])).toBe(claimed)
+      if (generation === '0.6') expect(await vault.outcome(ALICE, 'cancelRequestRedeem', [ALICE])).toBe(cancelled)
+      else expect(await vault.outcome(ALICE, 'cancelRequestRedeem', [ALICE])).toBe('execution reverted')
+    },
+  )
 
-  test('is a redemption of nothing, but not of more than the balance or what is claimable', async () => {
+  test('accepts a redemption of zero, but not of more than the balance or the claimable amount', async () => {
     const vault = await openInvestedVault(generation)
     for (const functionName of ['requestRedeem', 'redeem', 'withdraw'] as const) {
       expect(await vault.outcome(ALICE, functionName, [0n, ALICE, ALICE])).toBe('ok')
@@ -112,7 +116,7 @@ describe.each(GENERATIONS)('what Lagoon %s accepts', (generation) => {
     expect(await vault.outcome(ALICE, 'redeem', [PART + 1n, ALICE, ALICE])).toBe('Panic 17')
   })
 
-  test('is a request for controller 0 before 0.5.1 only', async () => {
+  test('accepts a request for controller 0 only before 0.5.1', async () => {
     const vault = await openInvestedVault(generation)
     const refused = generation === '0.5.1' || generation === '0.6'
     const expected = refused ? `InvalidController ${zeroAddress}` : 'ok'
@@ -121,7 +125,7 @@ describe.each(GENERATIONS)('what Lagoon %s accepts', (generation) => {
     expect(await vault.outcome(ALICE, 'requestDeposit', [usdc('1'), zeroAddress, ALICE])).toBe(expected)
   })
 
-  test('from others is a request by allowance or an operator, a claim by an operator, who may name any receiver', async () => {
+  test('lets a spender or operator request, and lets an operator claim to any receiver', async () => {
     const vault = await openInvestedVault(generation)
     const refused = `ERC20InsufficientAllowance ${BOB} 0 ${PART}`
     expect(await vault.outcome(BOB, 'requestRedeem', [PART, BOB, ALICE])).toBe(refused)
@@ -139,7 +143,7 @@ describe.each(GENERATIONS)('what Lagoon %s accepts', (generation) => {
     expect(await vault.outcome(BOB, 'redeem', [PART, BOB, ALICE])).toBe(refused)
   })
 
-  test('from an account that is taken off the list differs by version', async () => {
+  test('treats an account removed from the whitelist differently by version', async () => {
     const vault = await openInvestedVault(generation, { whitelisted: true })
     await makeClaimable(vault)
     await session.request(vault, BOB, usdc('5'))
@@ -162,7 +166,7 @@ describe.each(GENERATIONS)('what Lagoon %s accepts', (generation) => {
 })
 
 test.each(['0.5', '0.5.1', '0.6'] as const)(
-  'Lagoon %s takes requests for redemptions while its valuation stands, but no new valuation',
+  'Lagoon %s takes redemption requests but no new valuation while its valuation is valid',
   async (generation) => {
     const vault = await openInvestedVault(generation)
     await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
@@ -173,7 +177,7 @@ test.each(['0.5', '0.5.1', '0.6'] as const)(
 )
 
 describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
-  test('waits for a safe that can pay and is then paid at the price of that settlement, while closing reverts', async () => {
+  test('waits until the safe can pay and is paid at that settlement’s price, while closing reverts', async () => {
     const vault = await openInvestedVault(generation)
     await requestPart(vault)
     await session.settle(vault, usdc('900000000'))
@@ -189,11 +193,11 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     expect(await short.outcome(SAFE, 'close', args)).toContain('ERC20InsufficientBalance')
   })
 
-  test('is told in every state by its own id or 0, and by no other', async () => {
+  test('is reported in every state for its own id or 0, and for no other id', async () => {
     const vault = await openInvestedVault(generation)
     await requestPart(vault)
     expect(await vault.read('pendingRedeemRequest', 2n, ALICE)).toBe(PART)
-    // At about 1:1 while its price is unknown, as for an id that never was.
+    // The conversion is about 1:1 for an unsettled request and for an unknown id.
     for (const id of [0n, 2n, 98n]) expect(await vault.read('convertToAssets', SHARE, id)).toBe(usdc('1'))
     await session.settle(vault, usdc('100'))
     await vault.act(ADMIN, 'pause', [])
@@ -202,7 +206,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     for (const id of [0n, 1n, 4n, 98n]) expect(await vault.read('pendingRedeemRequest', id, ALICE)).toBe(0n)
   })
 
-  test('leaves shares worth nothing when it is claimed by assets, and none when by shares', async () => {
+  test('leaves worthless shares when claimed by assets, and none when claimed by shares', async () => {
     const vault = await openInvestedVault(generation)
     await requestPart(vault)
     await session.settle(vault, usdc('200') + 1n)
@@ -228,7 +232,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(1n)
   })
 
-  test('by anybody for a victim claims for the victim and blocks its next request', async () => {
+  test('by a third party for a victim claims for the victim and blocks its next request', async () => {
     const vault = await openInvestedVault(generation)
     await makeClaimable(vault)
     const before = await session.tokensOf(ALICE)
@@ -238,7 +242,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     expect(await vault.outcome(ALICE, 'requestRedeem', [PART, ALICE, ALICE])).toBe('OnlyOneRequestAllowed')
   })
 
-  test('of a closed vault is first of what is claimable, then of what an unclaimed deposit gives', async () => {
+  test('of a closed vault uses claimable shares first, then shares of an unclaimed deposit', async () => {
     const vault = await openInvestedVault(generation)
     await session.request(vault, ALICE, usdc('7'))
     await makeClaimable(vault)
@@ -252,7 +256,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
 })
 
 test.each(GENERATIONS)(
-  'a deposit of Lagoon %s can be cancelled in its epoch, closed or not, again and again',
+  'a deposit of Lagoon %s can be cancelled repeatedly in its epoch, even in a closed vault',
   async (generation) => {
     const vault = await openInvestedVault(generation)
     await session.close(vault, usdc('200'))
@@ -266,8 +270,8 @@ test.each(GENERATIONS)(
   },
 )
 
-describe.each(FROM_02)('what Lagoon %s says can be claimed', (generation) => {
-  test('is nothing while paused, and the balance when closed with nothing claimable', async () => {
+describe.each(FROM_02)('the claimable amount of Lagoon %s', (generation) => {
+  test('is zero while paused, and the balance when closed with nothing claimable', async () => {
     const vault = await openInvestedVault(generation)
     expect(await vault.read('maxRedeem', ALICE)).toBe(0n)
     await makeClaimable(vault)
@@ -283,7 +287,7 @@ describe.each(FROM_02)('what Lagoon %s says can be claimed', (generation) => {
     expect(await vault.read('maxWithdraw', BOB)).toBe(usdc('100'))
   })
 
-  test('goes along with a request for a redemption, the whole of it', async () => {
+  test('is claimed whole with a new redemption request', async () => {
     const vault = await openInvestedVault(generation)
     await session.request(vault, ALICE, usdc('7'))
     await session.settle(vault, usdc('200'))
@@ -292,7 +296,7 @@ describe.each(FROM_02)('what Lagoon %s says can be claimed', (generation) => {
     expect(await vault.read('pendingRedeemRequest', 0n, ALICE)).toBe(107n * SHARE)
   })
 
-  test('is lost to no proposal before the closing', async () => {
+  test('is not lost through a proposal before the closing', async () => {
     const vault = await openInvestedVault(generation)
     await propose(vault)
     await requestPart(vault)
@@ -302,8 +306,8 @@ describe.each(FROM_02)('what Lagoon %s says can be claimed', (generation) => {
   })
 })
 
-describe('what Lagoon 0.1 says can be claimed', () => {
-  test('is the shares that are claimable, paused or closed, and the worth of the balance as assets', async () => {
+describe('the claimable amount of Lagoon 0.1', () => {
+  test('is the claimable shares even if paused or closed, and the balance’s value as assets', async () => {
     const vault = await openInvestedVault('0.1')
     expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('100'))
     await makeClaimable(vault)
@@ -316,7 +320,7 @@ describe('what Lagoon 0.1 says can be claimed', () => {
     expect(await vault.outcome(BOB, 'redeem', [HELD, BOB, BOB])).toBe('ok')
   })
 
-  test('is never what was requested between the last proposal and the closing', async () => {
+  test('never includes requests between the last proposal and the closing', async () => {
     const vault = await openInvestedVault('0.1')
     await propose(vault)
     await requestPart(vault)
@@ -330,8 +334,8 @@ describe('what Lagoon 0.1 says can be claimed', () => {
   })
 })
 
-describe('a redemption at once of Lagoon 0.6', () => {
-  /** A vault whose valuation stands for an hour. */
+describe('an instant redemption of Lagoon 0.6', () => {
+  /** Opens a vault whose valuation is valid for an hour. */
   async function openSyncVault(options: { whitelisted?: boolean } = {}) {
     const vault = await openInvestedVault('0.6', options)
     await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
@@ -341,10 +345,10 @@ describe('a redemption at once of Lagoon 0.6', () => {
 
   const attempt = (vault: Vault, minimum = 0n) => vault.outcome(ALICE, 'syncRedeem', [PART, ALICE, minimum])
 
-  test('takes nothing, too, and shares beside a pending request, but none that are unclaimed', async () => {
+  test('accepts zero and shares beside a pending request, but no unclaimed shares', async () => {
     const vault = await openInvestedVault('0.6')
     await session.request(vault, ALICE, usdc('7'))
-    // Worth nothing, so that it stays behind in its epoch.
+    // This request is worth nothing, so that it stays behind in its epoch.
     await vault.act(ALICE, 'requestRedeem', [1n, ALICE, ALICE])
     await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
     await session.settle(vault, usdc('200'))
@@ -366,7 +370,7 @@ describe('a redemption at once of Lagoon 0.6', () => {
     ],
     ['is paused', 'EnforcedPause', (vault) => vault.act(ADMIN, 'pause', [])],
     ['is closing', 'NotOpen 1', (vault) => vault.act(ADMIN, 'initiateClosing', [])],
-  ])('is refused where the mode %s', async (_, refusal, reach) => {
+  ])('is refused if the mode %s', async (_, refusal, reach) => {
     const vault = await openSyncVault()
     await reach(vault)
     expect(await attempt(vault)).toBe(refusal)
@@ -374,7 +378,7 @@ describe('a redemption at once of Lagoon 0.6', () => {
     expect(await vault.read('previewSyncRedeem', PART)).toBe(isTold ? 0n : usdc('40'))
   })
 
-  test('is refused where the safe lacks assets or its allowance, which the preview does not see', async () => {
+  test('is refused if the safe lacks assets or allowance, which the preview ignores', async () => {
     const vault = await openSyncVault()
     await session.approve(SAFE, vault.address, usdc('39'))
     expect(await attempt(vault)).toBe(`ERC20InsufficientAllowance ${vault.address} ${usdc('39')} ${usdc('40')}`)
@@ -385,7 +389,7 @@ describe('a redemption at once of Lagoon 0.6', () => {
     expect(await vault.read('previewSyncRedeem', PART)).toBe(usdc('40'))
   })
 
-  test('is refused below the minimum, for receiver 0, and for who is not on the list', async () => {
+  test('is refused below the minimum, for receiver 0, and for accounts off the whitelist', async () => {
     const vault = await openSyncVault({ whitelisted: true })
     expect(await attempt(vault, usdc('40'))).toBe('ok')
     expect(await attempt(vault, usdc('40') + 1n)).toBe(`BelowMinimumAssets ${usdc('40')} ${usdc('40') + 1n}`)
@@ -399,7 +403,7 @@ describe('a redemption at once of Lagoon 0.6', () => {
 })
 
 describe('a Lagoon 0.6 redemption', () => {
-  test('can be taken back while its epoch is open, from nothing too, by one who is off the list', async () => {
+  test('can be cancelled while its epoch is open, even if zero or by an account off the whitelist', async () => {
     const vault = await openInvestedVault('0.6', { whitelisted: true })
     await requestPart(vault)
     await vault.act(ADMIN, 'revokeFromWhitelist', [[ALICE]])
@@ -413,7 +417,7 @@ describe('a Lagoon 0.6 redemption', () => {
     expect(await vault.read('balanceOf', ALICE)).toBe(HELD)
   })
 
-  test('may be claimed for its controllers by the safe, whom the events name as the sender', async () => {
+  test('may be claimed by the safe, which the events name as the sender', async () => {
     const vault = await openInvestedVault('0.6', { whitelisted: true })
     await vault.act(ADMIN, 'revokeFromWhitelist', [[SAFE]])
     await makeClaimable(vault)

@@ -18,7 +18,7 @@ test.for([
   expect(status).toBe(expected)
 })
 
-test('Requests to the tables of this machine under another name get 421', async () => {
+test('Requests to the local tables with another Host header get 421', async () => {
   const { endpoint, stop } = await startDynamo()
   const headers = { host: 'evil.example', 'x-amz-target': 'DynamoDB_20120810.ListTables' }
   const { status, text } = await exchange(endpoint, { headers, body: '{}' })

@@ -9,7 +9,7 @@ const open = async (options: { readonly realMarkets?: boolean } = {}) => {
   return backends
 }
 
-test('A chart is as dense as the real one: 5 minutes for a day, an hour up to 90, a day beyond', async () => {
+test('A chart is as dense as the real one: 5 minutes for a day, hourly to 90 days, then daily', async () => {
   const { providers } = await open()
   const lengths = [1, 2, 90, 91, 365].map(async (days) => {
     const chart = await fetch(`${providers.url}/coingecko/coins/dai/market_chart?vs_currency=usd&days=${days}`)
@@ -36,7 +36,7 @@ describe('The functions of the local service are configured', () => {
     expect(urls).toEqual([`${local}/coingecko`, `${local}/defillama`, `${local}/lifi`])
   })
 
-  test('for the real services when that is asked for', async () => {
+  test('for the real services if requested', async () => {
     const { urls } = await readConfig({ realMarkets: true })
     expect(urls).toEqual(['https://api.coingecko.com/api/v3', 'https://coins.llama.fi', 'https://li.quest/v1'])
   })

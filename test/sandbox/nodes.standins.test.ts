@@ -7,10 +7,10 @@ import { type Node, startNode } from '../../sandbox/nodes.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-/** A reply of a node, as it came over the wire. */
+/** A reply of a node, as received. */
 type Reply = { readonly status: number; readonly headers: Headers; readonly body: unknown }
 
-/** More than any archive gate keeps, and less than these chains forget. */
+/** Number of blocks, above every archive limit of these nodes and below the history of the chains. */
 const HEAD = 150
 
 const test = base
@@ -21,7 +21,7 @@ const test = base
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(HEAD)] }])
     return chain
   })
-  /** Posts to a node of a profile, started for this test, and gives what came back. */
+  /** Starts a node of a profile for this test and returns a function that posts to it. */
   .extend('open', ({ chain }, { onCleanup }) => {
     const nodes: Node[] = []
     onCleanup(async () => {
@@ -68,7 +68,7 @@ const view = (functionName: 'getBlockNumber' | 'getEthBalance', block: string | 
 }
 const word = (value: number | bigint) => numberToHex(value, { size: 32 })
 
-describe('A batch of more calls than the node takes is refused', () => {
+describe('A batch with more calls than the node’s limit is refused', () => {
   test.for<[NodeProfileName, number, unknown[]]>([
     [
       'base.org',
@@ -105,7 +105,7 @@ describe('A batch of more calls than the node takes is refused', () => {
   })
 })
 
-describe('Events of more blocks than the node takes are refused', () => {
+describe('Events of more blocks than the node’s limit are refused', () => {
   test.for<[NodeProfileName, number, object, number | undefined]>([
     ['base.org', 500, refused(-32614, 'eth_getLogs is limited to a 500 range', 7), 413],
     ['publicnode', 50_000, refused(-32701, 'exceed maximum block range: 50000', 7), 200],
@@ -120,12 +120,12 @@ describe('Events of more blocks than the node takes are refused', () => {
     expect(await post(events(from, from + most))).toMatchObject({ status: 200, body: EMPTY })
 
     const mixed = await post([chainId, events(from, from + most + 1)])
-    // A whole batch is refused for one of its calls, but where the node answers each by itself.
+    // One call refuses the whole batch, except at nodes that respond to each call separately.
     if (status === 200) expect(mixed).toMatchObject({ status, body: [{ result: '0x2105' }, body] })
     else expect(mixed).toMatchObject({ status, body: { ...body, id: null } })
   })
 
-  test('by a node that has none at all', async ({ open }) => {
+  test('by a node that serves no events', async ({ open }) => {
     const post = await open('no-logs')
     expect(await post(events(HEAD, HEAD))).toMatchObject({ status: 200, body: refused(-32005, 'limit exceeded', 7) })
   })
@@ -145,7 +145,7 @@ test('PublicNode refuses states and events that are older than 128 blocks, and s
   expect(await post(view('getBlockNumber', HEAD - 128))).toMatchObject({ body: { result: word(HEAD - 128) } })
 })
 
-test("dRPC's free plan refuses state overrides, in a batch too", async ({ open }) => {
+test("dRPC's free plan refuses state overrides, also in a batch", async ({ open }) => {
   const post = await open('drpc-free')
   const overridden = call('eth_call', [{ to: MULTICALL3 }, 'latest', { [MULTICALL3]: { code: '0x5f5ff3' } }])
   const error = { code: 35, message: expect.stringContaining('state override') }
@@ -162,7 +162,7 @@ test('base.org fails single calls now and then, while it serves the rest of thei
   expect(answers.filter((answer) => answer.error)).toMatchObject([{ error }])
 })
 
-test('A node without simulation does not know the method, or crashes in it', async ({ open }) => {
+test('A node without simulation does not know the method or crashes in it', async ({ open }) => {
   const post = await open('no-simulation')
   const simulation = call('eth_simulateV1', [{ blockStateCalls: [] }, 'latest'])
   const unknown = refused(-32601, 'the method eth_simulateV1 does not exist/is not available', 7)
@@ -170,7 +170,7 @@ test('A node without simulation does not know the method, or crashes in it', asy
   expect(await post([simulation])).toMatchObject({ status: 200, body: [refused(-32603, 'method handler crashed', 7)] })
 })
 
-test('A node that is behind has an older head, and knows nothing of newer blocks', async ({ chain, open }) => {
+test('A lagging node has an older head and does not know newer blocks', async ({ chain, open }) => {
   const [hash = '0x'] = await transact(chain, [
     { label: 'nothing', from: ACCOUNTS.users[0].address, to: ACCOUNTS.users[1].address, data: '0x' },
   ])
@@ -198,7 +198,7 @@ test('optimism.io answers the calls of one batch at two heads', async ({ chain, 
   expect(body).toMatchObject([{ result: word(Number(block)) }, { result: word(Number(block) - 2) }])
 })
 
-test('A rate limit is a 429 that tells when to come again', async ({ open }) => {
+test('A rate limit is a 429 with Retry-After', async ({ open }) => {
   const post = await open('rate-limited')
   const replies: Reply[] = []
   for (let request = 0; request < 6; request += 1) replies.push(await post(chainId))
@@ -207,17 +207,17 @@ test('A rate limit is a 429 that tells when to come again', async ({ open }) => 
   expect(replies[5]?.headers.get('retry-after')).toBe('2')
 })
 
-test('A node that redirects names the place where the answer would be', async ({ chain, open }) => {
+test('A redirecting node names the URL that would respond', async ({ chain, open }) => {
   const { status, headers } = await (await open('redirecting'))(chainId)
   expect([status, headers.get('location')]).toEqual([307, chain.rpcUrl])
 })
 
-test('A node of another chain tells its id', async ({ open }) => {
+test('A node of another chain reports that chain’s id', async ({ open }) => {
   const post = await open('wrong-chain')
   expect(await post(chainId)).toMatchObject({ body: { result: numberToHex(8454) } })
 })
 
-test('A node that lies tells twice an amount, no events, a failed transaction and blocks that are not there', async ({
+test('A lying node doubles an amount, hides events, fails a transaction and invents blocks', async ({
   chain,
   open,
 }) => {
@@ -235,10 +235,10 @@ test('A node that lies tells twice an amount, no events, a failed transaction an
   expect(Number((body as { result: { number: Hex } }).result.number)).toBeGreaterThan(100_000)
 })
 
-test('No node takes a body over 2 MiB or gives a call more gas than 50 million', async ({ open }) => {
+test('No node takes a body over 2 MiB or gives a call more than 50 million gas', async ({ open }) => {
   const post = await open('quicknode')
   expect(await post(' '.repeat(2 * 1024 * 1024 + 1))).toMatchObject({ status: 413 })
-  // What is left of the gas, less what the call costs before it begins.
+  // Program that returns the remaining gas, less the call's initial cost.
   const gasLeft = (gas?: Hex) =>
     call('eth_call', [{ to: MULTICALL3, gas }, 'latest', { [MULTICALL3]: { code: '0x5a5f5260205ff3' } }])
   for (const gas of [undefined, numberToHex(100_000_000)]) {

@@ -32,7 +32,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     await queues.stop()
   })
   const QueueUrl = queues.variables['DELIVERY_QUEUE_URL'] ?? ''
-  // Who pauses at the same time pauses together.
+  // Concurrent pauses pass together.
   const sleep = async (ms: number) => {
     const until = time + ms
     await new Promise(setImmediate)
@@ -45,12 +45,12 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     pass: (seconds: number) => {
       time += seconds * 1000
     },
-    /** What chance brings next; after that it is even. */
+    /** Sets the next random numbers; later ones are even. */
     draw: (...next: number[]) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    /** Sends so many messages of each tenant. */
+    /** Sends this many messages of each tenant. */
     sendOf: (counts: Readonly<Record<string, number>>) =>
       sendMessages(
         QueueUrl,
@@ -79,14 +79,14 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       return messages
     },
     hide: ({ ReceiptHandle = '' }: Message, seconds: number) => hideMessage(QueueUrl, ReceiptHandle, seconds, client),
-    /** Puts so many messages among the dead letters. */
+    /** Puts this many messages among the dead letters. */
     giveUp: (count: number) =>
       sendMessages(
         `${QueueUrl}-dead`,
         Array.from({ length: count }, (_, i) => ({ i })),
         { client },
       ),
-    /** As an operator has it done, whose pauses pass at once. */
+    /** Moves dead letters as an operator does; its pauses pass instantly. */
     redrive: async () => {
       const said: string[] = []
       const [ofDeliveries] = await deadLettersOf(client, 'local', {
@@ -95,7 +95,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       }).redrive()
       return { ...ofDeliveries, said }
     },
-    /** Runs an operator's command on dead letters: what it says, and what it prints in the end or fails with. */
+    /** Runs an operator's command on dead letters and returns its messages, and its final output or error. */
     run: async (...args: string[]) => {
       const said: string[] = []
       const deadLetters = deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) })
@@ -111,7 +111,7 @@ const bodiesOf = (messages: readonly { Body?: string | undefined }[]) =>
   messages.map(({ Body = '' }) => JSON.parse(Body))
 
 describe('sendMessages', () => {
-  test('sends ten in a request, and each of any number arrives', async ({ sqs: { queues, send, receive } }) => {
+  test('sends ten messages per request, and all messages arrive', async ({ sqs: { queues, send, receive } }) => {
     const messages = Array.from({ length: 23 }, (_, i) => ({ i }))
     await send(messages)
     expect(queues.requests).toEqual({ SendMessageBatch: 3 })
@@ -119,12 +119,12 @@ describe('sendMessages', () => {
     expect(bodiesOf(await receive())).toEqual([])
   })
 
-  test('asks nothing for nothing', async ({ sqs: { queues, send } }) => {
+  test('sends no request without messages', async ({ sqs: { queues, send } }) => {
     await send([])
     expect(queues.requests).toEqual({})
   })
 
-  test('holds messages back for as long as it is told', async ({ sqs: { send, receive, pass, queues } }) => {
+  test('delays messages by the given time', async ({ sqs: { send, receive, pass, queues } }) => {
     await send([{ i: 1 }], 900)
     expect(queues.count('deliveryQueue')).toEqual({ visible: 0, delayed: 1, hidden: 0 })
     pass(899)
@@ -134,7 +134,7 @@ describe('sendMessages', () => {
     await expect(send([{ i: 1 }], 901)).rejects.toThrow()
   })
 
-  test('sends again what SQS refused of a batch, and that alone', async ({ sqs: { queues, send, draw } }) => {
+  test('sends again only those messages of a batch that SQS refused', async ({ sqs: { queues, send, draw } }) => {
     queues.lies.refused = 0.3
     draw(0.9, 0.1, 0.9, 0.1)
     await send([{ i: 1 }, { i: 2 }, { i: 3 }])
@@ -142,20 +142,20 @@ describe('sendMessages', () => {
     expect(queues.list('deliveryQueue')).toEqual([{ i: 1 }, { i: 3 }, { i: 2 }])
   })
 
-  test('throws where SQS refuses a message three times', async ({ sqs: { queues, send } }) => {
+  test('throws if SQS refuses a message three times', async ({ sqs: { queues, send } }) => {
     queues.lies.refused = 1
     await expect(send([{ i: 1 }, { i: 2 }])).rejects.toThrow('SQS refuses 2 of 2 messages.')
     expect(queues.requests).toEqual({ SendMessageBatch: 3 })
   })
 
-  test('throws when SQS is not there', async ({ sqs: { queues, send } }) => {
+  test('throws if SQS is unreachable', async ({ sqs: { queues, send } }) => {
     queues.lies.down = true
     await expect(send([{ i: 1 }])).rejects.toThrow()
   })
 })
 
 describe('A message', () => {
-  test('is hidden while it is worked on, and handed out again when it was not deleted', async ({ sqs }) => {
+  test('is hidden while a receiver works on it, and delivered again if it is not deleted', async ({ sqs }) => {
     const { send, receive, pass, client, QueueUrl, queues } = sqs
     await send([{ i: 1 }])
     const [first] = await receive()
@@ -166,7 +166,7 @@ describe('A message', () => {
     pass(1)
     const [again] = await receive()
     expect(again?.MessageId).toBe(first?.MessageId)
-    // Whoever had it before has lost it.
+    // The previous receiver's receipt is no longer valid.
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: first?.ReceiptHandle }))
     expect(queues.list('deliveryQueue')).toHaveLength(1)
     const { ReceiptHandle } = again ?? {}
@@ -177,7 +177,7 @@ describe('A message', () => {
     expect(queues.list('deliveryQueue')).toEqual([])
   })
 
-  test('that was handed out as often as its queue allows goes to the dead letters', async ({ sqs }) => {
+  test('goes to the dead letters after its queue’s maximum of receipts', async ({ sqs }) => {
     const { send, receive, pass, queues } = sqs
     await send([{ i: 1 }])
     for (let times = 1; times <= QUEUES.deliveryQueue.maxReceives; times += 1) {
@@ -189,7 +189,7 @@ describe('A message', () => {
     expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ i: 1 }])
   })
 
-  test('goes with all others of its queue when that is purged, though it is worked on', async ({ sqs }) => {
+  test('is deleted by a purge of its queue, even while a receiver works on it', async ({ sqs }) => {
     const { send, receive, pass, client, queues, QueueUrl } = sqs
     await send([{ i: 1 }, { i: 2 }])
     expect(await receive()).toHaveLength(2)
@@ -199,7 +199,7 @@ describe('A message', () => {
     expect(queues.list('deliveryQueue')).toEqual([])
   })
 
-  test('can be had for a minute after its queue is purged, and goes where it was sent meanwhile', async ({ sqs }) => {
+  test('can still arrive for a minute after a purge, which also deletes messages sent meanwhile', async ({ sqs }) => {
     const { send, receive, pass, client, queues, QueueUrl } = sqs
     await send([{ i: 1 }])
     await client.send(new PurgeQueueCommand({ QueueUrl }))
@@ -211,7 +211,7 @@ describe('A message', () => {
     expect(queues.list('deliveryQueue')).toEqual([{ i: 3 }])
   })
 
-  test('keeps its queue from being purged twice within a minute', async ({ sqs: { pass, client, QueueUrl } }) => {
+  test('cannot be purged with its queue twice within a minute', async ({ sqs: { pass, client, QueueUrl } }) => {
     const purge = () => client.send(new PurgeQueueCommand({ QueueUrl }))
     await purge()
     pass(59)
@@ -224,7 +224,7 @@ describe('A message', () => {
     await purge()
   })
 
-  test('is handed out twice when the queue lies, to others while it is worked on', async ({ sqs }) => {
+  test('is delivered twice by a faulty queue, to others while a receiver works on it', async ({ sqs }) => {
     const { send, receive, queues, client, QueueUrl, draw } = sqs
     queues.lies.twice = 0.3
     await send([{ i: 1 }])
@@ -235,26 +235,26 @@ describe('A message', () => {
     expect(await receive()).toEqual([])
   })
 
-  test('can be passed over by who does not wait for one', async ({ sqs: { send, queues, receive } }) => {
+  test('can be missed by a receiver that does not wait', async ({ sqs: { send, queues, receive } }) => {
     queues.lies.passedOver = 1
     await send([{ i: 1 }])
     expect(await receive()).toEqual([])
     expect(await receive({ waitSeconds: 1 })).toHaveLength(1)
   })
 
-  test('is told with those attributes alone that were asked for', async ({ sqs }) => {
+  test('has only the requested attributes', async ({ sqs }) => {
     await sqs.send([{ i: 1 }])
     expect((await sqs.receive())[0]?.Attributes).toBeUndefined()
     const { QueueUrl } = sqs
     expect((await sqs.client.send(new GetQueueAttributesCommand({ QueueUrl }))).Attributes).toBeUndefined()
   })
 
-  test('is not deleted by what is no receipt', async ({ sqs: { client, QueueUrl } }) => {
+  test('is not deleted by an invalid receipt', async ({ sqs: { client, QueueUrl } }) => {
     const unknown = new DeleteMessageCommand({ QueueUrl, ReceiptHandle: 'unknown' })
     await expect(client.send(unknown)).rejects.toMatchObject({ name: 'ReceiptHandleIsInvalid' })
   })
 
-  test('is not seen at once when the queue lies', async ({ sqs: { send, queues, pass, receive } }) => {
+  test('is not visible immediately in a faulty queue', async ({ sqs: { send, queues, pass, receive } }) => {
     queues.lies.heldBackMs = 2000
     await send([{ i: 1 }])
     expect(await receive()).toEqual([])
@@ -262,16 +262,14 @@ describe('A message', () => {
     expect(await receive()).toHaveLength(1)
   })
 
-  test('comes in another order than it was sent in when the queue lies', async ({
-    sqs: { send, queues, receive, draw },
-  }) => {
+  test('arrives out of order from a faulty queue', async ({ sqs: { send, queues, receive, draw } }) => {
     await send([{ i: 1 }, { i: 2 }, { i: 3 }])
     queues.lies.disorder = true
     draw(0.7, 0.1, 0.4)
     expect(bodiesOf(await receive())).toEqual([{ i: 2 }, { i: 3 }, { i: 1 }])
   })
 
-  test('is kept as long as its queue keeps messages', async ({ sqs: { send, pass, receive, queues } }) => {
+  test('is kept for its queue’s retention period', async ({ sqs: { send, pass, receive, queues } }) => {
     await send([{ i: 1 }])
     pass(QUEUES.deliveryQueue.keptDays * 86_400 - 1)
     expect(await receive()).toHaveLength(1)
@@ -281,7 +279,7 @@ describe('A message', () => {
   })
 })
 
-describe('A message that is hidden for longer', () => {
+describe('A message whose visibility timeout is extended', () => {
   test('is visible again after at most twelve hours from its receipt', async ({
     sqs: { send, receive, pass, hide },
   }) => {
@@ -299,7 +297,7 @@ describe('A message that is hidden for longer', () => {
     expect(await receive()).toHaveLength(1)
   })
 
-  test('may be hidden for twelve hours again once it is received again', async ({
+  test('may be hidden for another twelve hours after another receipt', async ({
     sqs: { send, receive, pass, hide },
   }) => {
     await send([{ i: 1 }])
@@ -311,7 +309,7 @@ describe('A message that is hidden for longer', () => {
     }
   })
 
-  test('is no longer hidden by who has an old receipt', async ({ sqs: { send, receive, pass, hide } }) => {
+  test('cannot be hidden with an old receipt', async ({ sqs: { send, receive, pass, hide } }) => {
     await send([{ i: 1 }])
     const [message = {}] = await receive()
     pass(180)
@@ -319,12 +317,12 @@ describe('A message that is hidden for longer', () => {
   })
 })
 
-describe('A queue with as many messages in flight as SQS allows', () => {
+describe('A queue with SQS’s maximum of messages in flight', () => {
   test('allows 120,000', ({ sqs: { queues } }) => {
     expect(queues.lies.maxInFlight).toBe(120_000)
   })
 
-  test('refuses a receiver that does not wait, and gives nothing to one that waits', async ({ sqs }) => {
+  test('refuses a receiver that does not wait and gives no message to one that waits', async ({ sqs }) => {
     sqs.queues.lies.maxInFlight = 3
     await sqs.send([{ i: 1 }, { i: 2 }, { i: 3 }, { i: 4 }])
     const [message = {}] = await sqs.receive({ most: 3 })
@@ -335,7 +333,7 @@ describe('A queue with as many messages in flight as SQS allows', () => {
     expect(await sqs.receive({ waitSeconds: 1, most: 1 })).toHaveLength(1)
   })
 
-  test('counts those that wait for a pause', async ({ sqs: { queues, send, receive, hide, pass } }) => {
+  test('counts messages whose visibility is delayed', async ({ sqs: { queues, send, receive, hide, pass } }) => {
     queues.lies.maxInFlight = 1
     await send([{ i: 1 }, { i: 2 }])
     const [message = {}] = await receive({ most: 1 })
@@ -350,7 +348,7 @@ describe('A queue with as many messages in flight as SQS allows', () => {
 describe('A tenant', () => {
   const tenantsOf = (messages: readonly Message[]) => bodiesOf(messages).map(({ tenant }) => tenant)
 
-  test('comes back with a message if it is asked for', async ({ sqs: { sendOf, receive } }) => {
+  test('is returned with a message on request', async ({ sqs: { sendOf, receive } }) => {
     await sendOf({ a: 2 })
     expect((await receive({ most: 1, attributes: ['MessageGroupId'] }))[0]?.Attributes).toEqual({ MessageGroupId: 'a' })
     expect((await receive())[0]?.Attributes).toBeUndefined()
@@ -364,7 +362,7 @@ describe('A tenant', () => {
     expect(tenantsOf(await sqs.receive({ most: 4 }))).toEqual(['quiet', 'quiet', 'noisy', 'noisy'])
   })
 
-  test('with fewer messages in flight comes in its turn', async ({ sqs }) => {
+  test('with fewer messages in flight keeps its turn', async ({ sqs }) => {
     await sqs.sendOf({ loud: 40 })
     await sqs.receive({ most: 29 })
     sqs.pass(1)
@@ -372,7 +370,7 @@ describe('A tenant', () => {
     expect(tenantsOf(await sqs.receive({ most: 1 }))).toEqual(['loud'])
   })
 
-  test('with a tenth of all messages in flight comes in its turn', async ({ sqs }) => {
+  test('with a tenth of all messages in flight keeps its turn', async ({ sqs }) => {
     await sqs.send(Array.from({ length: 270 }, () => ({})))
     await sqs.receive({ most: 270 })
     await sqs.sendOf({ loud: 40 })
@@ -382,16 +380,16 @@ describe('A tenant', () => {
     expect(tenantsOf(await sqs.receive({ most: 1 }))).toEqual(['loud'])
   })
 
-  test('that is noisier comes after one that is less so', async ({ sqs }) => {
+  test('that is noisier comes after one that is less noisy', async ({ sqs }) => {
     await sqs.sendOf({ noisier: 32 })
     await sqs.receive({ most: 31 })
     await sqs.sendOf({ noisy: 31 })
-    // Without the last one of the noisier, which waits for others.
+    // The noisier tenant's last message waits for others.
     await sqs.receive({ most: 30 })
     expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
   })
 
-  test('is each message that names none', async ({ sqs }) => {
+  test('is separate for each message without a group', async ({ sqs }) => {
     await sqs.send(Array.from({ length: 40 }, () => ({ tenant: 'none' })))
     await sqs.receive({ most: 30 })
     sqs.pass(1)
@@ -406,7 +404,7 @@ describe('A move of dead letters', () => {
   const move = (input: Partial<StartMessageMoveTaskCommandInput> = {}) =>
     new StartMessageMoveTaskCommand({ SourceArn, DestinationArn, ...input })
 
-  test('has them tried again, takes its time and says how far it is', async ({ sqs }) => {
+  test('delivers them again, takes time and reports its progress', async ({ sqs }) => {
     await sqs.giveUp(600)
     const { said, ...redriven } = await sqs.redrive()
     expect(redriven).toEqual({ queue: 'vaultline-local-deliveries', moved: 600, left: 0 })
@@ -414,13 +412,13 @@ describe('A move of dead letters', () => {
     expect(sqs.queues.count('deliveryQueue').visible).toBe(600)
   })
 
-  test('leaves those that somebody reads at the moment', async ({ sqs }) => {
+  test('leaves messages that a receiver currently reads', async ({ sqs }) => {
     await sqs.giveUp(3)
     await sqs.client.send(new ReceiveMessageCommand({ QueueUrl: `${sqs.QueueUrl}-dead` }))
     expect(await sqs.redrive()).toMatchObject({ moved: 2, left: 1 })
   })
 
-  test('is one at a time: who asks for another waits for that', async ({ sqs }) => {
+  test('runs once at a time, and a second request waits for the first', async ({ sqs }) => {
     await sqs.giveUp(2)
     await sqs.client.send(move())
     await expect(sqs.client.send(move())).rejects.toThrow('There is already a task running.')
@@ -429,13 +427,13 @@ describe('A move of dead letters', () => {
     expect(said).toContain('vaultline-local-deliveries: dead letters are being moved already.')
   })
 
-  test('is waited for a minute at most', async ({ sqs }) => {
+  test('keeps the operator waiting at most a minute', async ({ sqs }) => {
     await sqs.giveUp(70)
     sqs.queues.lies.movedPerSecond = 1
     expect(await sqs.redrive()).toMatchObject({ left: 70 - 60, problem: 'SQS goes on by itself' })
   })
 
-  test('goes from dead letters alone, and between queues that are there', async ({ sqs: { client } }) => {
+  test('works only from dead letters and between existing queues', async ({ sqs: { client } }) => {
     const [notDead, noSource, noDestination] = [
       move({ SourceArn: DestinationArn }),
       move({ SourceArn: `${SourceArn}-x` }),
@@ -448,7 +446,7 @@ describe('A move of dead letters', () => {
 })
 
 describe('An operator', () => {
-  test('lists a hundred dead letters where SQS gives a few at a time, and sees how many there are', async ({ sqs }) => {
+  test('lists a hundred dead letters in SQS’s small batches and sees their total', async ({ sqs }) => {
     await sqs.giveUp(130)
     sqs.queues.lies.shortBatches = true
     const lines = (await sqs.run('list-dead-letters')).split('\n')
@@ -459,7 +457,7 @@ describe('An operator', () => {
     ])
   })
 
-  test('deletes dead letters, and waits for the minute that SQS takes', async ({ sqs }) => {
+  test('deletes dead letters and waits the minute that SQS needs', async ({ sqs }) => {
     await sqs.giveUp(2)
     const drop = (...options: string[]) =>
       sqs.run('drop-dead-letters', '--queue', 'vaultline-local-deliveries', ...options)
@@ -470,17 +468,17 @@ describe('An operator', () => {
         'Dead letters of vaultline-local-deliveries: deleted; left: about 0.',
       ].join('\n'),
     )
-    // So that it does not move what is still to be deleted.
+    // A move must not take messages that are still to be deleted.
     expect(await sqs.redrive()).toMatchObject({ moved: 0, left: 0 })
   })
 
-  test('deletes those of the queue that is named alone', async ({ sqs }) => {
+  test('deletes only the dead letters of the named queue', async ({ sqs }) => {
     await sqs.giveUp(2)
     expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-shards', '--yes')).toMatch(/left: about 0\.$/)
     expect(sqs.queues.listDeadLetters('deliveryQueue')).toHaveLength(2)
   })
 
-  test('learns that SQS refuses, and which queues there are', async ({ sqs }) => {
+  test('sees SQS’s refusal and the existing queues', async ({ sqs }) => {
     const QueueUrl = sqs.QueueUrl.replace('deliveries', 'shards-dead')
     await sqs.client.send(new PurgeQueueCommand({ QueueUrl }))
     expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-shards', '--yes')).toBe(
@@ -492,10 +490,8 @@ describe('An operator', () => {
   })
 })
 
-describe('A function that takes messages from a queue', () => {
-  test('is given those again that its answer names, and all where it names one that it was not given', async ({
-    sqs,
-  }) => {
+describe('A function that consumes a queue', () => {
+  test('gets the messages again that its response names, or all if it names an unknown one', async ({ sqs }) => {
     for (const [name, value] of Object.entries(sqs.queues.variables)) vi.stubEnv(name, value)
     onTestFinished(() => void vi.unstubAllEnvs())
     let answer = (ids: string[]) => ids

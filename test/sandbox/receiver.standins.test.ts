@@ -21,14 +21,14 @@ const test = base
     return receiver
   })
 
-/** Sends an event as the service does, signed by this secret, and gives the status. */
+/** Sends an event signed by this secret, as the service does, and returns the status. */
 async function deliver(url: string, event: object, { id = 'evt_1', secret = SECRET } = {}): Promise<number> {
   const body = JSON.stringify(event)
   const headers = signedHeaders(secret, id, body)
   return (await fetch(url, { method: 'POST', body, headers })).status
 }
 
-test('The receiver takes an event once, and says how long it was on its way', async ({ receiver }) => {
+test('The receiver takes an event once and reports its delay', async ({ receiver }) => {
   expect(await deliver(receiver.url, EVENT)).toBe(204)
   expect(await deliver(receiver.url, EVENT)).toBe(204)
   const same = { id: 'evt_1', isVerified: true, status: 204, delayMs: 2500, event: EVENT }
@@ -39,13 +39,13 @@ test('The receiver takes an event once, and says how long it was on its way', as
   expect(receiver.listArrivals(1)).toMatchObject([{ number: 2 }])
 })
 
-test('What happens by a clock that is ahead was not on its way for less than no time', async ({ receiver, clock }) => {
+test('An event from a clock that is ahead has no negative delay', async ({ receiver, clock }) => {
   clock.ms -= 358_100
   await deliver(receiver.url, EVENT)
   expect(receiver.listArrivals(0)).toMatchObject([{ delayMs: 0 }])
 })
 
-test('The receiver refuses what is signed with another secret, and shows it', async ({ receiver }) => {
+test('The receiver refuses and shows an event signed with another secret', async ({ receiver }) => {
   const secret = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
   expect(await deliver(receiver.url, EVENT, { secret })).toBe(401)
   expect((await fetch(receiver.url, { method: 'POST', body: 'no event' })).status).toBe(401)
@@ -55,10 +55,7 @@ test('The receiver refuses what is signed with another secret, and shows it', as
   ])
 })
 
-test('The receiver fails as it is told to for some seconds, and then takes the next attempt', async ({
-  receiver,
-  clock,
-}) => {
+test('The receiver fails on demand for some seconds, then takes the next attempt', async ({ receiver, clock }) => {
   receiver.behave('refuse', 10)
   expect(await deliver(receiver.url, EVENT)).toBe(503)
   receiver.behave('gone', 10)
@@ -72,7 +69,7 @@ test('The receiver fails as it is told to for some seconds, and then takes the n
   ])
 })
 
-test('The receiver that hangs gives no answer, until who has sent gives up', async ({ receiver }) => {
+test('A hanging receiver does not respond until the sender gives up', async ({ receiver }) => {
   receiver.behave('hang', 10)
   await expect(fetch(receiver.url, { method: 'POST', body: '{}', signal: AbortSignal.timeout(100) })).rejects.toThrow()
   expect(receiver.listArrivals(0)).toMatchObject([{ status: null, isTaken: false }])

@@ -74,7 +74,7 @@ const Opportunity = z.object({
   latestCampaignEnd: z.string().regex(/^\d{10}$/),
 })
 
-/** A claim of one reward, with what a test changes. */
+/** Overrides of a claim of one reward. */
 type Claim = { user?: Address; from?: Address; amount?: bigint; proof?: readonly Hex[]; token?: Address }
 
 const test = base
@@ -115,7 +115,7 @@ const test = base
     }
     return { chain, rewarded, morpho, usdc, hostile, restore: restorer([rememberChain(chain)]) }
   })
-  /** The chain without a tree, an operator, and the source with a clock that stands still. */
+  /** The chain without a tree, an operator, and the source with a stopped clock. */
   .extend('standins', async ({ world }, { onCleanup }) => {
     const { chain, rewarded, restore } = world
     await restore('no tree', async () => undefined)
@@ -129,7 +129,7 @@ const test = base
     onCleanup(providers.stop)
     const client = chainClient(chain)
 
-    /** Asks the source; a second passes before. */
+    /** Requests the source after a second passes. */
     const ask = async (path: string, { passes = 1000 } = {}) => {
       time.now += passes
       const response = await fetch(`${providers.url}/merkl/v4/${path}`)
@@ -156,14 +156,14 @@ const test = base
       reward: (account: Address, amount: bigint, { token = world.morpho, vault = COVE } = {}) => ({
         ...{ account, token, vault, amount },
       }),
-      /** The name of the error with which a claim is refused. */
+      /** Returns the name of the error with which a claim is refused. */
       refusalOf: (row: Row, changes?: Claim) => errorOf(simulateContract(client, claimOf(row, changes))),
       claim: async (row: Row, changes?: Claim) => {
         const call = claimOf(row, changes)
         await simulateContract(client, call)
         await transact(chain, [{ label: 'claim', from: call.account, to: DISTRIBUTOR, data: encodeFunctionData(call) }])
       },
-      /** The gas that a claim with this limit takes, whether it succeeds or not. */
+      /** Returns the gas that a claim with this limit uses, whether it succeeds or not. */
       gasOf: async (row: Row, gas: bigint) => {
         const { account: from, address: to, ...call } = claimOf(row)
         const transaction = { from, to, data: encodeFunctionData(call), gas: numberToHex(gas) }
@@ -203,7 +203,7 @@ test('A tree of any size proves each of its leaves, and no other', () => {
 })
 
 describe('A claim with the proofs of the source', () => {
-  test('pays exactly what was granted since the last one, whatever the number of leaves', async ({ standins }) => {
+  test('pays exactly the amount granted since the last claim for any number of leaves', async ({ standins }) => {
     const { rewards, reward, rowOf, claim, balanceOf } = standins
     const accounts = [ALICE, BOB, CAROL, ...ACCOUNTS.states.map(({ address }) => address)]
     let granted = 0n
@@ -221,7 +221,7 @@ describe('A claim with the proofs of the source', () => {
     expect(granted).toBe(4n * 10n ** 18n)
   })
 
-  test('pays nothing the second time, and is no error', async ({ standins }) => {
+  test('pays nothing the second time and does not fail', async ({ standins }) => {
     const { rewards, reward, rowOf, claim, balanceOf } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n), reward(BOB, 7n)])
     await claim(await rowOf(ALICE))
@@ -285,7 +285,7 @@ describe('The contract refuses', () => {
 })
 
 describe('A new tree', () => {
-  test('pays after its dispute period, of two hours from the next full hour; its proofs fit from then on', async ({
+  test('pays after its dispute period of two hours from the next full hour, when its proofs become valid', async ({
     standins,
   }) => {
     const { rewards, reward, listOf, rowOf, refusalOf, claim, balanceOf, pass } = standins
@@ -304,9 +304,7 @@ describe('A new tree', () => {
     expect(await balanceOf(ALICE)).toBe(8n)
   })
 
-  test('stays without effect while it is disputed, and after a valid dispute the last tree counts', async ({
-    standins,
-  }) => {
+  test('has no effect while disputed, and a valid dispute restores the last tree', async ({ standins }) => {
     const { rewards, reward, rowOf, refusalOf, claim, balanceOf, pass } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n)])
     await expect(rewards.dispute(CHAIN)).rejects.toThrow('Reverted: disputeTree')
@@ -323,7 +321,7 @@ describe('A new tree', () => {
     expect(await balanceOf(ALICE)).toBe(5n)
   })
 
-  test('begins its dispute period anew after a dispute that is not valid', async ({ standins }) => {
+  test('restarts its dispute period after an invalid dispute', async ({ standins }) => {
     const { rewards, reward, rowOf, refusalOf, claim, pass } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n)])
     await rewards.grant(CHAIN, [reward(ALICE, 3n)], { inDisputePeriod: true })
@@ -335,7 +333,7 @@ describe('A new tree', () => {
     await claim(await rowOf(ALICE))
   })
 
-  test('that is revoked pays nobody; the last one does again', async ({ standins }) => {
+  test('that is revoked pays no one, and the last tree pays again', async ({ standins }) => {
     const { rewards, reward, rowOf, refusalOf, claim, balanceOf } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n)])
     await rewards.grant(CHAIN, [reward(ALICE, 3n)])
@@ -378,7 +376,7 @@ describe('A hostile token', () => {
     expect(await balanceOf(ALICE, hostile)).toBe(0n)
   })
 
-  test('that changes its decimals has others in the next block', async ({ standins }) => {
+  test('that changes its decimals reports the new ones in the next block', async ({ standins }) => {
     const { chain, hostile, decimalsOf, pass } = standins
     await setHarm(chain, hostile, 'changesDecimals')
     const before = await decimalsOf(hostile)
@@ -434,7 +432,7 @@ describe('The source of rewards', () => {
     expect((await rowOf(ALICE)).claimed).toBe(5n)
   })
 
-  test('can show the effective tree instead of the newest; the rest is pending', async ({ standins }) => {
+  test('can show the effective tree instead of the newest, with the rest pending', async ({ standins }) => {
     const { rewards, reward, rowOf, claim } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n)])
     await rewards.grant(CHAIN, [reward(ALICE, 3n)], { inDisputePeriod: true })
@@ -445,7 +443,7 @@ describe('The source of rewards', () => {
     await claim(row)
   })
 
-  test('shows what no tree has as pending, without proofs', async ({ standins }) => {
+  test('shows rewards outside every tree as pending, without proofs', async ({ standins }) => {
     const { rewards, reward, rowOf } = standins
     await rewards.grant(CHAIN, [reward(BOB, 5n)])
     rewards.addPending(CHAIN, [reward(ALICE, 4n), reward(BOB, 2n)])
@@ -454,14 +452,14 @@ describe('The source of rewards', () => {
     expect(await rowOf(BOB)).toMatchObject({ amount: 5n, pending: 2n })
   })
 
-  test('has a price of a token that the market knows, and of no other', async ({ standins }) => {
+  test('has a price only for tokens that the market knows', async ({ standins }) => {
     const { hostile, rewards, reward, rowOf } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n), reward(ALICE, 5n, { token: hostile })])
     expect((await rowOf(ALICE)).token.price).toBeGreaterThan(0)
     expect((await rowOf(ALICE, hostile)).token.price).toBeNull()
   })
 
-  test('says which vaults a reward is from', async ({ standins }) => {
+  test('names the vaults that a reward is from', async ({ standins }) => {
     const { rewards, reward, rowOf } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n), reward(ALICE, 2n, { vault: HARBOR })])
     expect((await rowOf(ALICE)).breakdowns).toMatchObject([
@@ -470,7 +468,7 @@ describe('The source of rewards', () => {
     ])
   })
 
-  test('forgets a tree that a reorganisation took', async ({ standins }) => {
+  test('forgets a tree that a reorganisation removes', async ({ standins }) => {
     const { chain, rewards, reward, rowOf } = standins
     await rewards.grant(CHAIN, [reward(ALICE, 5n)])
     await rewards.grant(CHAIN, [reward(ALICE, 3n)], { inDisputePeriod: true })
@@ -478,7 +476,7 @@ describe('The source of rewards', () => {
     expect(await rowOf(ALICE)).toMatchObject({ amount: 5n })
   })
 
-  test('lists live programmes in pages: of a vault with two tokens, of one not measured yet, of none', async ({
+  test('lists live programmes in pages: for a vault with two tokens, an unmeasured one and none', async ({
     standins: { ask, time },
   }) => {
     const page = async (index: number) =>

@@ -40,13 +40,13 @@ import {
 
 const DEMO = join(import.meta.dirname, '../../sandbox/demo.ts')
 const SMOKE = join(import.meta.dirname, '../../scripts/smoke.ts')
-/** Where the processes of this file keep the code that they compile, each for the next. */
+/** Folder of the compiled code that the processes of this file share. */
 const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
 afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
-/** A page under development, and one that nobody allowed. */
+/** Origins of a page under development and of a page that is not allowed. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
-/** Pages that ORIGINS allows besides. */
+/** Additional origins that ORIGINS allows. */
 const ORIGINS = ['https://wallet.example', 'http://localhost:7000']
 
 const Url = z.url({ protocol: /^http$/, hostname: /^(localhost|127\.0\.0\.1)$/ })
@@ -54,7 +54,7 @@ const Key = z.string().regex(/^jk_local_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/)
 const Hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 const ChainId = z.literal([8453, 42161])
 
-/** What the design promises of the state file. */
+/** Fields of the state file that the design promises. */
 const State = z.object({
   walletUrl: Url,
   baseUrl: Url,
@@ -102,20 +102,20 @@ const State = z.object({
 type State = z.output<typeof State>
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
-/** The table of the states that are there: each state's name, what is asked, and what is answered. */
+/** The guide's table of prepared states: name, request and response of each. */
 const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (\d{3}) `(.+)` +\|$/gm)].map(
   ([, name = '', method = '', what = '', status, answer = '']) =>
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
-/** The path of the environment file of a service. */
+/** Returns the path of a service's environment file. */
 const envFileOf = ({ folder }: Sandbox) => join(folder, '.local/.env')
 
 const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
 
 type Process = { readonly pid: number; readonly parent: number; readonly state: string }
 
-/** All processes of this machine, but for those that have ended and wait to be forgotten. */
+/** Lists all processes of this machine except zombies. */
 function processes(): Process[] {
   const lines = existsSync('/proc/self/stat')
     ? readdirSync('/proc')
@@ -130,7 +130,7 @@ function processes(): Process[] {
 
 function statOf(pid: string): string {
   try {
-    // The name in the second field may hold anything, even a bracket.
+    // The name in the second field may contain anything, even a bracket.
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\)\s/s, '')
       .split(' ')
@@ -140,7 +140,7 @@ function statOf(pid: string): string {
   }
 }
 
-/** A process and all that it started, directly or not. */
+/** Returns a process and all its descendants. */
 function familyOf(pid: number): number[] {
   const all = processes()
   const family = [pid]
@@ -153,14 +153,13 @@ async function expectAllGone(family: readonly number[]): Promise<void> {
   await expect.poll(alive, { interval: 20 }).toEqual([])
 }
 
-/** Asks a chain. */
 async function rpc({ rpcUrl }: { rpcUrl: string }, method: string, ...params: unknown[]) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   return ((await answer.json()) as { result: string }).result
 }
 
-/** What a command of ours prints, and how it ends. */
+/** Runs a command and returns its output and exit status. */
 async function run(command: readonly string[], { env, ...options }: SpawnOptionsWithoutStdio = {}) {
   const environment = { ...process.env, NODE_COMPILE_CACHE, ...env }
   const child = spawn(process.execPath, command, { timeout: 25_000, ...options, env: environment })
@@ -183,10 +182,7 @@ const test = base
   .extend('state', ({ running }) => stateOf(running))
 
 describe('`npm start`', () => {
-  test('prints where the control room is, then the wallet, the API, its documentation, a key, who may call and commands to try', ({
-    running,
-    state,
-  }) => {
+  test('prints the URLs of its parts, a key, the allowed origins and commands to try', ({ running, state }) => {
     const text = running.printed()
     expect(text).toMatch(
       new RegExp(
@@ -208,14 +204,14 @@ describe('`npm start`', () => {
     expect(text).not.toMatch(/error|warning/i)
   })
 
-  test('leads from its root to the documentation, whose config has its key', async ({ state }) => {
+  test('redirects its root to the documentation, whose config has its key', async ({ state }) => {
     const { status, headers } = await fetch(state.baseUrl, { redirect: 'manual' })
     expect([status, headers.get('location')]).toEqual([302, '/docs/'])
     const config = await fetch(`${state.baseUrl}/docs/config.json`)
     expect(await config.json()).toEqual({ apiUrl: '/', apiKey: state.apiKey })
   })
 
-  test('writes all that it is into the state file, for its owner alone', ({ running, state }) => {
+  test('writes its state into the state file, readable only by its owner', ({ running, state }) => {
     expect(state.baseUrl).toBe(`http://localhost:${running.port}`)
     expect(new Set(state.chains.map(({ chainId }) => chainId))).toEqual(new Set([8453, 42161]))
     expect(new Set(state.vaults.map(({ type }) => type))).toEqual(new Set(['async', 'sync']))
@@ -223,7 +219,7 @@ describe('`npm start`', () => {
     expect(statSync(stateFileOf(running)).mode & 0o077).toBe(0)
   })
 
-  test('writes the variables of the quick start into an environment file, for its owner alone', ({
+  test('writes the quick start’s variables into an environment file, readable only by its owner', ({
     running,
     state,
   }) => {
@@ -246,12 +242,12 @@ describe('`npm start`', () => {
     expect(statSync(file).mode & 0o077).toBe(0)
   })
 
-  test('prints a curl command that lists the vaults as it is', async ({ running }) => {
+  test('prints a curl command that lists the vaults unchanged', async ({ running }) => {
     const line = running
       .printed()
       .split('\n')
       .find((candidate) => candidate.includes('curl') && candidate.includes('/vaults'))
-    // The shell takes the command apart just as it would for curl.
+    // The shell splits the command exactly as for curl.
     const shell = spawnSync('/bin/sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${line}`])
     const words = shell.stdout.toString().split('\n')
     const [name = '', value = ''] = (words[words.indexOf('-H') + 1] ?? '').split(': ')
@@ -272,7 +268,7 @@ describe('`npm start`', () => {
     expect(stdout).not.toMatch(/\b(NaN|undefined|null)\b/)
   })
 
-  test('is the only one in its folder: another says so, and leaves its state', async ({ running }) => {
+  test('runs once per folder: a second start says so and keeps the first one’s state', async ({ running }) => {
     const before = readStateFile(running)
     const PORT = `${await freePort()}`
     const { status, stdout, stderr } = await run([START], { cwd: running.folder, env: { PORT } })
@@ -285,7 +281,7 @@ describe('`npm start`', () => {
     expect(readStateFile(running)).toEqual(before)
   })
 
-  test('ends a demo with 1 that fails, which says why', async ({ running, state, onTestFinished }) => {
+  test('ends a failing demo with status 1 and the reason', async ({ running, state, onTestFinished }) => {
     const folder = mkdtempSync(join(tmpdir(), 'demo-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     mkdirSync(join(folder, '.local'))
@@ -295,7 +291,7 @@ describe('`npm start`', () => {
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/key/i) })
   })
 
-  test('serves the vaults of the state file, all to one client and one to the other', async ({ state }) => {
+  test('serves all vaults of the state file to one client and one vault to the other', async ({ state }) => {
     const vaultsOf = async (key: string) => {
       const response = await fetch(`${state.baseUrl}/defi-vaults/v1/vaults`, { headers: { 'x-join-key': key } })
       const { data } = (await response.json()) as { data: { chainId: number; poolAddress: string }[] }
@@ -314,16 +310,16 @@ describe('`npm start`', () => {
     await expect.poll(log).toMatch(recorded)
   })
 
-  test('shows the yields that its recorded prices give', async ({ state }) => {
+  test('shows the yields of its recorded prices', async ({ state }) => {
     type Listed = { poolAddress: string; chainId: number; annualYield: { from: string; days: number } | null }
     const get = async <T>(path: string) => {
       const headers = { 'x-join-key': state.apiKey }
       return (await (await fetch(`${state.baseUrl}/defi-vaults/v1/${path}`, { headers })).json()) as T
     }
     const list = async () => (await get<{ data: Listed[] }>('vaults')).data
-    // Of the prices that are a week old the last one is two weeks old.
+    // The last price that is at least a week old is two weeks old.
     const listDays = async () => [...new Set((await list()).map(({ annualYield }) => annualYield?.days))]
-    // One vault on Base opened three days ago: it has none.
+    // One vault on Base opened three days ago and has no yield.
     await expect.poll(async () => new Set(await listDays()), { timeout: 15_000 }).toEqual(new Set([14, undefined]))
     expect((await list()).filter(({ annualYield }) => annualYield === null)).toHaveLength(1)
     for (const { poolAddress, chainId, annualYield } of await list()) {
@@ -334,9 +330,7 @@ describe('`npm start`', () => {
     }
   })
 
-  test('names in each line of the log the function whose it is, whatever goes on beside it', ({
-    running: { folder },
-  }) => {
+  test('names its function in each line of the log, also during concurrent work', ({ running: { folder } }) => {
     const Line = z.object({ message: z.literal('request'), route: z.string(), function_name: z.string() })
     const lines = readFileSync(join(folder, '.local/service.log'), 'utf8').split('\n')
     const routes = lines.flatMap((line) => {
@@ -353,9 +347,7 @@ describe('`npm start`', () => {
     expect(new Set(routes.filter((route) => !own.includes(route)))).toEqual(new Set())
   })
 
-  test('answers under the names of its own machine only, which a page elsewhere cannot make its own', async ({
-    state,
-  }) => {
+  test('responds only under its own machine’s names, against DNS rebinding', async ({ state }) => {
     const { baseUrl, walletUrl, controlsUrl } = state
     for (const url of [`${baseUrl}/docs/`, `${baseUrl}/health`, `${walletUrl}/config.json`, controlsUrl]) {
       const { status, text } = await exchange(url, { method: 'GET', headers: { host: 'evil.example' } })
@@ -363,7 +355,7 @@ describe('`npm start`', () => {
     }
   })
 
-  test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {
+  test('logs into a file without keys or node URLs', ({ running, state }) => {
     const log = readFileSync(join(running.folder, '.local/service.log'), 'utf8')
     expect(log).toContain('"message":"request"')
     const { apiKey, secret } = state.webhook
@@ -383,7 +375,7 @@ describe('`npm start`', () => {
 describe('The smoke test', () => {
   const smoke = (url: string, key: string) => run([SMOKE, '--url', url, '--origin', ALLOWED], { env: { API_KEY: key } })
 
-  test('passes at a service that runs', async ({ state }) => {
+  test('passes at a running service', async ({ state }) => {
     const { status, stdout } = await smoke(state.baseUrl, state.apiKey)
     expect(stdout).not.toContain('FAIL')
     expect(stdout).toMatch(/vaults .*\d+ on 2 chains, signed\n/)
@@ -392,14 +384,14 @@ describe('The smoke test', () => {
     expect(status).toBe(0)
   })
 
-  test('asks about webhooks and events with a key that has the scope', async ({ state }) => {
+  test('requests webhooks and events with a key that has the scope', async ({ state }) => {
     const { stdout } = await smoke(state.baseUrl, state.webhook?.apiKey ?? '')
     expect(stdout).toMatch(/ok {4}webhooks .*1 registered, 0 disabled\nok {4}events /)
   })
 
-  test('fails at what is not there, and with a key that is not known', async ({ state }) => {
+  test('fails without a service and with an unknown key', async ({ state }) => {
     const otherKey = `${state.apiKey.slice(0, -1)}${state.apiKey.endsWith('a') ? 'b' : 'a'}`
-    // Each of its first checks is tried again for seconds where nobody answers: those with a key are of no other kind.
+    // No key is given, because each check retries for seconds without a server, and checks with a key do not differ.
     const [absent, unknown] = await Promise.all([
       smoke(`http://localhost:${await freePort()}`, ''),
       smoke(state.baseUrl, otherKey),
@@ -413,7 +405,7 @@ describe('The smoke test', () => {
 })
 
 describe('The demo wallet', () => {
-  test('is told where the API and the chains are, and which accounts of the sandbox to use', async ({ state }) => {
+  test('gets the URLs of the API and the chains, and the sandbox accounts to use', async ({ state }) => {
     const answer = await fetch(`${state.walletUrl}/config.json`)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(await answer.json()).toEqual({
@@ -435,7 +427,7 @@ describe('The demo wallet', () => {
     })
   })
 
-  test('is told the keys that sign now, after an operator has changed them', async ({ running, state }) => {
+  test('gets the current signing keys after an operator changes them', async ({ running, state }) => {
     const admin = await connectLocal(stateFileOf(running))
     const told = async () =>
       z
@@ -457,7 +449,7 @@ describe('The receiver of webhooks', () => {
   type Received = { attempt: number; isVerified: boolean; isTaken: boolean; status: number; event: { type: string } }
   const listReceived = async ({ webhook }: State) =>
     ((await (await fetch(webhook.receivedUrl)).json()) as { received: Received[] }).received
-  /** Deposits, as the account whose key everybody knows, and lets it be final. */
+  /** Deposits from the account with the public key pair and lets the deposit become final. */
   const deposit = async (state: State) => {
     const [account] = state.accounts
     const vault = state.vaults.find(({ type, chainId }) => type === 'sync' && chainId === 8453)
@@ -476,7 +468,7 @@ describe('The receiver of webhooks', () => {
     await control(state, 'chains/advance', { seconds: 180 })
   }
 
-  test('is sent again what it has refused, verifies it, and takes it once', async ({ state }) => {
+  test('gets refused events again, verifies them, and takes each once', async ({ state }) => {
     await control(state, 'webhooks/refuse', { seconds: 600 })
     await deposit(state)
     const ofDeposit = async () =>
@@ -489,7 +481,7 @@ describe('The receiver of webhooks', () => {
     await expect.poll(async () => (await ofDeposit()).some(again), patience).toBe(true)
   })
 
-  test('is seen at work by the demo of the events', async ({ running: { folder }, onTestFinished }) => {
+  test('is shown at work by the events demo', async ({ running: { folder }, onTestFinished }) => {
     const demo = spawn(process.execPath, [DEMO, 'events'], { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE } })
     onTestFinished(() => void demo.kill())
     let printed = ''
@@ -500,9 +492,7 @@ describe('The receiver of webhooks', () => {
     expect(printed).toMatch(/ s {2}Event deposit\.completed \(.*\): 1 USDC, Cove USDC Savings, -?\d+\.\d s after/)
   })
 
-  test('gets the deposit of an event, which both nodes of its chain agree on', async ({
-    state: { baseUrl, webhook },
-  }) => {
+  test('gets an event’s deposit on which both nodes of its chain agree', async ({ state: { baseUrl, webhook } }) => {
     const list = await fetch(`${baseUrl}/webhooks/events?limit=100`, { headers: { 'x-join-key': webhook.apiKey } })
     const { events } = (await list.json()) as { events: { type: string; data: { depositId: string; entry: object } }[] }
     const deposits = events.filter(({ type }) => type === 'deposit.completed')
@@ -510,7 +500,7 @@ describe('The receiver of webhooks', () => {
     for (const { data } of deposits) expect(data.entry).toMatchObject({ depositId: data.depositId })
   })
 
-  test('is registered with a key of its own: that of the wallet, which is in a page, may not see webhooks', async ({
+  test('is registered with its own key, because the wallet’s key in a page may not see webhooks', async ({
     state: { baseUrl, apiKey, webhook },
   }) => {
     const list = (key: string) => fetch(`${baseUrl}/webhooks`, { headers: { 'x-join-key': key } })
@@ -545,14 +535,14 @@ describe('A page in a browser', () => {
     expect(headers.get('vary')).toMatch(/origin/i)
   })
 
-  test('of the wallet, of the reference and of ORIGINS may call', async ({ state }) => {
+  test('of the wallet, the reference and ORIGINS may call', async ({ state }) => {
     for (const origin of [state.walletUrl, state.baseUrl, ...ORIGINS]) {
       const { headers } = await preflight(state, origin, 'POST')
       expect(headers.get('access-control-allow-origin')).toBe(origin)
     }
   })
 
-  test('of an allowed origin may read answers, errors too, and their request ids', async ({ state }) => {
+  test('of an allowed origin may read responses, errors and request ids', async ({ state }) => {
     for (const path of ['/health', '/defi-vaults/v1/vaults', '/nope']) {
       const { headers } = await fetch(state.baseUrl + path, { headers: { origin: ALLOWED } })
       expect(headers.get('access-control-allow-origin')).toBe(ALLOWED)
@@ -563,7 +553,7 @@ describe('A page in a browser', () => {
   })
 
   test.for([[NOT_ALLOWED], ['null'], [`${ALLOWED}.evil.example`], ['https://localhost:5173']])(
-    'of the origin %s may not',
+    'of the origin %s may not call',
     async ([origin], { state }) => {
       const before = await preflight(state, origin as string, 'POST')
       const answer = await fetch(`${state.baseUrl}/health`, { headers: { origin: origin as string } })
@@ -582,7 +572,7 @@ describe('The controls', () => {
   }
   type Chain = State['chains'][number]
 
-  test('are listed with what each does and a command that is understood', async ({ state }) => {
+  test('are listed with a description and a working command', async ({ state }) => {
     const answer = await fetch(state.controlsUrl, { headers: { origin: state.walletUrl } })
     expect(answer.headers.get('access-control-allow-origin')).toBe(state.walletUrl)
     type List = { controls: { name: string; group?: string; does: string; try: string; schema: object; on: [] }[] }
@@ -597,7 +587,7 @@ describe('The controls', () => {
       expect(does).toMatch(/\w/)
       expect(command).toMatch(new RegExp(`^curl -s ${state.controlsUrl}/[a-z-]+/[a-z-]+ -d '\\{.*\\}'$`))
     }
-    // The guide names none that is not there.
+    // The guide names only existing controls.
     for (const [, name] of GUIDE.matchAll(/`([a-z]+\/[a-z-]+)[ `]/g)) {
       expect(controls.some((one) => one.try.includes(`/sandbox/${name} `))).toBe(true)
     }
@@ -636,13 +626,13 @@ describe('The controls', () => {
     ['transfers/fill', { transactionHash: `0x${'56'.repeat(32)}` }, 'no such transfer'],
     ['rewards/dispute', { chainId: 8453 }, 'no tree is in its dispute period'],
     ['rewards/resolve', { chainId: 8453, isValid: true }, 'no dispute is open'],
-  ] as const)('refuse %s where what %o names is not there', async ([name, body, why], { state }) => {
+  ] as const)('refuse %s if the target of %o does not exist', async ([name, body, why], { state }) => {
     const answer = await control(state, name, body)
     expect(answer.status).toBe(409)
     expect(await answer.json()).toEqual({ error: expect.stringContaining(why) })
   })
 
-  test('say what is on, and which control ends it', async ({ state }) => {
+  test('report what is on and the control that ends it', async ({ state }) => {
     const listOn = async () => {
       const { controls } = (await (await fetch(state.controlsUrl)).json()) as { controls: { on: { end: Ending }[] }[] }
       return controls.flatMap(({ on }) => on)
@@ -686,7 +676,7 @@ describe('The controls', () => {
     expect((await balances()).map(Number)).toEqual([7, 7])
   })
 
-  test('upgrade a vault, whose deposits then stop until it is confirmed', async ({ state }) => {
+  test('upgrade a vault, whose deposits stop until an operator confirms it', async ({ state }) => {
     const vault = state.vaults.findLast(({ protocol, chainId }) => protocol === 'lagoon' && chainId === 42161)
     const [{ address: userAddress } = {}] = state.accounts
     const codeOfDeposit = async () => {
@@ -706,7 +696,7 @@ describe('The controls', () => {
 })
 
 describe('The states', () => {
-  test('are listed with the sentence, the account and the page that show each in the wallet', async ({ state }) => {
+  test('are listed with the sentence, account and page that show each in the wallet', async ({ state }) => {
     const answer = await fetch(state.controlsUrl)
     const { states } = (await answer.json()) as { states: { name: string; page: string; account?: string }[] }
     expect(states.map(({ name }) => name).sort()).toEqual(STATES.map(({ name }) => name).sort())
@@ -719,23 +709,26 @@ describe('The states', () => {
     expect(shown('key without the scope')?.page).toBe('/markets')
   })
 
-  test('of the guide are those of the service', ({ state }) => {
+  test('match those of the guide', ({ state }) => {
     expect(Object.keys(state.states?.questions ?? {}).sort()).toEqual(STATES.map(({ name }) => name).sort())
   })
 
-  test.for(STATES)('$name is answered as the guide says', async ({ name, method, what, status, answer }, { state }) => {
-    const { path, body, apiKey = state.states?.apiKey ?? '' } = state.states?.questions[name] ?? { path: '' }
-    expect(path).toContain(`/${what}`)
-    const ask = async () => {
-      const reply = await fetch(`${state.baseUrl}${path}`, {
-        method,
-        headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      })
-      return { status: reply.status, body: await reply.json() }
-    }
-    await expect.poll(ask).toMatchObject({ status, body: answer })
-  })
+  test.for(STATES)(
+    '$name has the response that the guide shows',
+    async ({ name, method, what, status, answer }, { state }) => {
+      const { path, body, apiKey = state.states?.apiKey ?? '' } = state.states?.questions[name] ?? { path: '' }
+      expect(path).toContain(`/${what}`)
+      const ask = async () => {
+        const reply = await fetch(`${state.baseUrl}${path}`, {
+          method,
+          headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        })
+        return { status: reply.status, body: await reply.json() }
+      }
+      await expect.poll(ask).toMatchObject({ status, body: answer })
+    },
+  )
 })
 
 test('Without WALLET_PORT the wallet takes the first free port from 3000 up', async ({ state }) => {
@@ -745,7 +738,7 @@ test('Without WALLET_PORT the wallet takes the first free port from 3000 up', as
   expect((await fetch(`${state.walletUrl}/config.json`)).status).toBe(200)
 })
 
-test('Without NODES the chains are read at two hosts each, and answers say so', async ({ state }) => {
+test('Without NODES each chain is read at two hosts, and responses say so', async ({ state }) => {
   for (const { rpcUrl, nodeUrls } of state.chains) expect(new Set([...nodeUrls, rpcUrl]).size).toBe(3)
   const hash = `0x${'5c'.repeat(32)}`
   const path = `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=42161`
@@ -759,13 +752,11 @@ test('A transfer from a chain outside the sandbox is pending', async ({ state })
   expect(await response.json()).toMatchObject({ status: 'pending', evidence: [{ chainId: 10 }] })
 })
 
-// It ends the service of the tests above, and so is the last that asks for it.
-test('Ctrl-C, also twice, is an end in order: code 0, no process, so no open port, and no state file', async ({
-  running,
-}) => {
+// It ends the service of the tests above, so it must be the last that uses it.
+test('Ctrl-C, also twice, ends cleanly: code 0 and no process, open port or state file', async ({ running }) => {
   const { child } = running
   const family = familyOf(child.pid as number)
-  // Two chains at least, besides the service itself.
+  // The family has two chains at least, in addition to the service.
   expect(family.length).toBeGreaterThan(2)
   for (const signal of ['SIGINT', 'SIGINT'] as const) child.kill(signal)
   expect(await once(child, 'exit')).toEqual([0, null])
@@ -773,9 +764,9 @@ test('Ctrl-C, also twice, is an end in order: code 0, no process, so no open por
   for (const file of [stateFileOf(running), envFileOf(running)]) expect(existsSync(file)).toBe(false)
 })
 
-describe('A start that cannot be', () => {
+describe('A start that fails', () => {
   test.for([['PORT'], ['WALLET_PORT']])(
-    'because %s is taken says so and leaves nothing behind',
+    'because %s is taken names the port’s setting and leaves nothing behind',
     async ([name], { onTestFinished }) => {
       const taken = await listen()
       onTestFinished(() => {
@@ -795,7 +786,7 @@ describe('A start that cannot be', () => {
   test.for([
     ['MARKETS', 'reel'],
     ['PAST', 'no'],
-  ] as const)('because %s is %s says what it can be', async ([name, value], { onTestFinished }) => {
+  ] as const)('because %s is %s names the valid values', async ([name, value], { onTestFinished }) => {
     const running = runSandbox({ NODE_COMPILE_CACHE, [name]: value })
     onTestFinished(() => clearSandbox(running))
     expect(await once(running.child, 'exit')).toEqual([1, null])
@@ -804,7 +795,7 @@ describe('A start that cannot be', () => {
     )
   })
 
-  test('because another one began in its folder says so, and not because one was killed there', async ({
+  test('because of another start in its folder says so, but a killed one does not block it', async ({
     onTestFinished,
   }) => {
     const folder = mkdtempSync(join(tmpdir(), 'killed-'))
@@ -822,7 +813,7 @@ describe('A start that cannot be', () => {
     expect(existsSync(lock)).toBe(false)
   })
 
-  test('because SIGTERM ends it before it is ready leaves nothing behind', async ({ onTestFinished }) => {
+  test('because of an early SIGTERM leaves nothing behind', async ({ onTestFinished }) => {
     const running = runSandbox({ NODE_COMPILE_CACHE, PORT: `${await freePort()}` })
     onTestFinished(() => clearSandbox(running))
     const { child } = running

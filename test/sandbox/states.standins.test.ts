@@ -7,7 +7,7 @@ import { createRelayer } from '../../sandbox/relayer.ts'
 import { createRewards, installDistributor } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
-/** A chain with the bridge, whose clock is so many seconds behind. */
+/** Starts a chain with the bridge whose clock is this many seconds behind. */
 async function bridgedChain(chainId: number, secondsBehind: number) {
   const chain = await startChain({ chainId, startsAt: Math.floor(Date.now() / 1000) - secondsBehind })
   onTestFinished(chain.stop)
@@ -19,7 +19,7 @@ async function bridgedChain(chainId: number, secondsBehind: number) {
   return { ...chain, tokens, vaults: [], rewardToken, unlisted: [rewardToken] }
 }
 
-test('A state that cannot be made is named with its reason; all others are made, also where the clocks of chains differ', async () => {
+test('A failed state is reported with its reason while all others are prepared, even with different chain clocks', async () => {
   const chains = await Promise.all([bridgedChain(8453, 0), bridgedChain(42161, 100)])
   const requestSlowFill = () => Promise.reject(new Error('The pool is paused'))
   const relayer = { ...createRelayer({ chains }), requestSlowFill }
@@ -37,7 +37,7 @@ test('A state that cannot be made is named with its reason; all others are made,
   expect(questions).toHaveProperty('deposit into a paused vault')
 })
 
-test('A transfer is refunded after its deadline also by the clock of its source, whichever chain is behind', async () => {
+test('A transfer is refunded after its deadline by both chains’ clocks, whichever chain is behind', async () => {
   const chains = await Promise.all([bridgedChain(8453, 100), bridgedChain(42161, 0)])
   const relayer = createRelayer({ chains })
   const rewards = createRewards({ chains })

@@ -16,7 +16,7 @@ const send = (from: Address, to: Address, data: Hex) => transact(session.chain, 
 const approve = (spender: Address, amount: bigint) => encodeCall('approve', [spender, amount])
 
 describe('the USDT-like token', () => {
-  test('refuses to change an allowance that is not zero but to zero', async () => {
+  test('refuses to change a non-zero allowance except to zero', async () => {
     const tether = await deployTether(session.chain)
     await send(ALICE, tether, approve(BOB, 5n))
     await expect(send(ALICE, tether, approve(BOB, 6n))).rejects.toThrow('Reverted')
@@ -77,7 +77,7 @@ describe('the synchronous vault', () => {
   const maxDeposit = (vault: Address) =>
     readContract(session.client, { address: vault, abi: VAULT_ABI, functionName: 'maxDeposit', args: [ALICE] })
 
-  test('gives shares at once, worth more after yield was sent to it', async () => {
+  test('issues shares instantly, worth more after it receives yield', async () => {
     const vault = await openYieldVault()
     await depositNow(vault, usdc('100'))
     await send(ALICE, session.token, encodeCall('mint', [vault, usdc('10')]))

@@ -11,12 +11,12 @@ afterAll(() => session.stop())
 const HELD = usdc('100')
 
 describe('a synchronous vault that lends', () => {
-  test('pays what is there and refuses more, as its limits say', async () => {
+  test('pays up to its limits and refuses more', async () => {
     const vault = await session.openYieldVault('illiquid')
     await vault.act(ADMIN, 'lend', [usdc('70')])
     expect(await vault.read('totalAssets')).toBe(usdc('100') + 7n)
     const [shares, assets] = [await vault.read('maxRedeem', ALICE), await vault.read('maxWithdraw', ALICE)]
-    // May be a little low.
+    // The limit may be a little low.
     expect(usdc('30') + 7n - assets).toBeLessThanOrEqual(1n)
     expect(await vault.outcome(ALICE, 'redeem', [shares, ALICE, ALICE])).toBe('ok')
     const redeemed = await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])
@@ -30,8 +30,8 @@ describe('a synchronous vault that lends', () => {
   })
 })
 
-describe('a synchronous vault without limits to tell', () => {
-  test('answers 0 for each of them, and pays what is there', async () => {
+describe('a synchronous vault that reports no limits', () => {
+  test('reports 0 for each limit and pays what it has', async () => {
     const vault = await session.openYieldVault('silent')
     for (const limit of ['maxDeposit', 'maxMint', 'maxWithdraw', 'maxRedeem'] as const) {
       expect(await vault.read(limit, ALICE)).toBe(0n)
@@ -50,7 +50,7 @@ describe('a synchronous vault without limits to tell', () => {
 })
 
 describe('a synchronous vault with a cooldown', () => {
-  test('pays nothing at once, whatever its limits say, but after the cooldown', async () => {
+  test('pays only after the cooldown, whatever its limits say', async () => {
     const vault = await session.openYieldVault('cooldown')
     expect(await vault.read('maxRedeem', ALICE)).toBe(HELD)
     expect(await vault.outcome(ALICE, 'redeem', [1n, ALICE, ALICE])).toBe('OperationNotAllowed')
@@ -68,7 +68,7 @@ describe('a synchronous vault with a cooldown', () => {
     expect((await session.tokensOf(BOB)) - before).toBe(worth)
   })
 
-  test('pays at once where it has none for now', async () => {
+  test('pays instantly while the cooldown is zero', async () => {
     const vault = await session.openYieldVault('cooldown')
     await vault.act(ADMIN, 'setCooldownDuration', [0])
     expect(await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])).toBe('ok')
@@ -77,7 +77,7 @@ describe('a synchronous vault with a cooldown', () => {
 })
 
 describe('a synchronous vault with a fee on withdrawal', () => {
-  test('pays what its previews and limits say, less than its conversions', async () => {
+  test('pays as its previews and limits say, less than its conversions', async () => {
     const vault = await session.openYieldVault('exitFee')
     const net = await vault.read('previewRedeem', HELD)
     expect(net).toBe(((usdc('100') + 6n) * 10_000n) / 10_050n)
@@ -97,7 +97,7 @@ describe('a synchronous vault with a fee on withdrawal', () => {
 })
 
 describe('a strict synchronous vault', () => {
-  test('redeems no shares that are worth nothing, and everything for the largest integer', async () => {
+  test('refuses worthless shares and redeems everything for the largest integer', async () => {
     const vault = await session.openYieldVault('strict')
     expect(await vault.read('previewRedeem', 999_999n)).toBe(0n)
     expect(await vault.outcome(ALICE, 'redeem', [999_999n, ALICE, ALICE])).toBe('E_ZeroAssets')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 
-/** What a script says of these words, and with which code it ends. */
+/** Runs a script with these arguments and returns its output and exit code. */
 async function run(script: string, ...words: string[]) {
   const child = spawn(process.execPath, [`scripts/${script}.ts`, ...words], { timeout: 20_000 })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { keepKnown } from '../support/examples.ts'
 
-test('An example that is recorded again differs only where the answer has other fields or words', () => {
+test('An example that is recorded again differs only in changed fields or words of the response', () => {
   const known = {
     status: 'pending',
     hash: '0x1f',

@@ -19,7 +19,7 @@ const COPIED = [
   ...['package.json', 'biome.json', '.gitignore'],
 ]
 
-/** A copy of the sources, and what it is to run commands there. */
+/** Copies the sources and returns a function that runs commands there. */
 function copySources() {
   const folder = mkdtempSync(join(tmpdir(), 'new-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -29,7 +29,7 @@ function copySources() {
   return { folder, run, create: (place: string) => run('node', 'scripts/new.ts', 'endpoint', place) }
 }
 
-test('A job is told from an endpoint, and an area of its own begins with its tag', () => {
+test('The generator distinguishes jobs from endpoints and starts a new area with its tag', () => {
   const { create } = copySources()
   const job = 'A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.\n'
   expect(create('jobs/refresh-rewards')).toMatchObject({ status: 1, stderr: job })
@@ -37,7 +37,7 @@ test('A job is told from an endpoint, and an area of its own begins with its tag
   expect(create('user-rewards/list')).toMatchObject({ status: 1, stderr: area })
 })
 
-test('A new endpoint, the first of its area, runs, is as the linter wants it, and is there once', () => {
+test('A generated endpoint in a new area runs, passes the linter, and cannot be generated twice', () => {
   const { folder, run, create } = copySources()
   const frame = join(folder, 'lib/frame/contract.ts')
   writeFileSync(frame, readFileSync(frame, 'utf8').replace("System: '", "UserRewards: 'Something new',\n  System: '"))

@@ -11,7 +11,7 @@ const MAX_BYTES = 60_000
 const routes = Object.values<EndpointContract>(endpoints).filter(({ path }) => path !== '$default')
 const pages = buildPages(routes)
 
-test('Each operation has a page, with an example by curl and by the client that exists', () => {
+test('Each operation has a page with an example by curl and by an existing client function', () => {
   const client = readFileSync('client/src/api.ts', 'utf8')
   for (const contract of routes) {
     const page = pages.get(`${contract.title.toLowerCase().replaceAll(' ', '-')}.md`) ?? ''
@@ -22,13 +22,13 @@ test('Each operation has a page, with an example by curl and by the client that 
   }
 })
 
-test('The index leads to each operation and to the events', () => {
+test('The index links to each operation and to the events', () => {
   const links = [...(pages.get('index.md') ?? '').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, link]) => link)
   const others = [...pages.keys()].filter((name) => name.endsWith('.md') && name !== 'index.md')
   expect(links.toSorted()).toEqual(others.toSorted())
 })
 
-test('No page of the documentation is longer than a reader can find something in', () => {
+test('No page of the documentation is too long to find something in', () => {
   const found = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'))
   const long = found.filter((path) => statSync(join('docs', path)).size > MAX_BYTES)
   expect(long).toEqual([])

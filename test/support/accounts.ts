@@ -5,19 +5,19 @@ import { sha256 } from '../../lib/core/sha256.ts'
 import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** The options of a registration that has begun. */
+/** Options of a registration that has begun. */
 export type Begun = CreationOptions & {
   readonly temporaryAuthenticationToken: string
   readonly otpUrl: string
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
 }
 
-/** An e-mail address that nobody has had before. */
+/** Returns an e-mail address that no user has. */
 export function someEmail(): string {
   return `alice.${randomUUID()}@example.com`
 }
 
-/** Begins a registration and gives its options. */
+/** Begins a registration and returns its options. */
 export async function beginRegistration(service: Service, email = someEmail(), platform = 'web'): Promise<Begun> {
   const { status, body } = await service.call('POST', '/auth/register/init', {
     key: null,
@@ -38,7 +38,7 @@ export function completeRegistration(
   return service.call('POST', '/auth/register', { ...options, body: { temporaryAuthenticationToken, ...credentials } })
 }
 
-/** A new user with what these credentials are, made from the registration's options. */
+/** Registers a new user with the credentials that `credentialsOf` builds from the registration's options. */
 export async function registerUser(
   service: Service,
   credentialsOf: (begun: Begun) => object,
@@ -51,12 +51,12 @@ export async function registerUser(
   return { email, begun }
 }
 
-/** The options of a recovery that has begun. */
+/** Options of a recovery that has begun. */
 export type RecoveryBegun = Begun & {
   readonly allowedRecoveryCredentials: readonly { readonly id: string; readonly encryptedRecoveryKey: string | null }[]
 }
 
-/** Begins a recovery and gives its options. */
+/** Begins a recovery and returns its options. */
 export async function beginRecovery(
   service: Service,
   email: string,
@@ -71,7 +71,7 @@ export async function beginRecovery(
   return body.publicKeyCredentialCreationOptions
 }
 
-/** Completes a recovery with what the recovery key made of the new credentials. */
+/** Completes a recovery with the recovery key's signature over the new credentials. */
 export function completeRecovery(
   service: Service,
   { temporaryAuthenticationToken }: Pick<Begun, 'temporaryAuthenticationToken'>,
@@ -93,7 +93,7 @@ export function signRecovery(
   return recoveryKey.get({ challenge }, faults, 'RecoveryKey')
 }
 
-/** Recovers a user's account, with what these new credentials are, made from the recovery's options. */
+/** Recovers a user's account with the new credentials that `credentialsOf` builds from the recovery's options. */
 export async function recover(
   service: Service,
   email: string,
@@ -105,10 +105,10 @@ export async function recover(
   return await completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials)
 }
 
-/** What a login is begun with. */
+/** Challenge of a login that has begun, and its identifier. */
 export type LoginBegun = { readonly challenge: string; readonly challengeIdentifier: string }
 
-/** Begins a login. */
+/** Begins a login and returns its challenge. */
 export async function beginLogin(service: Service, email?: string, key?: string) {
   const { status, body } = await service.call('POST', '/auth/login/init', {
     ...(key && { key }),
@@ -128,7 +128,7 @@ export function completeLogin(
   return service.call('POST', '/auth/login', { ...options, body: { challengeIdentifier, ...factors } })
 }
 
-/** Logs in with what these factors are, made from the login's challenge. */
+/** Logs in with the factors that `factorsOf` builds from the login's challenge. */
 export async function login(
   service: Service,
   email: string | undefined,
@@ -138,7 +138,7 @@ export async function login(
   return await completeLogin(service, begun, factorsOf(begun))
 }
 
-/** The headers of a new session of the user who logs in so. */
+/** Logs a user in and returns the headers of the new session. */
 export async function openSession(
   service: Service,
   email: string | undefined,
@@ -149,7 +149,7 @@ export async function openSession(
   return { authorization: `Bearer ${body.token}` }
 }
 
-/** The start of the addition of a credential: what it is made by, and what the user's own confirm it with. */
+/** Options for a credential to add, and the challenge that the user's existing credentials sign to confirm it. */
 export type AdditionBegun = Begun & { readonly confirmation: { readonly challenge: string } }
 
 /** Begins to add a credential to the user of a session. */
@@ -164,7 +164,7 @@ export async function beginAddition(
   return { ...body.publicKeyCredentialCreationOptions, confirmation: body.confirmation }
 }
 
-/** Adds a credential that was begun, confirmed with these factors. */
+/** Completes the addition of a credential, confirmed with these factors. */
 export function completeAddition(
   service: Service,
   headers: { authorization: string },
@@ -176,7 +176,7 @@ export function completeAddition(
   return service.call('POST', '/auth/credentials', { headers, body })
 }
 
-/** Adds a credential, made from the addition's options, confirmed with what these factors made of its challenge. */
+/** Adds a credential; `credentialsOf` builds it from the options and `confirmationOf` signs the challenge. */
 export async function addCredential(
   service: Service,
   headers: { authorization: string },
@@ -187,7 +187,7 @@ export async function addCredential(
   return await completeAddition(service, headers, begun, credentialsOf(begun), confirmationOf(begun.confirmation))
 }
 
-/** A new user with a key, and this recovery key where there is one, logged in. */
+/** Registers and logs in a new user with a key, and with the recovery key if given. */
 export async function someSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
@@ -199,7 +199,7 @@ export async function someSession(service: Service, recoveryKey?: ReturnType<typ
   return { email, userId: begun.user.id, token, headers, keyPair }
 }
 
-/** Makes a session older by minutes, as if its login had been then. */
+/** Moves a session's login this many minutes into the past. */
 export async function ageSession(service: Service, { token }: { readonly token: string }, minutes: number) {
   const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
   await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])
@@ -208,8 +208,8 @@ export async function ageSession(service: Service, { token }: { readonly token: 
 const STEP_MS = 30_000
 
 /**
- * The one-time code of an otpauth URL this many 30-second steps from now, as an authenticator application makes it. Waits where
- * the step is nearly over, for the service looks at the code a moment later.
+ * Returns the one-time code of an otpauth URL, this many 30-second steps from now. Waits for the next step if the current one
+ * is nearly over, because the service verifies the code a moment later.
  */
 export function oneTimeCode(otpUrl: string, steps = 0): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
-// Test files share a process, so that libraries are loaded once. Of our own modules each file has its own, like each
-// container, and the environment is the one in which the tests were started.
+// Test files share a process, so that libraries load once. Each file loads our own modules again, as a container does, with the
+// environment in which the tests started.
 declare global {
   var environmentAtStart: NodeJS.ProcessEnv | undefined
 }

@@ -11,12 +11,11 @@ const AUTHENTICATOR = {
 
 /** A virtual authenticator of a page. */
 export type Authenticator = {
-  /** Takes it away, with its passkeys. */
   readonly remove: () => Promise<void>
   /** Copies its passkeys to an authenticator of another page, as a password manager does. */
   readonly syncTo: (other: Authenticator) => Promise<void>
   readonly add: (passkey: Passkey) => Promise<void>
-  /** Forgets all passkeys but the one with this credential id, in base64url. */
+  /** Removes all passkeys except the one with this credential id, in base64url. */
   readonly keepOnly: (credentialId: string) => Promise<void>
 }
 
@@ -27,7 +26,7 @@ type Passkey = Readonly<{
   signCount: number
 }>
 
-/** Gives a page an authenticator of its own, whose user always agrees; it syncs its passkeys if asked for. */
+/** Adds an authenticator to a page. Its user always consents; its passkeys sync if `isSynced`. */
 export async function addAuthenticator(page: Page, { isSynced = false } = {}): Promise<Authenticator> {
   const devTools = await page.context().newCDPSession(page)
   await devTools.send('WebAuthn.enable')

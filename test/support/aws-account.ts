@@ -4,23 +4,21 @@ import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { type ControlPlane, regionOf, startControlPlane } from './control-plane.ts'
 
-/** A subscription of a topic, as SNS tells of it: its ARN, or the word that stands there while there is none. */
+/** A subscription of a topic in SNS's list: its ARN, or SNS's placeholder while the subscription has none. */
 type Subscription = { readonly arn: string; readonly protocol: string }
 
-/** An AWS account, at one URL for all its services. */
+/** An AWS account with one URL for all its services. */
 export type AwsAccount = {
   readonly url: string
-  /** The subscriptions of each topic, by the topic's name. */
   readonly topics: Map<string, readonly Subscription[]>
-  /** The text of secrets that are not the local service's, by their names; null for one that is not there. */
+  /** Texts of secrets that differ from the local service's, by name; null for a missing secret. */
   readonly secrets: Map<string, string | null>
-  /** What the credentials may not do, as `GetSecretValue vaultline/dev/config`, or `ListSubscriptionsByTopic`. */
+  /** Actions that the credentials do not allow, such as `GetSecretValue vaultline/dev/config` or `ListSubscriptionsByTopic`. */
   readonly denied: Set<string>
-  /** How AWS refuses the credentials, as `ExpiredTokenException`; undefined where it takes them. */
+  /** AWS error for the credentials, such as `ExpiredTokenException`; undefined if AWS accepts them. */
   readonly credentials: { refusedAs: string | undefined }
-  /** What was asked, by its actions, newest last. */
+  /** Actions of the requests, newest last. */
   readonly requests: string[]
-  /** Its STS, IAM, Lambda and CloudFormation. */
   readonly plane: ControlPlane
   stop(): Promise<void>
 }
@@ -28,13 +26,12 @@ export type AwsAccount = {
 type Servers = { readonly dynamo: string; readonly secrets: string; readonly queues: string }
 type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; readonly text: string }
 
-/** SNS tells of so few at once, so that there are pages. */
+/** Subscriptions per page of SNS; few, so that a list has several pages. */
 const PAGE = 2
 
 /**
- * An account in which each stage is what these local servers have, with the tables of the name that stands beside it; and
- * SNS, of which it knows ListSubscriptionsByTopic
- * (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
+ * Starts an AWS account on these local servers, where `tables` names each stage's local tables. Of SNS it knows
+ * ListSubscriptionsByTopic (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
  */
 export async function startAwsAccount(servers: Servers, tables: Readonly<Record<string, string>>): Promise<AwsAccount> {
   const topics: AwsAccount['topics'] = new Map()
@@ -71,7 +68,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     const url = isDynamo ? servers.dynamo : SecretId ? servers.secrets : servers.queues
     const { host: _, 'content-length': __, connection: ___, ...sent } = headers
     const told = await exchange(url, { headers: sent, body: body.replaceAll(own, local) })
-    // A batch is answered by the names of the tables.
+    // The response to a batch contains the names of the tables.
     const text = isDynamo ? told.text.replaceAll(local, String(own)) : told.text
     const { 'content-length': ____, 'x-amz-crc32': _____, ...given } = told.headers
     return { status: told.status, headers: given, text }

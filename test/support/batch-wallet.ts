@@ -3,15 +3,15 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-/** How such a wallet is, and what comes of the batches that it is given. */
+/** Behaviour of a batch wallet and the outcome of its batches. */
 export type Habits = {
-  /** Whether it executes all or none: now, or once its user has agreed to an upgrade of the account. */
+  /** Support for atomic execution: now, after the user agrees to upgrade the account, or none. */
   readonly atomic?: 'supported' | 'ready' | 'unsupported'
-  /** A wallet from before EIP-5792. */
+  /** True for a wallet from before EIP-5792. */
   readonly isOld?: boolean
-  /** What its user says no with. */
+  /** Error code with which the user rejects a batch. */
   readonly rejects?: number
-  /** What becomes of a batch, by the codes of the EIP. */
+  /** Status code of a batch by EIP-5792. */
   readonly code?: 200 | 400 | 500 | 600
 }
 
@@ -25,12 +25,13 @@ type Batch = {
   readonly capabilities?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
-/** An error of the provider, with its code by EIP-1193 or EIP-5792. */
+/** Builds a provider error with a code of EIP-1193 or EIP-5792. */
 const refusal = (code: number, message: string) => Object.assign(new Error(message), { code })
 
 /**
- * A wallet of one account on one chain that takes several calls at once (https://eips.ethereum.org/EIPS/eip-5792), and
- * refuses what the EIP says is to be refused. A status is pending (100) when it is first asked for. `asked` has the methods.
+ * Creates a wallet with one account on one chain that takes several calls in one request
+ * (https://eips.ethereum.org/EIPS/eip-5792). It refuses what the EIP refuses. A batch is pending (100) at the first status
+ * request. `asked` lists the requested methods.
  */
 export function batchWallet(chain: LocalChain, account: Address, habits: Habits = {}) {
   const { atomic = 'supported', isOld = false, rejects, code = 200 } = habits
@@ -85,6 +86,6 @@ export function batchWallet(chain: LocalChain, account: Address, habits: Habits 
     if (method.startsWith('wallet_')) throw refusal(4200, 'The provider does not support the method')
     return (await callRpc(chain, [{ method, params: Array.isArray(params) ? params : [] }]))[0]
   }
-  // The one signature of a provider stands for as many as there are methods.
+  // viem types a provider's requests by overloads, one for each method.
   return { asked, provider: { request: request as EIP1193RequestFn } }
 }

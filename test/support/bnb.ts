@@ -8,14 +8,14 @@ import { test as base, startConfigured } from './cross-chain.ts'
 /** BNB Smart Chain and its USDC. */
 export const BNB = { CHAIN: 56, USDC: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' } as const
 
-/** The service with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
+/** Tests with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
 export const test = base
   .extend('sharedWithBnb', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
     const { CHAIN, USDC } = BNB
     const chain = await startChain({ chainId: CHAIN })
     const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
     const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
-    // What a token is called stands in its storage, which tells nothing here.
+    // The copied code has no name or symbol, because they are in storage. These tests do not need them.
     await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
     await deployBridge(chain, [token])
 

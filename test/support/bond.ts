@@ -16,10 +16,10 @@ import { compiledContract } from '../../sandbox/contracts.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-// A made-up protocol, neither ERC-4626 nor ERC-7540: bonds that are bought at a fixed price, with a function, an event, an
-// error and a field of its record of their own. This is its whole room.
+// A made-up protocol, neither ERC-4626 nor ERC-7540: bonds at a fixed price. It has its own function, event, error and field of
+// a vault's record. This file is the whole protocol.
 
-/** What its vaults do; each bond has six decimals, as its asset. */
+/** ABI of a bond vault; a bond has six decimals, like its asset. */
 export const bondAbi = parseAbi([
   'function issuePrice() view returns (uint256)',
   'function buy(uint256 paid, address holder)',
@@ -27,7 +27,7 @@ export const bondAbi = parseAbi([
   'error LessThanOneBond(uint256 paid)',
 ])
 
-/** What the chain tells of a bond: besides what it tells of every vault, what one costs. */
+/** Vault data read from the chain: every vault's fields and the price of one bond. */
 export const BondVault = TokenizedVault.extend({ protocol: z.literal('bond'), issuePrice: Amount })
 type BondVault = z.output<typeof BondVault>
 
@@ -66,7 +66,7 @@ const books: Books<BondVault, BondEvent> = {
   isOwner: () => true,
 }
 
-/** What bonds are. */
+/** The bond protocol's reads and records. */
 export const bond: Protocol<BondVault> = {
   abi: bondAbi,
   describe: (vault) =>
@@ -102,7 +102,7 @@ export const bond: Protocol<BondVault> = {
   books,
 }
 
-/** How it takes deposits. */
+/** The bond protocol's deposit operation. */
 export const bondOperations: Operations = {
   abi: bondAbi,
   withdrawals: [],
@@ -133,7 +133,7 @@ export const bondOperations: Operations = {
   ],
 }
 
-/** The address of a new bond for this asset. */
+/** Deploys a new bond for this asset and returns its address. */
 export async function deployBond(chain: { readonly rpcUrl: string }, asset: Address, price: bigint): Promise<Address> {
   const { abi, bytecode } = await compiledContract('Bond')
   const data = encodeDeployData({ abi, bytecode, args: [asset, price] })

@@ -17,7 +17,7 @@ import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_A
 /** The pool on the destination, Base. */
 export const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 export const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
-/** The pool on the source, Arbitrum: on the destination any other contract. */
+/** The pool on the source, Arbitrum. On the destination it is an unrelated contract. */
 export const ELSEWHERE = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
 export const TRANSACTION = pad('0xabcdef')
 
@@ -48,7 +48,7 @@ export function placed(logs: readonly Unplaced[], first = 3): Log[] {
   return logs.map((log, i) => ({ ...log, logIndex: first + i }))
 }
 
-/** The log of a deposit into the bridge. */
+/** Builds the log of a deposit into the bridge. */
 export function depositLog({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit, pool = POOL): Unplaced {
   return emit(pool, 'FundsDeposited', {
     ...relayData,
@@ -57,17 +57,17 @@ export function depositLog({ relayData, destinationChainId, quoteTimestamp }: Br
   })
 }
 
-/** How a fill differs from its deposit, because the depositor agreed to it. */
+/** Differences between a fill and its deposit, to which the depositor agreed. */
 export type Change = {
   readonly pool?: Address
   readonly amount?: bigint
   readonly recipient?: Hex
   readonly message?: Hex
-  /** True for a fill that the pool paid itself. */
+  /** True for a fill that the pool pays itself. */
   readonly isSlow?: boolean
 }
 
-/** The log of a deposit's fill. */
+/** Builds the log of a deposit's fill. */
 export function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unplaced {
   const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient, isSlow = false } = change
   const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
@@ -86,10 +86,10 @@ export function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unpl
   })
 }
 
-/** The function of a vault that takes a deposit. */
+/** A vault function that takes a deposit. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-/** A deposit into `vault` for `user`, as our messages say it. */
+/** A deposit into `vault` for `user`, as in our bridge messages. */
 type Order = {
   readonly user: Address
   readonly vault: Address
@@ -98,13 +98,13 @@ type Order = {
   readonly entry?: Entry
 }
 
-/** The vault's calldata for the handler's deposit of its balance. */
+/** Encodes the vault call with which the handler deposits its balance. */
 export function entryCall(entry: Entry, user: Address): Hex {
   const args = { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }
   return encodeCall(entry, args[entry])
 }
 
-/** The bridge deposit that carries this order. */
+/** Builds the bridge deposit that carries this order. */
 export function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
@@ -124,7 +124,7 @@ export function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }:
   })
 }
 
-/** The bridge deposit with this message; it pays a fee of 5. */
+/** Builds a bridge deposit with this message and a fee of 5. */
 export function messageDeposit({
   user,
   id,
@@ -151,12 +151,15 @@ export function messageDeposit({
   }
 }
 
-/** The handler's logs after a refused deposit, and the logs of vaults that take one. */
+/** Builds the handler's log of a failed deposit. */
 export const callsFailed = (user: Address, handler = HANDLER) =>
   emit(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
+/** Builds the handler's log of tokens that it sends to the recipient. */
 export const drained = (user: Address, amount: bigint, handler = HANDLER) =>
   emit(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
+/** Builds a vault's log of a requested deposit. */
 export const requested = (user: Address, vault: Address, assets: bigint) =>
   emit(vault, 'DepositRequest', { controller: user, owner: HANDLER, requestId: 3n, sender: HANDLER, assets })
+/** Returns a builder of a vault's logs of deposits that issue shares. */
 export const sharesIssued = (eventName: 'Deposit' | 'DepositSync') => (user: Address, vault: Address, assets: bigint) =>
   emit(vault, eventName, { sender: HANDLER, owner: user, assets, shares: assets })

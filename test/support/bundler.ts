@@ -25,7 +25,7 @@ import { transact } from '../../sandbox/transactions.ts'
 import { chainClient } from './chain-client.ts'
 import type { Call } from './transfers.ts'
 
-/** The deployer of contracts at addresses that depend on code and salt; anvil has it at its usual address. */
+/** The contract that deploys at addresses derived from code and salt; anvil has it at its usual address. */
 const DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 /** The salt of the real deployment, which puts the package's bytecode at the canonical address. */
 const ENTRY_POINT_SALT: Hex = '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9'
@@ -39,11 +39,11 @@ const ACCOUNT_ABI = parseAbi([
   'struct Call { address target; uint256 value; bytes data; }',
   'function executeBatch(Call[] calls)',
 ])
-/** Enough for the account's deployment and for a deposit into the bridge. */
+/** Gas that suffices for the account's deployment and a deposit into the bridge. */
 const GAS = 1_000_000n
 const FEE = parseGwei('2')
 
-/** A smart account: its address, and the key of its owner, which signs its operations. */
+/** A smart account's address, and the key of its owner, which signs its operations. */
 export type SmartAccount = LocalAccount
 
 /** A signed user operation as the EntryPoint takes it, and its hash. */
@@ -63,7 +63,7 @@ export type Operation = {
 }
 
 /**
- * Puts the real EntryPoint 0.8 at its canonical address on a chain, with a smart account each for the first two users. Their
+ * Deploys the real EntryPoint 0.8 at its canonical address on a chain, and a smart account for each of the first two users. The
  * accounts have ether for gas and no tokens; their first operation deploys them.
  */
 export async function bundleOn(chain: LocalChain) {
@@ -91,10 +91,10 @@ export async function bundleOn(chain: LocalChain) {
   const accounts = [await open(alice), await open(bob)] as const
 
   const ask = <name extends 'getNonce' | 'getUserOpHash'>(functionName: name, args: readonly unknown[]) =>
-    // viem cannot tell the arguments of a function by a name that is not known when it compiles.
+    // The cast is needed because viem infers arguments only from a function name that is a literal.
     readContract(client, { address: ENTRY_POINT, abi: entryPoint08Abi, functionName, args } as never)
 
-  /** The call that includes these operations, and pays the fees to an account. */
+  /** Encodes the call that includes these operations and pays the fees to the beneficiary. */
   const includeCall = (operations: readonly Operation[], beneficiary: Address): Call => {
     const args = [operations.map(({ packed }) => packed), beneficiary] as const
     return {
@@ -128,14 +128,12 @@ export async function bundleOn(chain: LocalChain) {
       const userOpHash = (await ask('getUserOpHash', [unsigned])) as Hash
       return { userOpHash, packed: { ...unsigned, signature: await owner.sign({ hash: userOpHash }) } }
     },
-    /** Includes operations in one transaction of a bundler, and returns its hash. */
     async include(operations: readonly Operation[], bundler = ACCOUNTS.anchor.address): Promise<Hash> {
       const { target: to, callData: data } = includeCall(operations, bundler)
       const [hash] = await transact(chain, [{ label: 'handleOps', from: bundler, to, data }])
       if (!hash) throw new Error('Nothing was sent')
       return hash
     },
-    /** Outcomes of a transaction's operations, in their order. */
     async outcomesOf(hash: Hash) {
       const { logs } = await getTransactionReceipt(client, { hash })
       return parseEventLogs({ abi: entryPoint08Abi, eventName: 'UserOperationEvent', logs }).map(({ args }) => ({
@@ -145,7 +143,6 @@ export async function bundleOn(chain: LocalChain) {
   }
 }
 
-/** Packs two numbers of 128 bits into a word. */
 function twoNumbers(high: bigint, low: bigint): Hex {
   return concat([numberToHex(high, { size: 16 }), numberToHex(low, { size: 16 })])
 }

@@ -7,8 +7,9 @@ const NAME = tlv(0x30, tlv(0x31, tlv(0x30, oid('2.5.4.3'), tlv(0x0c, Buffer.from
 const VALIDITY = tlv(0x30, tlv(0x17, Buffer.from('200101000000Z')), tlv(0x17, Buffer.from('490101000000Z')))
 
 /**
- * The certificates of an Android key attestation (https://source.android.com/docs/security/features/keystore/attestation)
- * by a root that anybody can make, which says where the list of those revoked is: X.509 in DER, the key's own first.
+ * Creates the X.509 certificates of an Android key attestation in DER, the key's first
+ * (https://source.android.com/docs/security/features/keystore/attestation). The root, a test key, names the URL of the
+ * revocation list.
  */
 export function androidCertificates(
   publicKey: KeyObject,
@@ -24,7 +25,7 @@ export function androidCertificates(
   return [certificate(publicKey, root, description), certificate(root.publicKey, root, lists)]
 }
 
-/** A certificate of a server with this name, which nobody has signed but itself: in PEM. */
+/** Creates a self-signed server certificate for this name, in PEM. */
 export function serverCertificate(key: KeyPair, name: string): string {
   const names = extension('2.5.29.17', tlv(0x30, tlv(0x82, Buffer.from(name))))
   const base64 = certificate(key.publicKey, key, names).toString('base64')
@@ -51,7 +52,7 @@ function extension(id: string, value: Buffer): Buffer {
   return tlv(0x30, oid(id), tlv(0x04, value))
 }
 
-/** A value in DER: its tag, its length and what it is made of. */
+/** Encodes a value in DER: tag, length and content. */
 function tlv(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content

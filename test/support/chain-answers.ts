@@ -5,10 +5,10 @@ import type { Wire } from './wire.ts'
 
 /** One JSON-RPC call of a batch. */
 export type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-/** What becomes of the result of a call. */
+/** Maps the result of a call to the result that the client gets. */
 export type Change = (result: unknown, call: Call) => unknown
 
-/** Rewrites the results of a batch, each in sight of its call. */
+/** Rewrites the result of each call in a batch. */
 export function rewriteResults(wire: Wire, change: Change): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -21,11 +21,11 @@ export function rewriteResults(wire: Wire, change: Change): void {
   }
 }
 
-/** The selectors of what an aggregate says of its block. */
+/** Selectors of the calls with which an aggregate reads its block. */
 export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
 export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
 
-/** Changes what each call returned, also each of an aggregate, by the selector of its function. */
+/** Changes the return data of each call, also inside an aggregate, by the selector of its function. */
 export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
   return (result, call) => {
     const { method, params } = call
@@ -42,14 +42,14 @@ export function changeAggregate(change: (data: Hex, selector: string, call: Call
   }
 }
 
-/** Changes what contracts returned, but not what the aggregate says of the block. */
+/** Changes the return data of contracts, but not the block that the aggregate returns. */
 export function changeValues(change: (data: Hex) => string): Change {
   return changeAggregate((data, selector) =>
     [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
   )
 }
 
-/** A vault whose calls of these functions revert, behind a node that cannot simulate. */
+/** Makes calls of these functions revert, at a node that cannot simulate. */
 export function revertCalls(wire: Wire, functions: readonly string[]): void {
   const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
   const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))

@@ -7,7 +7,7 @@ import { toDate } from '../../lib/core/time.ts'
 import type { Unplaced } from './bridge-events.ts'
 import { type Contracts, readOf } from './contracts-in-memory.ts'
 
-/** A transaction of a chain in memory; it waits to be mined where it has no block. */
+/** A transaction of a chain in memory; without a block it is pending. */
 export type MemoryTransaction = {
   readonly hash: Hash
   readonly block?: number
@@ -22,19 +22,18 @@ export type MemoryTransaction = {
 /** A chain of the registry as a node reports it. */
 export type MemoryChain = {
   readonly id: number
-  /** The time of each block, from block 0 to the head, in seconds since 1970. */
+  /** Time of each block, from block 0 to the head, in seconds since 1970. */
   readonly times: readonly bigint[]
-  /** In the order of their blocks. */
   readonly transactions?: readonly MemoryTransaction[]
   readonly contracts?: Contracts
   /** Blocks that the chain's tag is behind the head, 0 if undefined. */
   readonly tagBehind?: number
-  /** The code of every account, and its transaction count at a block. */
+  /** Code of every account; `nonce` returns its transaction count at a block. */
   readonly code?: Hex
   readonly nonce?: (block: number) => number
 }
 
-/** A reader of this chain without a node. Nothing can be simulated. */
+/** Creates a reader of this chain without a node. It cannot simulate. */
 export function chainInMemory({
   id,
   times,

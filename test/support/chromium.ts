@@ -7,14 +7,17 @@ import { promisify } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const VERSION = packageJson.devDependencies['@sparticuz/chromium']
-/** Where Chromium is, once somebody has unpacked it on this machine. */
+/** Folder of the unpacked Chromium, shared by all processes of this machine. */
 const CHROMIUM = join(tmpdir(), `vaultline-chromium-${VERSION}`)
 const UNPACK = join(import.meta.dirname, 'unpack-chromium.ts')
 
-/** How a Chromium is launched: its program, and the environment in which it finds its libraries. */
+/** Program of a Chromium, and the environment in which it finds its libraries. */
 export type Chromium = { readonly executablePath: string; readonly env: NodeJS.ProcessEnv }
 
-/** Chromium, unpacked. The package takes a file that another process is still writing for a whole one: `spawn ETXTBSY`. */
+/**
+ * Unpacks Chromium once per machine. The package takes a file that another process is still writing for a complete one (`spawn
+ * ETXTBSY`).
+ */
 export async function unpackChromium(): Promise<Chromium> {
   const chromium: Chromium = {
     executablePath: join(CHROMIUM, 'chromium'),
@@ -25,7 +28,6 @@ export async function unpackChromium(): Promise<Chromium> {
   const env = { ...process.env, TMPDIR: parts }
   await promisify(execFile)(process.execPath, [UNPACK], { env })
   await rename(parts, CHROMIUM).catch(async (error) => {
-    // Another process was the first.
     await rm(parts, { recursive: true })
     if (!existsSync(CHROMIUM)) throw error
   })

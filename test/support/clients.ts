@@ -5,7 +5,7 @@ import { type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
 import { sha256 } from '../../lib/core/sha256.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
-/** A client without vaults; what a test does not name has no meaning for it. */
+/** Creates a client without vaults; tests override the fields that they depend on. */
 export function someClient(overrides: Partial<Client> = {}): Client {
   return {
     clientId: randomBase62(10, randomBytes),
@@ -16,10 +16,10 @@ export function someClient(overrides: Partial<Client> = {}): Client {
   }
 }
 
-/** What a key may do that opens everything and that no test can use up. */
+/** Limits of a key with all scopes and a rate that no test exhausts. */
 export const NO_RATE: KeyLimits = { scopes: Scope.options, rate: { requests: 1_000_000, seconds: 60 } }
 
-/** A key of this client and what the table keeps of it. */
+/** Creates a key of this client: its text, and its record in the table. */
 export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { text: string; key: ApiKey } {
   const text = createApiKey('test', clientId, randomBytes)
   const key: ApiKey = {
@@ -36,7 +36,7 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
 
 type SyncVault = Extract<Vault, { protocol: 'erc4626' }>
 
-/** A synchronous vault as a client's configuration; what a test does not name has no meaning for it. */
+/** Creates the configuration of a synchronous vault; tests override the fields that they depend on. */
 export function someVault(overrides: Partial<SyncVault> = {}): SyncVault {
   return {
     poolId: 'some-vault',

@@ -65,9 +65,9 @@ type Point = {
 }
 
 /**
- * CloudWatch with the filters, rules and alarms of a stage's template, over minutes from 0 on: it takes what functions log and
- * what AWS measures of them, and tells which alarms are on. Of patterns, expressions and statistics it knows those that
- * the template has, and throws for others.
+ * Creates a CloudWatch with the filters, rules and alarms of a stage's template, over minutes from 0. It takes log lines and
+ * AWS metrics and returns the alarms that are on. It throws for patterns, expressions and statistics that the template does not
+ * use.
  */
 export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   const parsed = <T extends z.ZodType>(type: string, form: T) =>
@@ -101,7 +101,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     }
   }
 
-  /** A statistic of what was measured in a period that ends at a minute; undefined where nothing was. */
+  /** Returns a statistic of a metric over a period that ends at a minute; undefined without data. */
   function statistic({ Metric, Stat: stat, Period }: z.output<typeof Stat>, end: number): number | undefined {
     const dimensions = keyOf(Metric.Dimensions.map(({ Name, Value }) => [Name, Value]))
     const values = points
@@ -120,7 +120,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     return values[Math.ceil((values.length * Number(percent)) / 100) - 1]
   }
 
-  /** How many contributors a rule counts in a period that ends at a minute. */
+  /** Returns the number of contributors that a rule counts in a period that ends at a minute. */
   function contributors(ruleName: string, end: number, period: number): number {
     const [, rule] = rules.find(([, { RuleName }]) => RuleName === ruleName) ?? []
     if (!rule) throw new Error(`No rule ${ruleName}`)
@@ -154,7 +154,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     const FILL = (value: number | undefined, missing: number) => value ?? missing
     const MAX = (values: readonly (number | undefined)[]) =>
       Math.max(...values.filter((value) => value !== undefined && !Number.isNaN(value)).map(Number))
-    // The template's expressions are JavaScript too, with these functions; what is not measured makes NaN.
+    // The template's expressions are also JavaScript, given these functions. A metric without data makes NaN.
     const calculate = new Function('IF', 'FILL', 'MAX', ...named.map(([id]) => id), `return ${expression}`)
     const value = Number(calculate(IF, FILL, MAX, ...named.map(([, each]) => each)))
     return Number.isNaN(value) ? undefined : value
@@ -178,7 +178,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   return {
     log,
     measure,
-    /** The alarms with an action that are on at a minute, by their names, with what they say. */
+    /** Returns the alarms with an action that are on at a minute: descriptions by name. */
     alarmsAt(minute: number): Map<string, string> {
       const on = alarms.filter(([, alarm]) => alarm.AlarmActions && isOn(alarm, minute))
       const both = composites.filter(([, { AlarmRule }]) =>
@@ -199,7 +199,7 @@ function keyOf(pairs: readonly (readonly [string, string])[]): string {
   return JSON.stringify(pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What a line has at a place such as `$.report.delivered`. */
+/** Returns a line's value at a path such as `$.report.delivered`. */
 function fieldOf(line: object, place: string): unknown {
   return place
     .split('.')
@@ -208,8 +208,8 @@ function fieldOf(line: object, place: string): unknown {
 }
 
 /**
- * Whether a filter's pattern takes a line: comparisons that are joined by one word. A text is no number there, and may have `*`
- * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
+ * Returns whether a filter's pattern matches a line. A pattern is comparisons joined by one operator. A quoted text does not
+ * match a number and may contain `*` (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
  */
 export function matches(pattern: string, line: object): boolean {
   const inner = pattern.replace(/^\{ (.*) \}$/, '$1')

@@ -9,8 +9,8 @@ import { erc7540Abi } from '../../lib/protocols/erc7540/abi.ts'
 import { lagoonAbi } from '../../lib/protocols/lagoon/abi.ts'
 
 /**
- * Contracts without a chain. `answers` has what a function returns, by its name: a value, or a function of the arguments and
- * the contract's address. Where that is undefined the call reverts. `words` has storage, by its slot; the rest is zero.
+ * Contracts without a chain. `answers` has each function's return value by name, or a function of the arguments and the
+ * contract's address. A call without a value reverts. `words` has storage by slot; other slots are zero.
  */
 export type Contracts = {
   readonly answers: Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ export function readOf<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contr
   return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })
 }
 
-/** A reader of these contracts, which reads plans and nothing else. */
+/** Creates a reader of these contracts that only runs read plans. */
 export function readerOf(contracts: Contracts): ChainReader {
   const reader: Partial<Record<keyof ChainReader, unknown>> = {
     read: async (plans: readonly ReadPlan<unknown>[]) => ({ values: plans.map((plan) => readOf(plan, contracts)) }),

@@ -2,30 +2,28 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { EDGE_REGION } from '../../infra/environments.ts'
 import { listen } from '../../sandbox/listen.ts'
 
-/** A stack of the account, as CloudFormation has it. */
 type PlaneStack = { status: string; reason?: string; isProtected?: boolean; outputs?: Record<string, string> }
 
 /** An error as AWS returns it. */
 export type AwsError = { readonly status: number; readonly code: string; readonly message: string }
 
-/** STS, IAM, Lambda and CloudFormation of one account, at one URL. */
+/** STS, IAM, Lambda and CloudFormation of one account at one URL. */
 export type ControlPlane = {
   readonly url: string
-  /** By name, the oldest first; those of an edge are in its region. A test changes them as CloudFormation would. */
+  /** Stacks by name, oldest first; those of an edge are in its region. Tests change them as CloudFormation would. */
   readonly stacks: Map<string, PlaneStack>
   /** Actions in the order of the requests, with the stack if one is named: `DeleteStack vaultline-dev-shared`. */
   readonly requests: string[]
-  /** Errors for the next requests of an action, one after the other. */
+  /** Errors for the next requests of an action, in order. */
   readonly failures: Map<string, AwsError[]>
-  /** Actions that the simulated policy does not allow. */
   readonly denied: Set<string>
-  /** The keys and values of requests on which the simulated policy insists. */
+  /** Keys and values that the simulated policy requires in a request. */
   readonly conditions: Map<string, string>
   readonly account: { executions: number; arn: string }
   stop(): Promise<void>
 }
 
-/** The region that a request is signed for. */
+/** Returns the region that a request is signed for. */
 export function regionOf({ authorization = '' }: IncomingHttpHeaders): string {
   const [, region = ''] = /Credential=[^/]+\/\d+\/([\w-]+)\//.exec(authorization) ?? []
   return region
@@ -38,7 +36,7 @@ const NAMESPACES: Readonly<Record<string, string>> = {
 }
 const CREATED = Date.parse('2026-11-01T10:00:00Z')
 
-/** Refusals in AWS's own words. */
+/** Errors in AWS's own words. */
 export const REFUSALS = {
   expired: { status: 403, code: 'ExpiredToken', message: 'The security token included in the request is expired' },
   unknown: {
@@ -55,9 +53,9 @@ export const REFUSALS = {
 } as const satisfies Record<string, AwsError | ((...words: string[]) => AwsError)>
 
 /**
- * An account that answers in AWS's own forms: AWS Query for STS, IAM and CloudFormation, REST with JSON for Lambda
- * (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html). A stack that is deleted is gone at the
- * next look, unless its status is DELETE_FAILED by then.
+ * Starts an account that responds in AWS's formats: AWS Query for STS, IAM and CloudFormation, REST with JSON for Lambda
+ * (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html). A deleted stack is gone at the next
+ * request.
  */
 export async function startControlPlane(): Promise<ControlPlane> {
   const stacks: ControlPlane['stacks'] = new Map()
@@ -133,7 +131,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   return { ...server, stacks, requests, failures, denied, conditions, account }
 }
 
-/** The keys of a simulated request, with their first values. */
+/** Returns the context keys of a simulated request with their first values. */
 function contextOf(question: URLSearchParams): Map<string, string> {
   return new Map(
     [...question].flatMap(([name, key]) =>

@@ -5,9 +5,9 @@ import { YIELD_VAULT } from './yield-vault-abi.ts'
 
 type Call = ['setCooldownDuration', number] | ['cooldownShares', bigint] | ['unstake', Address]
 
-/** A call of a cooldown vault's own interface, mined without the service. */
+/** Calls a cooldown vault's own interface without the service, and mines the call. */
 export function actOnCooldown({ chain, address: to }: TestVault, from: Address, ...[functionName, argument]: Call) {
-  // One of several functions, each with one argument, which viem wants to know one by one.
+  // The cast is needed because viem types each function separately; all of these have one argument.
   const data = encodeFunctionData({ abi: YIELD_VAULT, functionName, args: [argument] } as never)
   return transact(chain, [{ label: functionName, from, to, data }])
 }

@@ -16,7 +16,7 @@ import { memoryDynamo } from './memory-dynamo.ts'
 import { MULTICALL_ABI } from './oracles.ts'
 import { openTables, TEST_TABLES } from './tables.ts'
 
-/** A clock that stands still until everything waits for it, and then goes on to the next moment that is waited for. */
+/** Creates a clock that stops until all work waits for it, then jumps to the next time that is waited for. */
 export function virtualClock(start = Date.UTC(2026, 10, 21)) {
   let time = start
   let waiting: { readonly at: number; readonly wake: () => void }[] = []
@@ -25,7 +25,7 @@ export function virtualClock(start = Date.UTC(2026, 10, 21)) {
   async function run() {
     isRunning = true
     while (waiting.length > 0) {
-      // What was woken may wait again before the next moment: it has some turns to do so.
+      // Resumed work may wait again before the next time; it gets some turns of the event loop for that.
       for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       const next = Math.min(...waiting.map(({ at }) => at))
       time = Math.max(time, next)
@@ -52,7 +52,6 @@ export function virtualClock(start = Date.UTC(2026, 10, 21)) {
 }
 type VirtualClock = ReturnType<typeof virtualClock>
 
-/** An event as a test tells it, in whichever block. */
 type CountedEvent = {
   readonly address: Address
   readonly block: number
@@ -61,7 +60,7 @@ type CountedEvent = {
 }
 
 type NodeLimits = {
-  /** The calls that it takes in one request, and the blocks of events that it takes in one call. */
+  /** Maximum calls in one request, and maximum blocks of events in one call. */
   readonly mostCalls: number
   readonly mostBlocks: number
   readonly delayMs: number
@@ -69,16 +68,15 @@ type NodeLimits = {
 
 const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
 
-/** A response is sent in pieces of so many bytes. */
 const PIECE = 65_536
 
-/** Events are kept by so many blocks, so that a range finds its own. */
+/** Blocks per group of stored events, so that a range reads only its own groups. */
 const SHELF = 10_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly toBlock: Hex }
 
-/** Base with synchronous vaults, in blocks of 200 ms, as a node tells it that takes no more than its limits. */
+/** Creates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. */
 export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
@@ -128,7 +126,6 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     }
     if (method === 'eth_getLogs') return logs(first as Filter)
     const { data } = first as { data: Hex }
-    // A call of a vault itself.
     if (!data.startsWith(toFunctionSelector(MULTICALL_ABI[0]))) return viewOf(data.slice(0, 10))
     const [calls = []] = decodeFunctionData({ abi: MULTICALL_ABI, data }).args ?? []
     return encodeFunctionResult({
@@ -141,7 +138,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     })
   }
 
-  /** A response that is sent in pieces, as far as it is read. */
+  /** Returns a response that is sent in chunks, as far as the client reads it. */
   const streamed = (body: unknown): Response => {
     const bytes = Buffer.from(JSON.stringify(body))
     let sent = 0
@@ -182,9 +179,8 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     reader: createChainReader(chain, rpc) satisfies ChainReader,
     counts,
     state,
-    /** A contract's events, as the node tells them. */
     logsOf: (address: Address) => logs({ address: [address], fromBlock: '0x0', toBlock: numberToHex(state.head) }),
-    /** When a block was made, in seconds since 1970. */
+    /** Returns the time of a block, in seconds since 1970. */
     timeOf: (block: number) => BigInt(timeOf(block)),
     emit(events: readonly CountedEvent[]) {
       for (const event of events) {
@@ -195,7 +191,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
   }
 }
 
-/** A transfer of shares between two accounts that have none: it makes two ledger entries, and no price. */
+/** Builds a share transfer between two accounts without shares: two ledger entries and no price. */
 export function transferOf(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -206,7 +202,7 @@ export function transferOf(address: Address, block: number, shares: bigint): Cou
   }
 }
 
-/** A deposit of as many assets as shares: it makes a ledger entry and a price. */
+/** Builds a deposit with equal assets and shares: one ledger entry and one price. */
 export function depositOf(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -217,7 +213,7 @@ export function depositOf(address: Address, block: number, shares: bigint): Coun
   }
 }
 
-/** Tables in memory that answer after a delay by the clock, and the number of their requests. */
+/** Creates tables in memory that respond after a delay by the clock, and count their requests. */
 export function countedTables(clock: VirtualClock, delayMs: number) {
   const memory = memoryDynamo({ now: clock.now })
   memory.hold = () => clock.wait(delayMs)

@@ -1,16 +1,15 @@
 import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** CPU seconds that all files of a kind may take together, and one file of such a kind. */
+/** CPU-second budgets: all files of a kind together, and one file of such a kind. */
 const BUDGETS: Readonly<Record<string, number>> = { unit: 30, table: 15, service: 200 }
 const FILE_BUDGET = 12
-/** A machine with busy neighbours takes up to 1.8 times the CPU time for the same work. A file also pays for other files' chains. */
+/** Factor above the budgets: busy neighbours cost up to 1.8 times the CPU time. A file also pays for other files' chains. */
 const ROOM = 2
 const FILE_ROOM = 3
-/** Files that are named. */
 const DEAREST = 5
 
-/** Prints the CPU seconds of each kind of tests and of the dearest files; fails the run above their budgets. */
+/** Prints the CPU seconds of each kind of tests and of the most expensive files. Fails the run above the budgets. */
 export class CpuReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
 
-// Measures the CPU time of each test file: of this process, which runs one file after the other, and of those it started.
+// Measures the CPU time of each test file: of this process, which runs files one after another, and of its children.
 declare global {
   var cpuBefore: number | undefined
 }
 declare module 'vitest' {
   interface TaskMeta {
-    /** CPU seconds that a file took, with the processes that it started. */
+    /** CPU seconds of a file, with the processes that it started. */
     cpuSeconds?: number
   }
 }
-/** Ticks of a second, by which Linux counts the time of processes. */
+/** Clock ticks per second in Linux's process times. */
 const TICKS = 100
 
 globalThis.cpuBefore ??= cpuSeconds()
@@ -23,19 +23,17 @@ afterAll(({}, file) => {
   globalThis.cpuBefore = now
 })
 
-/** CPU seconds of this process and of those it started so far; of this process only where the system has no /proc. */
+/** Returns the CPU seconds of this process and its children so far; only of this process if the system has no /proc. */
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6 + (ofEnded() + ofRunning()) / TICKS
 }
 
-/** Ticks of the processes that this one started and that have ended. */
 function ofEnded(): number {
   const [, , , , , , , , , , , , , cutime = 0, cstime = 0] = statOf('self')
   return cutime + cstime
 }
 
-/** Ticks of the processes that this one started and that still run. */
 function ofRunning(): number {
   return listProcesses()
     .map(statOf)
@@ -51,7 +49,7 @@ function listProcesses(): string[] {
   }
 }
 
-/** The numbers of a process after its name, by proc(5): its state, the process that started it, and so on. */
+/** Returns a process's numbers after its name, by proc(5): state, parent process and so on. */
 function statOf(pid: string): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,37 +1,34 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign as signBytes } from 'node:crypto'
 
-/** What a client is told when it is to make a credential. */
+/** Options with which the service requests a new credential. */
 export type CreationOptions = {
   readonly challenge: string
   readonly user: { readonly id: string }
   readonly excludeCredentials?: readonly { readonly id: string }[]
 }
 
-/** What is wrong with what a client made; nothing, unless a test says so. */
+/** Faults in a client's credential or login; none by default. */
 export type Faults = {
-  /** As the client writes it into its client data. */
   readonly challenge?: string
   readonly origin?: string | undefined
   readonly type?: string
   readonly rpId?: string
-  /** The flags of the authenticator data: 1 present, 4 verified, 64 with a credential. */
+  /** Flags of the authenticator data: 1 present, 4 verified, 64 with a credential. */
   readonly flags?: number
-  /** The credential id inside the authenticator data. */
+  /** Credential id inside the authenticator data. */
   readonly innerId?: string
-  /** The COSE number of the algorithm that the key claims to be of. */
+  /** COSE number of the algorithm that the key claims. */
   readonly algorithm?: number
-  /** What the key says besides. */
+  /** Additional bytes in the encoded key. */
   readonly padding?: Uint8Array
   readonly crossOrigin?: boolean
-  /** Spoils what is signed. */
+  /** Signs other data than the real ones. */
   readonly signature?: 'of something else'
   readonly userHandle?: string
   readonly counter?: number
-  /** Writes the client data as this text. */
   readonly clientData?: (fields: Record<string, unknown>) => string
 }
 
-/** How a passkey vouches for itself. */
 type Attesting = {
   readonly attestation?: 'none' | 'packed' | 'android-key'
   readonly certify?: (publicKey: KeyObject, clientDataHash: Buffer) => Buffer[]
@@ -39,12 +36,12 @@ type Attesting = {
 
 const ORIGIN = 'http://localhost:3000'
 
-/** The ids of the passkeys that an authenticator keeps, by user handle: of each it keeps the last one. */
+/** Ids of the passkeys that an authenticator keeps, by user handle; only the last one of each user. */
 type Authenticator = Map<string, string>
 
 /**
- * A passkey on an authenticator of our own making, which has no other unless one is given: what WebAuthn says, byte by byte,
- * or nearly. A passkey takes the place of the one that the authenticator has for the same user handle, which signs no more
+ * Creates a passkey on an authenticator of its own or the given one, close to WebAuthn byte by byte. It replaces the
+ * authenticator's passkey for the same user handle, which then no longer signs
  * (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export function somePasskey(
@@ -65,7 +62,10 @@ export function somePasskey(
 
   return {
     id,
-    /** The credential as it is registered; any attestation but `none` signs it with itself, with certificates where some are made. */
+    /**
+     * Creates the credential for a registration. Any attestation except `none` is self-signed, with the certificates that
+     * `certify` makes.
+     */
     create(
       { challenge, user, excludeCredentials = [] }: CreationOptions,
       { attestation = 'none', certify, ...faults }: Faults & Attesting = {},
@@ -95,7 +95,6 @@ export function somePasskey(
         },
       }
     },
-    /** The login that it makes of a challenge. */
     get({ challenge }: { challenge: string }, faults: Faults = {}) {
       if (userHandle && authenticator.get(userHandle) !== id) throw new Error('NotAllowedError')
       const clientData = clientDataOf('webauthn.get', challenge, { origin: ORIGIN, ...faults })
@@ -115,7 +114,7 @@ export function somePasskey(
   }
 }
 
-/** The types of keys that clients may make. */
+/** Key types that clients may use. */
 export const KEY_TYPES = ['P-256', 'Ed25519', 'RSA'] as const
 
 const KEY_PAIRS = {
@@ -127,10 +126,10 @@ const KEY_PAIRS = {
   'RSA with the exponent 3': () => generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }),
 }
 
-/** A type of key, also one that clients may not make. */
+/** A key type, also one that clients may not use. */
 export type KeyType = keyof typeof KEY_PAIRS
 
-/** A key that a client keeps by itself. */
+/** Creates a key pair that a client stores itself. */
 export function someKeyPair(
   type: KeyType = 'P-256',
   { id = randomBytes(32).toString('base64url'), pem = (text: string) => text } = {},
@@ -139,7 +138,6 @@ export function someKeyPair(
   const hash = type === 'Ed25519' ? null : 'sha256'
   return {
     id,
-    /** The credential as it is registered, of this kind. */
     create<Extra extends object>(
       { challenge }: CreationOptions,
       faults: Faults = {},
@@ -160,7 +158,6 @@ export function someKeyPair(
         ...extra,
       }
     },
-    /** The login that it makes of a challenge, as this kind. */
     get({ challenge }: { challenge: string }, faults: Faults = {}, kind = 'Key') {
       const clientData = clientDataOf('key.get', challenge, faults)
       const signed = faults.signature ? Buffer.from('else') : clientData
@@ -189,7 +186,7 @@ function coseKey(key: KeyObject, { algorithm, padding }: Faults): Buffer {
   return cborMap([[1, 2], [3, algorithm ?? -7], [-1, 1], [-2, bytes(x)], [-3, bytes(y)], ...besides])
 }
 
-/** The part of CBOR that attestations need (RFC 8949). */
+/** Encodes the part of CBOR that attestations need (RFC 8949). */
 function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
   if (typeof value === 'string') return Buffer.concat([cborHead(3, Buffer.byteLength(value)), Buffer.from(value)])

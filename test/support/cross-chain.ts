@@ -17,10 +17,10 @@ import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transact
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
 
-/** How long the relayer that the bridge's API names may fill alone. */
+/** Seconds of exclusivity of the relayer in the bridge API's quotes. */
 const EXCLUSIVITY_SECONDS = 3
 
-/** What the bridge's API offers, as it says it. */
+/** A quote of the bridge's API in its own format. */
 export type Offer = {
   readonly outputAmount: string
   readonly timestamp: string
@@ -29,22 +29,22 @@ export type Offer = {
   readonly [field: string]: unknown
 }
 
-/** A request for a quote, and what the API answers by itself. */
+/** A request for a quote and the API's original response. */
 type Quoted = { readonly request: ProviderRequest; readonly offer: Offer }
 
-/** The bridge's API as the service meets it. */
+/** The bridge's API as the service sees it. */
 export type Bridge = {
-  /** The quotes that were asked for deposits into this vault. Those of another test may come late: only its own count. */
+  /** Returns the quotes for deposits into this vault. Requests of another test may come late and do not count. */
   quotesFor(vault: Pick<TestVault, 'address'>): Quoted[]
-  /** The quote behind a reply: it was asked for the very transfer that is sent. Throws when there is none. */
+  /** Returns the quote that was requested for the transfer in a reply. Throws without one. */
   quoteBehind(reply: HttpReply): Quoted
-  /** What it answers instead. */
+  /** Replaces the API's response. */
   answer: Fake['rewrite']
-  /** Changes what it offers, before it is sent. */
+  /** Changes a quote before it is sent. */
   lie(change: (offer: Offer) => unknown): void
 }
 
-/** Listens to what the API of the bridge is asked for quotes; everything else passes. */
+/** Records the quote requests to the bridge's API; other requests pass. */
 function listenTo(api: Fake): Bridge {
   const quotes: Quoted[] = []
   const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
@@ -75,7 +75,7 @@ function listenTo(api: Fake): Bridge {
   return bridge
 }
 
-/** Tests of deposits from another chain: those of the running service, with an ear at the bridge's API. */
+/** Tests of deposits from another chain: the running service, with the requests to the bridge's API recorded. */
 export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge => {
   const { acrossApi } = service.backends.providers
   onCleanup(() => {
@@ -84,15 +84,15 @@ export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge =
   return listenTo(acrossApi)
 })
 
-/** Lets what a container remembers of a quote end: tests ask the same question with the bridge or the chains changed. */
+/** Lets a container's cached quotes expire, because tests repeat a request after they change the bridge or the chains. */
 function forgetQuotes(service: Service): void {
   service.pass(5)
 }
 
-/** A way from another chain into a vault: what its user, the relayer and the source chain do. */
+/** Actions of the user, the relayer and the source chain in a deposit from another chain. */
 export type Journey = ReturnType<typeof journeyTo>
 
-/** The way into a vault from another chain of the service, by default the first, paid in the vault's own asset there. */
+/** Creates the actions of a deposit from another chain (by default the first), paid in the vault's own asset there. */
 export function journeyTo(vault: TestVault, service: Service, from?: number) {
   const { chains, relayer } = service.backends
   const source = chains.find(({ chainId }) => (from === undefined ? chainId !== vault.chain.chainId : chainId === from))
@@ -120,25 +120,22 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     source,
     token,
     pool,
-    /** An amount of the source token in its smallest unit. */
     units: (whole: string) => parseUnits(whole, token.decimals),
 
-    // The user
+    // User
     ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) => {
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more })
     },
-    /** Asks for a deposit that is paid in the source chain's coin. */
     askInCoin: (user: Pick<LocalAccount, 'address'>, amount: bigint) => {
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: COIN })
     },
-    /** Signs and sends what a reply hands out on the source chain, in its order; the receipts, reverted or not. */
+    /** Signs and sends a reply's transactions on the source chain, in order. Returns the receipts, reverted or not. */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
       const transactions: HandedOut[] = [...body.approval, ...body.operations]
       return service.send(source.chainId, user, transactions)
     },
-    /** What the only approval of exactly this amount looks like. */
     approving: (amount: bigint) => ({
       chainId: source.chainId,
       to: token.address,
@@ -149,20 +146,19 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     approve: (owner: Address, amount: bigint) => onToken(owner, 'approve', pool, amount),
     mint: (to: Address, amount: bigint) => onToken(ACCOUNTS.admin.address, 'mint', to, amount),
 
-    // The relayer
-    /** Fills what the last of these transactions sent off; throws when it refuses. */
+    // Relayer
+    /** Fills the bridge deposit of the last of these transactions. Throws if the relayer refuses. */
     fill: async (receipts: readonly TransactionReceipt[]) =>
       receiptOf(await relayer.fill((await relayOf(receipts)).deposit)),
-    /** Fills it slowly, with this much. */
     async fillSlowly(receipts: readonly TransactionReceipt[], outputAmount: bigint) {
       const { deposit } = await relayOf(receipts)
-      // While one relayer may fill alone nobody can ask for a slow fill.
+      // A slow fill can be requested only after the relayer's exclusivity ends.
       await relayer.advance(EXCLUSIVITY_SECONDS + 1)
       await relayer.requestSlowFill(deposit)
       return receiptOf(await relayer.executeSlowFill(deposit, outputAmount))
     },
 
-    // What the source chain says
+    // Reads from the source chain
     coinOf: (account: Address) => getBalance(client, { address: account }),
     balanceOf: (account: Address) =>
       readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
@@ -173,7 +169,7 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
         functionName: 'allowance',
         args: [owner, pool],
       }),
-    /** What the destination's handler still holds of the vault's asset, and lets the vault take of it. */
+    /** Returns the destination handler's remaining balance of the vault's asset, and its allowance for the vault. */
     async leftAtHandler() {
       const view = { address: vault.token, abi: TOKEN_ABI } as const
       const [balance, allowance] = await Promise.all([
@@ -185,10 +181,9 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   }
 }
 
-/** A vault of any protocol, as far as what it pays goes. */
 type PayingVault = Pick<TestVault, 'chain' | 'asset' | 'token' | 'withdraw' | 'claimWithdrawal'>
 
-/** The way from a vault to another chain of the service, by default the first, as the vault's own asset there. */
+/** Creates the actions of a withdrawal to another chain (by default the first), into the vault's own asset there. */
 export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Service, to?: number) {
   const { chains, relayer } = service.backends
   const destination = chains.find(({ chainId }) =>
@@ -205,12 +200,10 @@ export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Se
     destination,
     token,
     pool,
-    /** Asks for a withdrawal to the other chain. */
     ask: (user: Pick<LocalAccount, 'address'>, amount: object, more: object = {}) => {
       forgetQuotes(service)
       return vault.withdraw(user, { ...amount, dstChainId: destination.chainId, dstToken: token.address, ...more })
     },
-    /** Asks for the claim of a withdrawal to the other chain. */
     askForClaim: (user: Pick<LocalAccount, 'address'>, more: object = {}) => {
       forgetQuotes(service)
       return vault.claimWithdrawal(user, { dstChainId: destination.chainId, dstToken: token.address, ...more })
@@ -219,20 +212,19 @@ export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Se
       transact(vault.chain, [transaction(owner, vault.token, 'approve', [pool, amount])]),
     allowance: (owner: Address) =>
       readContract(source, { address: vault.token, abi: TOKEN_ABI, functionName: 'allowance', args: [owner, pool] }),
-    /** Fills what the last of these transactions sent off; throws when it refuses. */
+    /** Fills the bridge deposit of the last of these transactions. Throws if the relayer refuses. */
     async fill(receipts: readonly TransactionReceipt[]) {
       const transactionHash = receipts.at(-1)?.transactionHash
       const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
       if (!relay) throw new Error('No pool took a deposit in the last of these transactions')
       return relayer.fill(relay.deposit)
     },
-    /** What an account has of the token on the other chain. */
     arrivedFor: (account: Address) =>
       readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
   }
 }
 
-/** The service in new containers with a configuration and a bridge API of its own, between these chains. */
+/** Starts the service in new containers between these chains, with its own configuration and bridge API. */
 export async function startConfigured(
   service: Service,
   options: {
@@ -275,7 +267,7 @@ export async function startConfigured(
       backends: { ...anew.service.backends, chains, relayer, providers },
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
-        // Vaults of tests are pinned by those that are about it: the others settle what gains they like.
+        // Only tests about pinned vaults pin them. The others settle any gain they like.
         const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
         await service.tables.deposits.deleteMany(pins)
         return apiKey
@@ -290,7 +282,7 @@ export async function startConfigured(
   }
 }
 
-/** Lets a chain's handler make this one call now, as anybody may. */
+/** Makes a chain's handler run this one call now, as any caller may. */
 export async function callHandler(chain: LocalChain, from: Address, target: Address, callData: Hex): Promise<void> {
   const message = encodeAbiParameters(MESSAGE, [
     { calls: [{ target, callData, value: 0n }], fallbackRecipient: zeroAddress },

@@ -16,9 +16,9 @@ import type { Connection } from './memory-dynamo.ts'
 import { TEST_TABLES } from './tables.ts'
 import { type Gate, gated, passing, someNotice, someWebhook } from './webhooks.ts'
 
-/** When the clock of deliveries begins, in epoch milliseconds. */
+/** Start of the deliveries' clock, in epoch milliseconds. */
 export const START = Date.parse('2026-11-02T00:00:00.000Z')
-/** A key from which secrets follow. */
+/** A key from which the webhooks' secrets derive. */
 export const KEY = 'k'.repeat(64)
 /** Responses of a receiver. */
 export const OK: SendResult = { delivered: true, status: 200 }
@@ -28,7 +28,7 @@ export const REFUSED: SendResult = { delivered: false, reason: 'status', status:
 const VISIBILITY_MS = 180_000
 const BATCH = 10
 
-/** A delivery as a receiver gets it. */
+/** A delivery that a receiver got. */
 export type Got = {
   readonly webhookId: string
   readonly sequence: number
@@ -40,10 +40,10 @@ export type Got = {
 
 type Queued = { readonly id: number; readonly message: DeliveryMessage; at: number; receives: number }
 
-/** With `choose`, which returns an integer below its argument, the queue hands out messages in any order, and some twice. */
+/** `choose` returns an integer below its argument. With it the queue returns messages in any order, and some twice. */
 type Options = { readonly choose?: (below: number) => number; readonly clientId?: string }
 
-/** The outbox of one client with a table, a queue and receivers, by a clock of its own. */
+/** Creates the outbox of one client with a table, a queue and receivers, by its own clock. */
 export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
   const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   let time = START
@@ -76,8 +76,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
     pass: (ms: number) => {
       time += ms
     },
-    /** How receivers respond. */
-    respond: (_: Got): SendResult | Promise<SendResult> => OK,
+    respond: (_: Got): Sent | Promise<Sent> => OK,
     async register(overrides: Partial<Webhook> = {}): Promise<Webhook> {
       const webhook = someWebhook(CLIENT, overrides)
       if (!(await webhooks.add(CLIENT, webhook))) throw new Error('Not registered.')
@@ -88,7 +87,6 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
       const [stored] = await attempts.list([{ clientId: CLIENT, webhookId: webhook.id }])
       return selectAttempts(webhook, stored?.attempts)
     },
-    /** Publishes so many new events, or these notices. */
     async publish(notices: number | readonly Notice[], gate = passing): Promise<void> {
       const from = typeof notices === 'number' ? ((await log.getHeads([CLIENT])).get(CLIENT)?.next ?? 1) : 0
       const all =
@@ -113,7 +111,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
         { clientId: CLIENT, webhookId: webhook.id },
         { isAnew },
       ),
-    /** Hands a batch of due messages to the function, which may be killed. */
+    /** Passes a batch of due messages to the function, which may be killed. */
     async take(gate = passing): Promise<void> {
       const due = queue.filter(({ at }) => at <= time)
       const batch: Queued[] = []
@@ -153,7 +151,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
       const done = new Set(batch.flatMap(({ id }) => (kept.has(id) ? [] : id)))
       queue = queue.filter(({ id }) => !done.has(id))
     },
-    /** Works on the queue until nothing is left, or for so long; the clock goes on to each message. */
+    /** Delivers until the queue is empty, or for this long. The clock advances to each message. */
     async drain(ms = Number.POSITIVE_INFINITY): Promise<void> {
       const until = time + ms
       while (queue.length > 0) {
@@ -164,7 +162,6 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
       }
       if (Number.isFinite(until)) time = Math.max(time, until)
     },
-    /** The sequences that a webhook got, each once, in order. */
     sequences: (webhook?: Webhook) =>
       [
         ...new Set(world.got.filter((one) => !webhook || one.webhookId === webhook.id).map(({ sequence }) => sequence)),

@@ -5,7 +5,7 @@ import { connectOperator } from '../../lib/aws/operator-table.ts'
 import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
 import { openTables } from './tables.ts'
 
-/** Tests with a DynamoDB server: one per test file, and for each test fresh tables, a client of its own and the log of its requests. */
+/** Tests with one DynamoDB server per file. Each test has empty tables, its own client and the log of its requests. */
 export const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('server', { scope: 'file' }, async ({}, { onCleanup }) => {
@@ -19,12 +19,12 @@ export const test = base
     onCleanup(() => client.destroy())
     return await createTables(client, randomUUID())
   })
-  /** The DynamoDB operations that went over the wire, in order: `Query`, `PutItem`. */
+  /** DynamoDB operations that went over the wire, in order: `Query`, `PutItem`. */
   .extend('requests', (): string[] => [])
   .extend('dynamo', ({ endpoint, requests }, { onCleanup }) => {
     const client = dynamoClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
-    // The last step before the request is sent, so that retries and pages are counted too.
+    // This is the last step before a request is sent, so that retries and pages also count.
     client.middlewareStack.add(
       (next) => (args) => {
         requests.push(operationOf(args.request))
@@ -34,7 +34,7 @@ export const test = base
     )
     return client
   })
-  /** From when it is called, every write is made and its first answer lost; the client asks again. */
+  /** Makes every later write succeed but lose its first response; the client retries. */
   .extend('loseAnswers', ({ dynamo }) => () => {
     const lost = new Set<string>()
     dynamo.middlewareStack.add(

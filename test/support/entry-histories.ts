@@ -19,13 +19,14 @@ const STEP = fc.oneof(
 )
 
 /**
- * Steps of a history: a block, other blocks in the place of the last ones, a run of the job, and a delivery of any event that waits. Some runs read no
- * entries, or know no ids. Some deliveries find the receiver's table locked, come again later, or never come.
+ * Steps of a history: mined blocks, reorganisations, runs of the job, and deliveries of any waiting event. Some runs read no
+ * entries or know no ids. Some deliveries find the receiver's table locked, arrive later, or never arrive.
  */
 export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
+/** A step of a history. */
 export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
 
-/** A deposit or a withdrawal; each change of it gives it another number. */
+/** A deposit or a withdrawal; each of its changes has a new number. */
 export type Entry = {
   readonly status: string
   readonly change: number
@@ -33,7 +34,7 @@ export type Entry = {
   readonly withdrawalId?: string
 }
 
-/** An event as it is in the log, and what a test looks at. */
+/** A logged event, with the fields that tests read. */
 export type Logged = { readonly id: string; readonly type: string; readonly sequence: number; readonly final: boolean }
 
 type Change = { readonly id: string; readonly entry: Entry }
@@ -43,15 +44,14 @@ const NEXT: Readonly<Record<string, string>> = { pending: 'claimable', claimable
 const ENTRIES = 4
 const FINAL_DEPTH = 5
 
-/** Creates an empty chain, and the log of what the service publishes of it. `name` begins the ids of its entries. */
+/** Creates an empty chain and the log of the events that the service publishes about it. `name` is the prefix of its entries' ids. */
 export function createHistory(name: string, userAddress: string) {
-  /** The changes of each block. */
   let blocks: Change[][] = [[]]
   let [changes, finalBlock] = [0, 0]
   const log: Logged[] = []
-  /** The changes that were published before they are final. */
+  /** Changes that were published before they are final. */
   const early = new Map<Change, Early>()
-  /** The entries of which a nameless change was reverted: rule 5 of the guide. */
+  /** Entries with a reverted event that has no id: rule 5 of the guide. */
   const unclear = new Set<string>()
 
   const head = () => blocks.length - 1
@@ -73,7 +73,7 @@ export function createHistory(name: string, userAddress: string) {
   return {
     log,
     unclear,
-    /** Mines a block; with a number, the entry of this number changes in it. */
+    /** Mines a block. With a number, the entry of this number changes in it. */
     mine(number?: number): void {
       if (number === undefined) return void blocks.push([])
       const id = `${name}-${number % 2 === 0 ? 'deposit' : 'withdrawal'}-${number % ENTRIES}`
@@ -81,13 +81,13 @@ export function createHistory(name: string, userAddress: string) {
       const status = NEXT[stateAt(head()).get(id)?.status ?? ''] ?? 'pending'
       blocks.push([{ id, entry: { ...idOf(id), status, change: changes } }])
     },
-    /** Puts other blocks in the place of the last ones, with changes of the entries of these numbers. */
+    /** Replaces the last blocks by other blocks, with changes of the entries of these numbers. */
     reorganise(numbers: readonly number[]): void {
       const replaced = numbers.slice(0, head() - finalBlock)
       blocks = blocks.slice(0, blocks.length - replaced.length)
       for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
     },
-    /** Publishes what was reverted, then what is not final, then what is. */
+    /** Publishes reverted changes, then changes that are not final, then final ones. */
     publish(isRead: boolean, isNamed: boolean): void {
       const lastFinal = finalBlock
       finalBlock = Math.max(lastFinal, head() - FINAL_DEPTH)
@@ -116,10 +116,10 @@ export function createHistory(name: string, userAddress: string) {
         report(change, finalBlock, true)
       }
     },
-    /** The entries as the lists have them: what is final and published. */
+    /** Returns the entries as the lists show them: final and published. */
     list: (kind: 'deposit' | 'withdrawal') =>
       [...stateAt(finalBlock)].flatMap(([id, entry]) => (kindOf(id) === kind ? [entry] : [])),
-    /** Mines and publishes until all is final. Returns the entries that there are. */
+    /** Mines and publishes until everything is final. Returns all entries. */
     end(): Entry[] {
       for (let count = 0; count < FINAL_DEPTH; count += 1) this.mine()
       this.publish(true, true)

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { AppError, type ErrorCode } from '../../lib/core/errors.ts'
 import type { HttpReply } from './service.ts'
 
-/** Every error as callers were promised it: status and exact text. Written apart from the code under test. */
+/** Status and exact text of every error, as promised to callers. Written independently of the code under test. */
 export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
   invalid_json: [400, 'Invalid JSON body'],
   unknown_field: [400, 'Unknown field'],
@@ -135,13 +135,12 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   internal: [500, 'Internal server error'],
 }
 
-/** What must never be seen in an answer: addresses of servers, traces, names of our tools. */
+/** Texts that no response may contain: server addresses, stack traces, names of our tools. */
 const INSIDE = /https?:|localhost|127\.0\.0\.1|\bat .*:\d+|node_modules|\.ts\b|ECONN|Zod|viem|Dynamo|arn:|hunter2/i
 
-/** One of an error's details, as it is on the wire. */
 type Detail = { readonly field: string; readonly issue: string; readonly atLeast?: string; readonly atMost?: string }
 
-/** The amounts that an error's details tell to work, by `atLeast` and `atMost` of their first; undefined where it tells none. */
+/** Returns the amounts that work, from `atLeast` and `atMost` of an error's first detail; undefined if missing. */
 export function toldBy({ body }: HttpReply): {
   readonly atLeast: bigint | undefined
   readonly atMost: bigint | undefined
@@ -153,7 +152,7 @@ export function toldBy({ body }: HttpReply): {
   }
 }
 
-/** Asserts that a reply is this error, with the promised body and headers and nothing beyond; `fields` are those of its details. */
+/** Asserts that a reply is exactly this error, with the promised body and headers; `fields` are the fields of its details. */
 export function expectError({ status, headers, body }: HttpReply, code: ErrorCode, fields?: readonly string[]): void {
   const [promisedStatus, error] = PROMISED[code]
   expect(body).toEqual({
@@ -189,7 +188,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   expect(headers.get('allow')).toEqual(status === 405 ? expect.stringMatching(/^[A-Z]+(, [A-Z]+)*$/) : null)
 }
 
-/** The AppError that a call ends with; fails the test where there is none. */
+/** Returns the AppError with which a call fails. Fails the test if there is none. */
 export async function failureOf(call: Promise<unknown>): Promise<AppError> {
   const thrown: unknown = await call.then(
     () => undefined,
@@ -199,7 +198,7 @@ export async function failureOf(call: Promise<unknown>): Promise<AppError> {
   return thrown as AppError
 }
 
-/** The AppError that the work throws, undefined where it throws nothing; any other error is thrown on. */
+/** Returns the AppError that the work throws, undefined if it throws nothing. Rethrows any other error. */
 export function errorOf(work: () => unknown): AppError | undefined {
   try {
     work()
@@ -210,7 +209,7 @@ export function errorOf(work: () => unknown): AppError | undefined {
   }
 }
 
-/** The code of that error. */
+/** Returns the code of the AppError that the work throws, undefined if it throws nothing. */
 export function codeOf(work: () => unknown): ErrorCode | undefined {
   return errorOf(work)?.code
 }

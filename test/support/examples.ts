@@ -4,21 +4,21 @@ import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Example } from '../../reference/openapi.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** The file of the examples that the document shows, by the names of their operations. */
+/** File of the examples that the document shows, by the names of their operations. */
 export const EXAMPLES_FILE = 'reference/examples.json'
 
-/** What is good for a session or a registration is told by what it is: nobody has to wonder whose it was. */
+/** Placeholders for secrets of a session or a registration, so that no reader wonders whether one is real. */
 const SECRETS: Readonly<Record<string, string>> = {
   token: 'example-session-token',
   temporaryAuthenticationToken: 'example-temporary-token',
   challengeIdentifier: 'example-challenge-identifier',
 }
-/** Of what is the same for each of many networks, these are shown. */
+/** Networks that examples show; the others have the same fields. */
 const NETWORKS: readonly unknown[] = ['eth-mainnet', 'base-mainnet']
-/** The longest list of things, rather than of words, that is shown whole. */
-const MAX_ITEMS = 2
+/** Maximum length of a list of objects that an example shows whole. */
+const MOST_ITEMS = 2
 
-/** The endpoint that takes this request, with the parameters of its path; throws where there is none. */
+/** Returns the endpoint that takes this request and its path parameters. Throws without one. */
 export function findEndpoint(method: string, path: string) {
   const { pathname } = new URL(path, 'http://service')
   for (const name of Object.keys(endpoints) as (keyof typeof endpoints)[]) {
@@ -30,7 +30,7 @@ export function findEndpoint(method: string, path: string) {
   throw new Error(`No endpoint takes ${method} ${path}`)
 }
 
-/** A request and its answer as an example: its lists cut short, its secrets told by their names. */
+/** Builds an example from a request and its response, with short lists and placeholders for secrets. */
 export function buildExample(
   [method, path, { body, headers = {} } = {}]: Parameters<Service['call']>,
   reply: HttpReply,
@@ -46,8 +46,8 @@ export function buildExample(
 }
 
 /**
- * The new value, with what differs by chance as it was known: numbers, and texts with digits (hashes, times, addresses, ids).
- * So a new field of an answer changes one example, and a changed word is seen.
+ * Returns the new value, but keeps known values that differ by chance: numbers, and texts with digits (hashes, times,
+ * addresses, ids). A new field then changes one example, and a changed word shows.
  */
 export function keepKnown(known: unknown, next: unknown): unknown {
   if (typeof known === 'number' && typeof next === 'number') return known
@@ -62,15 +62,14 @@ export function keepKnown(known: unknown, next: unknown): unknown {
   return Object.fromEntries(fields)
 }
 
-/** Words that differ by chance: of entries of the same second any may come first. */
+/** Fields whose words differ by chance: entries of the same second have no fixed order. */
 const BY_CHANCE = ['vaultName']
 
 const hasDigit = (text: string) => /\d/.test(text)
 
-/** A value of JSON as a reader wants to see it. */
 function present(value: unknown): unknown {
   if (typeof value === 'string') {
-    // The local service sends to this machine alone, and every other to public hosts.
+    // The local service sends only to this machine; a real one sends only to public hosts.
     return value
       .replace(/(?<=^otpauth:.*secret=)\w+/, 'EXAMPLE')
       .replace(/^http:\/\/127\.0\.0\.1:\d+(?=\/vaultline$)/, 'https://hooks.example.com')
@@ -81,13 +80,13 @@ function present(value: unknown): unknown {
     const isOfThings = items.some((item) => typeof item === 'object')
     return (isOfThings ? items.slice(0, MAX_ITEMS) : items).map(present)
   }
-  // The document about itself goes on for long.
+  // The response with the whole OpenAPI document is too long.
   if ('openapi' in value && 'info' in value) return { openapi: value.openapi, info: value.info }
   const fields = Object.entries(value).filter(([name]) => !isOtherNetwork(name))
   return Object.fromEntries(fields.map(([name, field]) => [name, secretOf(name, field) ?? present(field)]))
 }
 
-/** The text in place of a secret. An ERC-20 token is none. */
+/** Returns the placeholder for a secret. An ERC-20 token is no secret. */
 function secretOf(name: string, field: unknown): string | undefined {
   return typeof field === 'string' && isAddress(field) ? undefined : SECRETS[name]
 }

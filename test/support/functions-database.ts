@@ -1,14 +1,14 @@
 import { vi } from 'vitest'
 import type { OperatorDynamo } from '../../lib/aws/requests.ts'
 
-// Functions of a test that starts the service work on its database in memory. All other tests reach DynamoDB over HTTP.
+// Functions use the in-memory database of a test that starts the service. All other tests reach DynamoDB over HTTP.
 declare global {
   var functionsDatabase: OperatorDynamo | undefined
 }
 globalThis.functionsDatabase = undefined
 connectFunctions(() => globalThis.functionsDatabase)
 
-/** Connects functions that are loaded from now on to this database; to the one of their environment where there is none. */
+/** Connects functions that load later to this database, or to the one of their environment if it is undefined. */
 export function connectFunctions(find: () => OperatorDynamo | undefined): void {
   vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {
     const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()

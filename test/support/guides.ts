@@ -4,10 +4,10 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
-/** The snippets of a page as a reader has them: files by their names, in a project that has our client installed. */
+/** Snippets of a page as a reader has them: files by name, in a project with our client installed. */
 export type Guide = { readonly folder: string; readonly snippets: ReadonlyMap<string, string> }
 
-/** A reader's project may compile as strictly as ours, for Node and for browsers. */
+/** Compiler settings as strict as ours, for Node and browsers, because a reader's project may have them. */
 const STRICTEST = {
   extends: '../../../tsconfig.json',
   compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'], jsx: 'react-jsx' },
@@ -16,9 +16,9 @@ const STRICTEST = {
 }
 
 /**
- * Writes the snippets of a page, or of a folder's pages and the page of its name, as files: every block that names one, as ```ts name.ts does, and
- * `strictest.json`, by which they compile too. The constants of these names, which stand for the reader's own, get these
- * values. Throws where a block has no name of its own, or a constant is not there.
+ * Writes the snippets of a page or a folder's pages to files, and `strictest.json`, a second project to compile them with. A
+ * block names its file, as ```ts name.ts does. The named constants, placeholders for the reader's own, get these values. Throws
+ * for a block without a name of its own and for a missing constant.
  */
 export async function extractGuide(path: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
   const text = configure(await readPages(path), constants)
@@ -44,21 +44,21 @@ async function readPages(path: string): Promise<string> {
   return (await Promise.all(pages.map((page) => readFile(page, 'utf8')))).join('\n')
 }
 
-/** Throws, with what the compiler or the formatter says, where snippets do not compile by a project, or are not formatted. */
+/** Throws the output of the compiler or the formatter if snippets do not compile in a project or are not formatted. */
 export function checkSnippets({ folder, snippets }: Guide, project: string): void {
   execute('tsc', '--project', join(folder, project), '--checkers', '1')
   const files = [...snippets.keys()].map((name) => join(folder, name))
   execute('biome', 'format', '--colors=off', '--vcs-enabled=false', ...files)
 }
 
-/** What a command prints; throws with it where the command fails. */
+/** Runs a command and returns its output. Throws the output if the command fails. */
 export function execute(command: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} failed: ${stdout}${stderr}`)
   return stdout
 }
 
-/** The names of the functions that the snippets export and none of them, nor this text of their tests, calls. */
+/** Lists the functions that the snippets export but neither the snippets nor this text of their tests calls. */
 export function listUncalled(snippets: Guide['snippets'], tests: string): string[] {
   const code = [...snippets.values()].join('')
   const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
@@ -74,19 +74,18 @@ function configure(text: string, constants: Readonly<Record<string, string>>): s
   }, text)
 }
 
-/** Builds our client into a project, as its package would be. */
 async function installClient(folder: string): Promise<void> {
   const target = join(folder, 'node_modules', '@vaultline', 'client')
   execute('tsc', '--project', 'client', '--outDir', join(target, 'dist'))
   await cp('client/package.json', join(target, 'package.json'))
 }
 
-/** The snippets that are code, by their names. */
+/** Lists the names of the snippets that are code. */
 export function modules(snippets: Guide['snippets']): string[] {
   return [...snippets.keys()].filter((name) => /\.tsx?$/.test(name))
 }
 
-/** The snippets for pages as a page bundles them: a script that sets `guide`, with what each file exports by its name. */
+/** Bundles the snippets for browsers into a script that sets `guide`: the exports of each file by its name. */
 export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
   const forPages = modules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
   const exports = forPages.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { component, isSignatureError, type ResponseDescriptor, verifySignature } from 'http-message-sig'
 
-// HTTP Message Signatures by a library of others, which knows no form of ours and shares nothing with the code under test.
+// HTTP Message Signatures by a third-party library, which shares nothing with the code under test.
 
 /** A request, with its field names in lower case. */
 type HttpRequest = {
@@ -10,14 +10,14 @@ type HttpRequest = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A response, and the request that it answers. */
+/** A response and its request. */
 export type HttpExchange = {
   readonly request: HttpRequest
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 }
 
 const OF_REQUEST = ['@method', '@path', '@query'].map((name) => component(name, { req: true }))
-/** What must be covered, and told, by every answer. */
+/** Components that every signature must cover, and parameters that it must have. */
 const REQUIRED = {
   algorithms: ['ed25519'],
   requiredComponents: ['@status', 'content-digest', 'content-type', ...OF_REQUEST],
@@ -25,7 +25,7 @@ const REQUIRED = {
   maxAge: 300,
 }
 
-/** Whether the one signature of a response is by this Ed25519 key and good now (epoch ms), and its body the one that was signed. */
+/** Returns whether a response's only signature is by this Ed25519 key and valid at `now` (epoch ms), and covers this body. */
 export async function isSignedBy(
   key: JsonWebKey,
   exchange: HttpExchange,
@@ -49,7 +49,7 @@ export async function isSignedBy(
   }
 }
 
-/** A response with the request that it answers, as the library takes it. */
+/** Describes a response and its request for the library. */
 export function describeExchange({ request, response }: HttpExchange): ResponseDescriptor {
   const { method, url: targetUri, headers } = request
   return {

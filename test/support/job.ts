@@ -18,7 +18,7 @@ import { webhooksStore } from '../../lib/webhooks/store.ts'
 import { someVault } from './clients.ts'
 import type { Tables } from './tables.ts'
 
-/** What the job works with besides the chain and the clock, and the messages that it has sent to shards. */
+/** Creates the job's services except the chain and the clock, and the list of messages that it sends to shards. */
 export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
   const [records, prices] = [recordingStore(deposits), priceStore(deposits)]
@@ -47,7 +47,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
   return { services, messages }
 }
 
-/** So many vaults of Base, whose addresses are spread over all. */
+/** Returns this many vaults of Base, with addresses spread evenly. */
 export function someVaults(count: number): VaultOnChain[] {
   return Array.from({ length: count }, (_, index) => {
     const address = getAddress(sliceHex(keccak256(numberToHex(index, { size: 32 })), 12))
@@ -55,7 +55,7 @@ export function someVaults(count: number): VaultOnChain[] {
   })
 }
 
-/** Lists vaults for the job, each of the clients that are given for it. */
+/** Lists vaults for the job, each for the clients that `clientsOf` returns. */
 export async function listVaults(
   { clients }: Pick<Tables, 'clients'>,
   vaults: readonly VaultOnChain[],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
 
-/** The context of one invocation, with this much time left. */
+/** Creates the context of one invocation with this much time left. */
 export function someContext({ remainingMs = 15_000 }: { remainingMs?: number } = {}): Context {
   const endsAt = performance.now() + remainingMs
   return {
@@ -20,7 +20,7 @@ export function someContext({ remainingMs = 15_000 }: { remainingMs?: number } =
   }
 }
 
-/** What API Gateway's HTTP API hands over for a request (payload version 2). */
+/** Creates the event of API Gateway's HTTP API for a request (payload version 2). */
 export function someEvent(
   method: string,
   path: string,

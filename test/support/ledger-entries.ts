@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { LedgerEntry } from '../../lib/protocols/ledger-entry.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
-/** A user's life in one Lagoon vault: what happened, and what the vault says of the user at the end. */
+/** A user's activity in one Lagoon vault: the ledger entries, and the account that the vault reports at the end. */
 export type Life = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
 
 type Step =
@@ -19,12 +19,12 @@ const PLACE = {
   transactionHash: `0x${'1'.repeat(64)}`,
 } as const
 
-/** Every ledger entry needs its own place; its amounts are the test's business. */
+/** Returns the location of a ledger entry, different for each index; tests set the amounts. */
 export function place(index: number) {
   return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
 }
 
-/** What an account has in a vault that it never used. */
+/** An account in a vault that it never used. */
 export const NOTHING: LiveAccount = {
   pendingAssets: 0n,
   claimableAssets: 0n,
@@ -43,13 +43,13 @@ export const NOTHING: LiveAccount = {
   sharePrice: 1n,
   worth: (shares) => shares,
 }
-/** A ledger entry without its place. */
+/** A ledger entry without its location. */
 export type Given = LedgerEntry extends infer M
   ? M extends LedgerEntry
     ? Omit<M, keyof ReturnType<typeof place>>
     : never
   : never
-/** Ledger entries in their order, each at a place of its own. */
+/** Builds ledger entries in order, each at its own location. */
 export const inOrder = (given: readonly Given[]): LedgerEntry[] =>
   given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
@@ -59,15 +59,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('cancel', 'settle', 'cancelRedeem') }),
 )
 
-/** Two shares are given for each unit of assets at the first settlement, three at the second, and so on: no rounding. */
+/** Shares per unit of assets: two at the first settlement, three at the second, and so on, without rounding. */
 const rateOf = (requestId: bigint) => requestId / 2n + 2n
 
-/** What each share gives that is redeemed after a settlement. */
 const REDEEMED = 3n
 
 /**
- * Lives as vaults allow them: claims of what is settled, cancellations before a settlement, spending of what is there, and
- * redemptions that are settled in parts, with a new id once all of them are.
+ * Histories that vaults allow: claims of settled amounts, cancellations before a settlement, transfers of owned shares.
+ * Redemptions settle in parts and get a new id after all are settled.
  */
 export const lives: fc.Arbitrary<Life> = fc.array(step, { maxLength: 40 }).map((steps) => live(steps))
 

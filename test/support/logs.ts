@@ -3,7 +3,7 @@ import { onTestFinished, vi } from 'vitest'
 /** One line of the log. */
 export type LogLine = { readonly level: string; readonly message: string; readonly [key: string]: unknown }
 
-/** Catches what is logged from now on until the test ends. */
+/** Captures the log from now until the test ends. */
 export function captureLogs(): { readonly lines: LogLine[]; readonly text: () => string } {
   const lines: LogLine[] = []
   for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const) {

@@ -5,10 +5,10 @@ import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
 import { resetTable } from './tables.ts'
 
-/** Longer than containers remember anything of the cache. */
+/** Milliseconds after which containers no longer hold anything of the cache. */
 const TEN_MINUTES_MS = 600_000
 
-/** Tests of the running service with local sources of market data, and with an empty cache of which it remembers nothing. */
+/** Tests of the running service with local sources of market data and an empty cache, also in the containers. */
 export const test = chainlessTest
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('time', { scope: 'file' }, ({}, { onCleanup }) => {
@@ -37,13 +37,11 @@ export const test = chainlessTest
       coinGecko,
       defiLlama,
       liFi,
-      /** What all of them were asked, without their prefixes. */
       asked: () => fakes.flatMap(({ requests }) => requests),
-      /** Lets so much time pass that the service forgets what it remembers of the cache. */
       forget,
-      /** The cache, written to behind the service's back; `now` in epoch milliseconds. */
+      /** Opens the cache to write to it without the service; `now` is in epoch milliseconds. */
       cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(service.tables.cache), now: () => now }),
-      /** Runs both jobs once, in containers that have started by now. */
+      /** Runs both jobs once, in the containers that have started by now. */
       async refresh() {
         for (const job of ['refresh-tokens', 'refresh-market']) {
           const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)
@@ -54,6 +52,6 @@ export const test = chainlessTest
     }
   })
 
-/** The answer of the service to a GET below /portfolio-indexor. */
+/** Sends a GET request below /portfolio-indexor to the service. */
 export const get = (service: Service, path: string, key = service.apiKey) =>
   service.call('GET', `/portfolio-indexor${path}`, { key })

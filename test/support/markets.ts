@@ -16,26 +16,23 @@ import { NO_RATE } from './clients.ts'
 import { test as base } from './dynamo.ts'
 import { UNLIMITED } from './upstream.ts'
 
-/** When tests with a clock of their own begin. */
+/** Start time of tests with their own clock. */
 export const START = Date.UTC(2026, 10, 21, 12)
 
-/** Base's USDC and DAI, which the made-up market knows there. */
+/** Base's USDC and DAI, which the made-up market knows. */
 export const [USDC, DAI] = [
   { chainId: 8453, address: getAddress('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'), symbol: 'USDC', decimals: 6 },
   { chainId: 8453, address: getAddress('0x50c5725949a6f0c72e6c4a641f24049a917db0cb'), symbol: 'DAI', decimals: 18 },
 ] as const
 
-/**
- * The ways in which a source of market data fails, as what becomes of its answers: one for each error that comes of it.
- * What else becomes which error, the sources' own tests see.
- */
+/** Failures of a market data source, one for each resulting error. The sources' own tests cover the other failures. */
 export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<Fake['rewrite']>])[] = [
   ['hangs up', () => 'hang up'],
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
 ]
 
-/** A made-up source of prices, which knows no coin unless told. */
+/** Creates a made-up source of prices, which knows no coin by default. */
 export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   return {
     name: 'coingecko',
@@ -46,7 +43,7 @@ export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   }
 }
 
-/** Domain tests of the markets: the shared cache on a real table, the sources at local fakes, and a clock for both. */
+/** Tests of the markets with the shared cache on a table, the sources at local fakes, and one clock for both. */
 export const test = base
   .extend('time', { scope: 'file' }, () => ({ now: START }))
   .extend('providers', { scope: 'file' }, async ({ time }, { onCleanup }): Promise<Providers> => {
@@ -61,7 +58,7 @@ export const test = base
     onCleanup(() => providers.stop())
     return providers
   })
-  /** The time of the test's world, which begins anew for each test. */
+  /** Clock of the test, which restarts for each test. */
   .extend('clock', ({ time }) => {
     time.now = START
     return {
@@ -71,7 +68,7 @@ export const test = base
       },
     }
   })
-  /** The fakes, honest again and with nothing asked of them yet. */
+  /** Fakes that respond faithfully again and have no recorded requests. */
   .extend('fakes', ({ providers }) => {
     const { coinGecko, defiLlama, liFi } = providers
     for (const fake of [coinGecko, defiLlama, liFi]) {
@@ -87,7 +84,7 @@ export const test = base
     }
     return sharedCache({ table: cacheStore(tables.cache), now: clock.now, sleep })
   })
-  /** All that the work on markets depends on; no request takes longer than a second. */
+  /** Services that work on markets needs; no request takes longer than a second. */
   .extend('world', ({ cache, clock, providers, fakes }) => {
     const ask = (name: string) =>
       createUpstream(
@@ -106,7 +103,7 @@ export const test = base
     }
   })
 
-/** What works are given of a request besides what they read of it. */
+/** Fields of a call that works get in addition to the parsed request. */
 export const CALL = {
   client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
   limits: NO_RATE,
@@ -114,7 +111,7 @@ export const CALL = {
   requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
 }
 
-/** Lets a fake change the JSON of its answers before they leave. */
+/** Changes the JSON of a fake's responses before they are sent. */
 export function rewriteJson(fake: Fake, change: (body: unknown, url: URL) => unknown): void {
   fake.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
 }

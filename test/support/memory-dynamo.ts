@@ -19,68 +19,61 @@ import { findExpressionLimitError } from '../../sandbox/expression-limits.ts'
 export type Tried = {
   readonly action: string
   readonly table: string
-  /** The name of the index that is asked, if any. */
   readonly index: string | undefined
   readonly request: object
-  /** The request as JSON, sets as lists. */
+  /** The request as JSON, with sets as lists. */
   readonly body: string
-  /** Whether whoever made it is killed at this write. */
+  /** True if the caller is killed at this write. */
   readonly isCutOff: boolean
-  /** Capacity units that it consumed: a read takes at least a half, or one where it is consistent, a write at least one. */
+  /** Consumed capacity units: at least 0.5 for a read, 1 for a consistent read or a write. */
   units: number
 }
 
-/** Faults of DynamoDB and of the way to it. */
 type Faults = {
   /** All tries, in order, since the last `reset`. */
   readonly tries: Tried[]
-  /** The promise that a request waits for before it is done. */
+  /** Returns the promise that a request waits for before it runs. */
   hold: ((tried: Tried) => Promise<unknown> | undefined) | undefined
   /** The promise that a transaction waits for while its items are busy. */
   holdTransactions: Promise<unknown> | undefined
-  /** Refuses a try for want of throughput. */
   throttles: ((tried: Tried) => boolean) | undefined
-  /** Loses the answer of a try that was done; the SDK tries once more. */
+  /** Loses the response of a try that succeeded; the SDK retries. */
   losesAnswer: ((tried: Tried) => boolean) | undefined
-  /** Fails a try without doing it, as DynamoDB does when it is down. */
+  /** Fails a try without running it, as DynamoDB does when it is down. */
   fails: ((tried: Tried) => boolean) | undefined
-  /** Refuses a request as wrong, as of an item that is too large: the SDK does not try it again. */
+  /** Refuses a request as invalid, for example because of an item that is too large. The SDK does not retry. */
   refuses: ((tried: Tried) => boolean) | undefined
-  /** Leaves a batch undone. */
   leavesUndone: ((tried: Tried) => boolean) | undefined
-  /** Has a query look at so many items at most. */
+  /** Maximum number of items that a query reads for a page. */
   maxPage: number | undefined
   /**
-   * Kills whoever writes for the n-th time from now: the first half of a batch is written, or the write as a whole, and nothing is
-   * done or answered after it. Returns a function that tells whether that has happened.
+   * Kills the caller at its n-th write from now. The first half of a batch, or any other write, still succeeds; later requests
+   * fail. Returns a function that reports whether that has happened.
    */
   killAt(count: number): () => boolean
-  /** Lets reads that are not consistent see nothing newer than now, until `catchUp` or `reset`. */
+  /** Freezes reads that are not consistent at the present state, until `catchUp` or `reset`. */
   lag(): void
   catchUp(): void
-  /** Ends all faults and forgets the tries. */
   reset(): void
 }
 
-/** A connection to DynamoDB that has faults on demand. */
+/** A connection to DynamoDB with faults on demand. */
 export type Connection = Faults & { readonly dynamo: OperatorDynamo }
 
 /** DynamoDB in memory, with one connection that has faults. */
 export type MemoryDynamo = Connection & {
-  /** A connection without faults, whose tries are not remembered. */
+  /** A connection without faults, whose tries are not recorded. */
   readonly direct: OperatorDynamo
-  /** Another connection to the same tables, with faults of its own. */
   readonly connectAgain: () => Connection
 }
 
-/** How a request is tried. */
 type Attempt = <T>(
   action: string,
   request: { readonly table: string } & Readonly<Record<string, unknown>>,
   perform: (tried: Tried) => T | Promise<T>,
 ) => Promise<T>
 
-/** Bytes, but for counts. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
+/** Limits in bytes, except counts. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
 const MAX = {
   item: 400 * 1024,
   page: 2 ** 20,
@@ -90,9 +83,8 @@ const MAX = {
   sk: 1024,
   nesting: 32,
 }
-/** Tries of the SDK for one request. */
 const TRIES = 2
-/** DynamoDB knows a transaction by its token for so many milliseconds. */
+/** Milliseconds for which DynamoDB knows a transaction by its token. */
 const TOKEN_MS = 600_000
 
 class DynamoError extends TableError {
@@ -111,8 +103,8 @@ type Partition = Map<string, Stored>
 type Tables = Map<string, Map<string, Partition>>
 
 /**
- * Returns a DynamoDB in memory: the same conditions, limits, pages and errors as the real one, and its faults on demand. Writes
- * are done in one step, and a try that is held is done once it is let go. `now` is in epoch milliseconds.
+ * Creates a DynamoDB in memory: the conditions, limits, pages and errors of the real one, and faults on demand. A write runs in
+ * one step; a held try runs after its release. `now` is in epoch milliseconds.
  */
 export function memoryDynamo({
   now = Date.now,
@@ -122,7 +114,7 @@ export function memoryDynamo({
   readonly onTry?: (tried: Tried) => void
 } = {}): MemoryDynamo {
   const tables: Tables = new Map()
-  /** The sort keys of partitions in order, until one is added or deleted. */
+  /** Sorted sort keys of partitions, dropped when one is added or deleted. */
   const orders = new WeakMap<Partition, readonly string[]>()
   const busy = new Set<string>()
   const tokens = new Map<string, { readonly writes: unknown; readonly at: number }>()
@@ -151,7 +143,7 @@ export function memoryDynamo({
     return order
   }
 
-  /** Does a write, or returns undefined where its condition does not hold. */
+  /** Prepares a write; returns undefined if its condition does not hold. */
   function prepare(
     table: string,
     write: Write,
@@ -172,7 +164,7 @@ export function memoryDynamo({
     }
   }
 
-  /** A single write, refused while a transaction has its item. */
+  /** Runs a single write; refuses it while a transaction uses its item. */
   function make(table: string, write: Write, tried: Tried): Item | null | undefined {
     checkWrite(write)
     if (busy.has(nameOf(table, keyOf(write)))) {
@@ -183,7 +175,7 @@ export function memoryDynamo({
     return prepared ? prepared.apply() : null
   }
 
-  /** A page of candidates in order: up to the limit or 1 MB is looked at, and the rest left for the next page. */
+  /** Returns a page of candidates in order. It reads up to the limit or 1 MB; the rest is left for the next page. */
   function pageOf(
     candidates: Iterable<Stored>,
     { limit = Number.POSITIVE_INFINITY, filter, isKeysOnly }: PageOptions,
@@ -353,7 +345,7 @@ export function memoryDynamo({
               })
             }
             const prepared = writes.map((write) => prepare(table, write))
-            // Twice a single write's, also where it is refused.
+            // A transaction costs twice a single write, also if it is refused.
             tried.units = prepared.reduce((sum, one) => sum + 2 * writeUnits(one?.size), 0)
             const refusedAt = prepared.flatMap((one, index) => (one ? [] : [index]))
             if (refusedAt.length > 0) return { refusedAt }
@@ -392,10 +384,10 @@ export function memoryDynamo({
   }
 }
 
-/** The switches of a connection's faults, and the tables as a lagging read sees them. */
+/** Switches of a connection's faults, and the tables as a lagging read sees them. */
 type Switches = Faults & {
   readonly lagging: () => Tables | undefined
-  /** Counts a write; the writes that are left then. */
+  /** Counts a write and returns the number of writes that are left. */
   readonly takeWrite: () => number
   readonly isKilled: () => boolean
 }
@@ -413,7 +405,7 @@ const NO_FAULTS = {
 
 function createFaults(snapshot: () => Tables): Switches {
   let lagging: Tables | undefined
-  /** Writes until whoever writes is killed. */
+  /** Writes until the caller is killed. */
   let left = Number.POSITIVE_INFINITY
   const faults: Switches = {
     tries: [],
@@ -445,7 +437,7 @@ function createFaults(snapshot: () => Tables): Switches {
   return faults
 }
 
-/** Tries a request as the SDK does: a second time where it was throttled, failed or lost its answer. */
+/** Tries a request as the SDK does: again after a throttle, a failure or a lost response. */
 function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
   return async (action, request, perform) => {
     const errors: DynamoError[] = []
@@ -454,7 +446,7 @@ function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
       const tried = triedOf(action, request, IS_WRITE.test(action) && faults.takeWrite() === 0)
       faults.tries.push(tried)
       onTry(tried)
-      // DynamoDB answers later than in the same turn.
+      // DynamoDB responds in a later turn of the event loop.
       await faults.hold?.(tried)
       await Promise.resolve()
       if (faults.refuses?.(tried)) throw invalid('Item size has exceeded the maximum allowed size')
@@ -501,12 +493,12 @@ function triedOf(
   }
 }
 
-/** Units of a read: one for 4 KB, half as many where it is not consistent. */
+/** Returns the units of a read: one per 4 KB, half of that if it is not consistent. */
 function readUnits(size = 0, isConsistent = false): number {
   return Math.max(1, Math.ceil(size / 4096)) * (isConsistent ? 1 : 0.5)
 }
 
-/** Units of a write: one for 1 KB. */
+/** Returns the units of a write: one per 1 KB. */
 function writeUnits(size = 0): number {
   return Math.max(1, Math.ceil(size / 1024))
 }
@@ -525,7 +517,7 @@ function keyOfBatch(write: BatchWrite): ItemKey {
   return 'put' in write ? write.put : write.delete
 }
 
-/** As DynamoDB orders texts: by their bytes in UTF-8. */
+/** Compares texts as DynamoDB does: by their bytes in UTF-8. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
@@ -538,7 +530,7 @@ function isWithin(sk: string, { from, to, prefix }: KeyRange): boolean {
   )
 }
 
-/** The items of an index with this partition, by its sort key, of the same one by their own keys. */
+/** Returns the items of an index with this partition, ordered by its sort key and then by their own keys. */
 function inIndex(
   partitions: Map<string, Partition>,
   { partition, from, to }: KeyRange,
@@ -573,7 +565,7 @@ function typeOf(value: unknown): Type {
   throw new Error(`The SDK cannot marshall this: ${String(value)}`)
 }
 
-/** A value as the table holds it: nothing undefined in it, and nothing that the caller can still change. */
+/** Copies a value as the table stores it: without undefined, and independent of the caller's object. */
 function copied<T>(value: T): T {
   return marshalled(value) as T
 }
@@ -610,7 +602,7 @@ function digitsOf(number: unknown): number {
   return `${number}`.replace(/e.*$/, '').replaceAll(/\D|^0+/g, '').length
 }
 
-/** Bytes of a value, as DynamoDB counts them. Source: CapacityUnitCalculations in its developer guide. */
+/** Returns the bytes of a value as DynamoDB counts them. Source: CapacityUnitCalculations in its developer guide. */
 function sizeOf(value: unknown): number {
   switch (typeOf(value)) {
     case 'S':
@@ -630,7 +622,7 @@ function sizeOf(value: unknown): number {
   }
 }
 
-/** An item as it is stored, with its size. Throws where it is too large. */
+/** Returns an item as stored, with its size. Throws if it is too large. */
 function measured(item: Item, isUpdate: boolean): Stored {
   const stored = copied(item)
   const size = Object.entries(stored).reduce((sum, [name, value]) => sum + sizeOf(name) + sizeOf(value), 0)
@@ -659,7 +651,7 @@ function checkBatch(keys: readonly ItemKey[], max: number): void {
     throw invalid('Provided list of item keys contains duplicates')
 }
 
-/** Refuses what DynamoDB refuses before it looks at the item. */
+/** Refuses a write that DynamoDB refuses before it reads the item. */
 function checkWrite(write: Write): void {
   checkKey(keyOf(write))
   const expressions = placeholders()
@@ -687,7 +679,6 @@ function checkPaths(paths: readonly (readonly string[])[]): void {
   }
 }
 
-/** The attributes that a condition names. */
 function namesIn(condition: Condition | undefined): string[] {
   if (!condition) return []
   return 'conditions' in condition ? condition.conditions.flatMap(namesIn) : namesOf(condition.path).slice(0, 1)
@@ -706,7 +697,6 @@ function valueAt(item: unknown, path: Path): unknown {
   return value
 }
 
-/** Compares numbers and texts. */
 function compareValues(left: unknown, right: unknown): number {
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
   return Number(left) - Number(right)
@@ -728,7 +718,6 @@ function compares(left: unknown, comparison: Comparison, right: unknown): boolea
   return COMPARES[comparison](compareValues(left, wanted))
 }
 
-/** Whether a condition holds for an item. */
 function holds(condition: Condition, item: Item | undefined): boolean {
   switch (condition.test) {
     case 'all':
@@ -760,7 +749,7 @@ function elementsIn(value: unknown): number {
   throw invalid('Incorrect operand type for operator or function; operator or function: size')
 }
 
-/** An item after these changes, each of which sees it as it was before. */
+/** Returns an item after these changes, each of which sees the item as it was before. */
 function updated(before: Item, changes: readonly Change[]): Item {
   const item = copied(before)
   for (const change of changes) {

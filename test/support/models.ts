@@ -6,19 +6,19 @@ import { refresh, type viewsFor } from './records.ts'
 import type { HttpReply, Service } from './service.ts'
 import type { Silence } from './silence.ts'
 
-/** A vault as its documentation describes it, and what is to be answered of an account there. */
+/** A vault as its documentation describes it, and the responses to expect for an account. */
 export type VaultModel = {
   readonly vault: { readonly address: Address }
-  /** Whether anything of value came or went. */
+  /** Returns whether anything of value came or went. */
   isUsed(account: Address): boolean
   position(account: Address): object
-  /** The deposits, newest first. */
+  /** Returns the deposits, newest first. */
   history(account: Address): readonly object[]
-  /** Newest first. */
+  /** Returns the withdrawals, newest first. */
   withdrawals(account: Address): readonly object[]
 }
 
-/** Passes when a client whose vaults are modelled sees of these accounts what the models say. */
+/** Asserts that a client with the modelled vaults sees these accounts as the models predict. */
 export async function expectAsModelled(
   views: ReturnType<typeof viewsFor>,
   models: readonly VaultModel[],
@@ -44,7 +44,7 @@ export async function expectAsModelled(
   }
 }
 
-/** Makes everything on Base final by a silence, runs its job, and lets the containers forget how far it was recorded. */
+/** Makes all of Base final by silent blocks, runs its job, and lets the containers forget how far the records went. */
 export async function recordAfterSilence(
   service: Pick<Service, 'pass'>,
   chain: { readonly rpcUrl: string },

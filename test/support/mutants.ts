@@ -1,9 +1,8 @@
 import { type Address, maxUint256, zeroAddress } from 'viem'
 
-/** A call of a contract, in words. */
+/** A contract call as a function name and arguments. */
 export type Call = { readonly functionName: string; readonly args: readonly unknown[] }
 
-/** Functions that take the same types. */
 const ALIKE: readonly (readonly string[])[] = [
   ['approve', 'increaseAllowance', 'transfer'],
   ['deposit', 'mint'],
@@ -11,9 +10,9 @@ const ALIKE: readonly (readonly string[])[] = [
 ]
 
 /**
- * Everything that differs from a value in one place, at whatever depth: one of these addresses or nobody's instead of an
- * address, another number or amount, another function that takes the same types, and a list with an item too few, one
- * twice, or two in the other order.
+ * Returns all values that differ from a value in one place, at any depth. An address becomes another one or the zero address; a
+ * number or amount changes. A function becomes another one with the same types. A list lacks an item, repeats one, or swaps
+ * two.
  */
 export function mutantsOf<T>(value: T, addresses: readonly Address[]): T[] {
   return [...mutate(value, addresses)] as T[]

@@ -10,14 +10,15 @@ import {
 import type { LocalTransaction } from '../../sandbox/transactions.ts'
 import { LAGOON } from './lagoon-abi.ts'
 
-// The contracts as the world knows them: written apart from the service's own ABIs and registry, so that a mistake
-// there does not hide itself.
+// The contracts as third parties know them, written independently of the service's own ABIs and registry. A mistake there
+// cannot hide itself here.
 
-/** The ids of the chains of most tests. */
+/** Ids of the chains of most tests. */
 export const BASE = 8453
+/** Id of Arbitrum One. */
 export const ARBITRUM = 42161
 
-/** The bridge's handler of messages, on every chain. */
+/** The bridge's message handler, on every chain. */
 export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 
 /** The bridge's pools, by chain id. */
@@ -27,16 +28,16 @@ export const POOLS: Readonly<Record<number, Address>> = {
   [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
 }
 
-/** The address that stands for a chain's own coin. */
+/** The address that stands for a chain's native coin. */
 export const COIN: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
-/** The coin as a token, by chain id. */
+/** The wrapped native coin, by chain id. */
 export const WETH: Readonly<Record<number, Address>> = {
   [BASE]: '0x4200000000000000000000000000000000000006',
   [ARBITRUM]: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
 }
 
-/** ERC-20, and what some tokens have besides. */
+/** ABI of ERC-20 and of additional functions that some tokens have. */
 export const TOKEN_ABI = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount) returns (bool)',
@@ -50,7 +51,7 @@ export const TOKEN_ABI = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-/** Every kind of vault: ERC-4626, and Lagoon's of all versions. */
+/** ABI of every kind of vault: ERC-4626, and all versions of Lagoon. */
 export const VAULT_ABI = [
   ...LAGOON,
   ...parseAbi([
@@ -67,7 +68,7 @@ export const VAULT_ABI = [
   ]),
 ]
 
-/** ERC-7887: cancellations of requests to asynchronous vaults. */
+/** ABI of ERC-7887: cancellations of requests to asynchronous vaults. */
 export const CANCELLATION_ABI = parseAbi([
   'function cancelDepositRequest(uint256 requestId, address controller)',
   'function claimCancelDepositRequest(uint256 requestId, address receiver, address controller)',
@@ -75,7 +76,7 @@ export const CANCELLATION_ABI = parseAbi([
   'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
 ])
 
-/** The bridge's pool. */
+/** ABI of the bridge's pool. */
 export const POOL_ABI = parseAbi([
   'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
   'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -92,7 +93,7 @@ export const POOL_ABI = parseAbi([
   'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
 ])
 
-/** The bridge's handler of messages. */
+/** ABI of the bridge's message handler. */
 export const HANDLER_ABI = parseAbi([
   'struct Call { address target; bytes callData; uint256 value; }',
   'struct Replacement { address token; uint256 offset; }',
@@ -103,14 +104,14 @@ export const HANDLER_ABI = parseAbi([
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
 ])
 
-/** A message to the handler. */
+/** Parameters of a message to the handler. */
 export const MESSAGE = parseAbiParameters([
   'Instructions instructions',
   'struct Instructions { Call[] calls; address fallbackRecipient; }',
   'struct Call { address target; bytes callData; uint256 value; }',
 ])
 
-/** Multicall3. */
+/** ABI of Multicall3. */
 export const MULTICALL_ABI = parseAbi([
   'struct Call { address target; bool allowFailure; bytes callData; }',
   'struct Result { bool success; bytes returnData; }',
@@ -124,18 +125,18 @@ const ALL = [...TOKEN_ABI, ...VAULT_ABI, ...POOL_ABI, ...HANDLER_ABI, ...MULTICA
 /** A function of any of these contracts. */
 export type FunctionName = ContractFunctionName<typeof ALL>
 
-/** Its calldata. */
+/** Encodes the calldata of one of these functions. */
 export function encodeCall(functionName: FunctionName, args: readonly unknown[] = []): Hex {
-  // viem cannot check arguments by a name that is not known when it compiles; the contract does.
+  // The cast is needed because viem infers arguments only from a literal name; the contract checks them.
   return encodeFunctionData({ abi: ALL, functionName, args } as never)
 }
 
-/** A local account's transaction that calls one of these functions. */
+/** Builds a local account's transaction that calls one of these functions. */
 export function transaction(from: Address, to: Address, ...call: Parameters<typeof encodeCall>): LocalTransaction {
   return { label: call[0], from, to, data: encodeCall(...call) }
 }
 
-/** The deposit that a call of the pool makes, field by field; throws when it is another call. */
+/** Decodes the deposit that a call of the pool makes. Throws if it is another call. */
 export function decodeBridgeDeposit(data: Hex) {
   const { functionName, args } = decodeFunctionData({ abi: POOL_ABI, data })
   if (functionName !== 'depositV3') throw new Error(`This is no deposit but ${functionName}`)

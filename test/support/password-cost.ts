@@ -1,8 +1,8 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 
-// A password costs most of what a test of accounts does, and there are hundreds. As the time is, its cost is lowered at
-// the edge, of what the service calls, so that nothing in the service can lower it. Test files share a process.
+// Password hashing dominates the cost of account tests, and there are hundreds. Therefore tests lower it outside the service,
+// at `crypto.scrypt`, and nothing in the service can. Test files share a process.
 declare global {
   var scryptAtStart: typeof crypto.scrypt | undefined
 }
@@ -11,14 +11,14 @@ globalThis.scryptAtStart = scrypt
 
 costNothing()
 
-/** Lets a password cost next to nothing in modules that are loaded from now on; all else about it is as it is. */
+/** Makes password hashing nearly free in modules that load later, and otherwise unchanged. */
 export function costNothing(): void {
   replaceScrypt(((password, salt, length, options, callback) =>
-    // The service calls this one of its forms.
+    // The service only calls this overload.
     scrypt(password, salt, length, { ...options, N: 2 }, callback)) as typeof scrypt)
 }
 
-/** Lets a password cost as much as in production in modules that are loaded from now on. */
+/** Makes password hashing cost as much as in production in modules that load later. */
 export function costAll(): void {
   replaceScrypt(scrypt)
 }

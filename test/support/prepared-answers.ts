@@ -8,7 +8,7 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from './vaults
 const [ALICE, BOB] = USERS
 const ONE = 10n ** 6n
 
-/** An answer of the service with transactions: what was asked, how it was signed, and what is known of the vault. */
+/** A response of the service with transactions: the request, the signed exchange, and the vault's listed data. */
 export type Recorded = {
   readonly preparation: Preparation
   readonly input: Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ export type Recorded = {
 export type Call = { readonly to: string; readonly data: string; readonly value: string }
 /** A call with its chain. */
 export type Transaction = Call & { readonly chainId: number }
-/** The parts of an answer that a wallet acts on. */
+/** Parts of a response that a wallet acts on. */
 export type Answer = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -28,7 +28,7 @@ export type Answer = {
   readonly [field: string]: unknown
 }
 
-/** Lets a fixture ask the service, remembers what it answered, and hands each answer over while the chain is as it was. */
+/** Wraps a service to record its responses with transactions; `onAnswer` gets each while the chain is unchanged. */
 export function recording(service: Service, onAnswer?: (one: Recorded) => Promise<unknown>) {
   const recorded: Recorded[] = []
   const call: Service['call'] = async (method, path, options = {}) => {
@@ -65,7 +65,7 @@ export function recording(service: Service, onAnswer?: (one: Recorded) => Promis
   return { recorded, service: { ...service, call } }
 }
 
-/** What Alice does in vaults of every protocol, on one chain and across, so that each kind of answer is there. */
+/** Runs Alice's requests in vaults of every protocol, on one chain and across chains, to get each kind of response. */
 export async function play(service: Service): Promise<void> {
   const savings = await openYieldVault(service)
   await savings.mint(ALICE.address, 500n * ONE)

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 
-/** The receiver of docs/guides/webhooks.md in a process of its own, and its table. */
+/** The receiver of docs/guides/webhooks.md in its own process, and its table. */
 export type Receiver = {
   readonly url: string
   readonly database: DatabaseSync
   readonly restart: () => Promise<void>
 }
 
-/** Starts a receiver until the test is over. */
+/** Starts a receiver that runs until the test ends. */
 export async function startReceiver({
   folder,
   file = 'receiver.ts',
@@ -35,7 +35,7 @@ export async function startReceiver({
   const restart = async () => {
     await stop()
     child = spawn(process.execPath, [file], { cwd: folder, env: settings, stdio: ['ignore', 'pipe', 'ignore'] })
-    // It says that it receives.
+    // The receiver prints a line when it is ready.
     if (child.stdout) await once(child.stdout, 'data')
   }
   await restart()

@@ -13,12 +13,12 @@ import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
 import { resetTable, scanTable } from './tables.ts'
 
-/** The table of records, written to behind the service's back. */
+/** Opens the store of records to write to it without the service. */
 export function recordsOf({ tables }: Service) {
   return recordingStore(tables.deposits)
 }
 
-/** What one run of the job says that it did. */
+/** Report of one run of the job. */
 export type Report = {
   readonly outcome: string
   readonly through: number | null
@@ -33,18 +33,19 @@ export type Report = {
   readonly unreportedVaults: number
 }
 
-/** Runs the job for a chain once, with so much time. */
+/** Runs the job for a chain once, with this much time. */
 export async function refresh(chainId: number, { remainingMs = 30_000 } = {}): Promise<Report> {
   return (await handler({ chainId }, someContext({ remainingMs }))) as Report
 }
 
 type Chain = { readonly chainId: number; readonly rpcUrl: string }
 
-/** Makes everything that has happened on a chain final; the number of a block that is final then. */
+/** Makes everything that happened on a chain final. Returns the number of a final block. */
 export async function finalize(chain: Chain): Promise<number> {
   const { tag, seconds } = evmChain(chain.chainId)?.finality ?? { tag: 'safe', seconds: 0 }
   const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-  // The tag is then at a block before the leap: two blocks below the head, or four. Anvil does a batch in no order.
+  // The tag is then at a block before the jump in time: two or four blocks below the head. Anvil runs a batch in no fixed
+  // order.
   for (const { method, params } of [
     { method: 'anvil_mine', params: [numberToHex(3)] },
     { method: 'evm_increaseTime', params: [seconds] },
@@ -55,7 +56,7 @@ export async function finalize(chain: Chain): Promise<number> {
   return Number(head)
 }
 
-/** Makes everything that has happened on a chain final, and runs the job until it is recorded. */
+/** Makes everything that happened on a chain final, and runs the job until it is recorded. */
 export async function recordAll(chain: Chain): Promise<void> {
   const final = await finalize(chain)
   for (let run = 0; run < 20; run += 1) {
@@ -65,7 +66,7 @@ export async function recordAll(chain: Chain): Promise<void> {
   throw new Error('The records do not catch up with the chain')
 }
 
-/** Records what a vault's shares were worth, at seconds since 1970, behind the service's back: in the chain's first blocks. */
+/** Records prices of a vault's shares at seconds since 1970, without the service, in the chain's first blocks. */
 export async function recordPrices(
   service: Service,
   vault: VaultKey,
@@ -82,8 +83,8 @@ export async function recordPrices(
 }
 
 /**
- * Every record of the service, by its key; without how often progress was written, and requests that a killed run left open
- * though they are settled, at which nobody looks.
+ * Returns every record of the service by its key. It omits the write counters of progress, and settled requests that a killed
+ * run left open and nothing reads.
  */
 export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(tables.deposits)
@@ -99,12 +100,12 @@ export async function scanRecords({ tables }: Service): Promise<Map<string, Item
   )
 }
 
-/** Makes the records those of an earlier scan again. */
+/** Restores the records of an earlier scan. */
 export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string, Item>): Promise<void> {
   return resetTable(tables.deposits, earlier)
 }
 
-/** What a client's key sees of users, over HTTP, whichever block it rests on. */
+/** Returns what a client's key sees of users over HTTP, without the evidence. */
 export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
   const get = async (path: string): Promise<HttpReply> => {
     const reply = await service.call('GET', `/defi-vaults/v1/defi/user/${path}`, key === undefined ? {} : { key })
@@ -119,7 +120,7 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
   }
 }
 
-/** What the histories and the position say of a user: from the chain alone, and the same from what the job recorded. */
+/** Returns a user's histories and position twice: from the chain only, and from the job's records. */
 export async function shownOf(service: Service, { key, chain }: { key: string; chain: Chain }, user: string) {
   const views = viewsFor(service, key)
   const show = async () => ({

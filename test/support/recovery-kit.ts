@@ -5,12 +5,12 @@ const { subtle } = webcrypto
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const ORIGIN = 'http://localhost:3000'
 
-/** What a user keeps of a recovery key: its id, and the text that its private key is encrypted with. */
+/** A recovery key as a user keeps it: its id, and the text that encrypts its private key. */
 export type RecoveryKit = { readonly id: string; readonly secret: string }
 
 /**
- * A recovery key as the provider's example of a delegated recovery makes it, with WebCrypto, field by field and byte by
- * byte (https://github.com/dfns/dfns-sdk-ts, examples/sdk/nextjs-delegated-recovery).
+ * Creates a recovery key with WebCrypto exactly as the provider's example of a delegated recovery does, byte by byte
+ * (https://github.com/dfns/dfns-sdk-ts, examples/sdk/nextjs-delegated-recovery).
  */
 export async function someRecoveryKit({ challenge, user }: CreationOptions & { readonly user: { name: string } }) {
   const { publicKey, privateKey } = await subtle.generateKey(P256, true, ['sign', 'verify'])
@@ -37,7 +37,7 @@ export async function someRecoveryKit({ challenge, user }: CreationOptions & { r
   }
 }
 
-/** What the kit makes of new credentials, with the encrypted key that the service has kept. Fails where the secret does not open it. */
+/** Signs new credentials with the encrypted key that the service stores. Fails if the secret does not decrypt it. */
 export async function signWithKit(
   { id, secret }: RecoveryKit,
   email: string,
@@ -71,7 +71,7 @@ async function wrappingKey(secret: string, username: string) {
   return await subtle.deriveKey(derivation, material, { name: 'AES-GCM', length: 256 }, true, ['wrapKey', 'unwrapKey'])
 }
 
-/** An ECDSA signature in ASN.1, which WebCrypto leaves to its callers. */
+/** Signs with ECDSA in ASN.1, which WebCrypto leaves to its callers. */
 function signWith(pkcs8: ArrayBuffer, text: string): Buffer {
   const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
   return signBytes('sha256', Buffer.from(text), key)

@@ -3,16 +3,16 @@ import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
-/** Goes back to what was built under a name. */
+/** Restores the state that was built under a name. */
 export type Restore = <T>(name: string, build: () => Promise<T>) => Promise<T>
 
-/** Remembers how something is now; what it returns makes it so again, once. */
+/** Takes a snapshot; the result restores it, once. */
 export type Remember = () => Promise<() => Promise<void>>
 
 /**
- * What `build` made under this name when it was first asked for, with all that is remembered as it was then, but for what
- * was built under other names since; whatever else was done is gone. What each test leaves would be work for all later
- * ones: anvil computes the root of its whole state for every block, and the jobs look after every vault of the tables.
+ * Returns a function that builds a state under a name once. Each call first undoes everything since the last call's build.
+ * Leftovers of tests would cost all later ones: anvil hashes its whole state for every block, and the jobs read every vault in
+ * the tables.
  */
 export function restorer(remembered: readonly Remember[]): Restore {
   const built = new Map<string, unknown>()
@@ -27,7 +27,7 @@ export function restorer(remembered: readonly Remember[]): Restore {
   }
 }
 
-/** Remembers a chain. No contract ever stands where another one did. */
+/** Takes snapshots of a chain. It keeps the deployer's nonce, so that no contract gets another one's address. */
 export function rememberChain(chain: LocalChain): Remember {
   const deployer = ACCOUNTS.admin.address
   return async () => {

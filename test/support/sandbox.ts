@@ -8,15 +8,14 @@ import { join } from 'node:path'
 /** The script of `npm start`. */
 export const START = join(import.meta.dirname, '../../sandbox/start.ts')
 
-/** `npm start` in a process and a folder of its own. */
+/** `npm start` in its own process and folder. */
 export type Sandbox = {
   readonly child: ChildProcess
   readonly folder: string
-  /** All that it has printed so far. */
   readonly printed: () => string
 }
 
-/** Begins `npm start` with these variables of the environment, in a folder of its own unless given one. */
+/** Starts `npm start` with these environment variables, by default in a new folder. */
 export function runSandbox(
   settings: Readonly<Record<string, string>> = {},
   folder = mkdtempSync(join(tmpdir(), 'sandbox-')),
@@ -33,7 +32,7 @@ export function runSandbox(
   return { child, folder, printed: () => printed }
 }
 
-/** The service when it has said all that it says when it is ready. Throws where it ends instead. */
+/** Starts the service and waits for its whole start-up text. Throws if it exits. */
 export async function startSandbox(settings?: Readonly<Record<string, string>>): Promise<Sandbox> {
   const sandbox = runSandbox(settings)
   const { child, printed } = sandbox
@@ -44,7 +43,7 @@ export async function startSandbox(settings?: Readonly<Record<string, string>>):
   return sandbox
 }
 
-/** Ends a service however it is, and takes its folder away. */
+/** Kills a service in any state and deletes its folder. */
 export async function clearSandbox({ child, folder }: Sandbox): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     child.kill('SIGKILL')
@@ -53,27 +52,26 @@ export async function clearSandbox({ child, folder }: Sandbox): Promise<void> {
   rmSync(folder, { recursive: true })
 }
 
-/** The path of the state file of a service. */
+/** Returns the path of a service's state file. */
 export function stateFileOf({ folder }: Sandbox): string {
   return join(folder, '.local/state.json')
 }
 
-/** What a service wrote into its state file. */
+/** Reads a service's state file. */
 export function readStateFile(sandbox: Sandbox): unknown {
   return JSON.parse(readFileSync(stateFileOf(sandbox), 'utf8'))
 }
 
-/** A server that holds a port of this machine, by default any free one. */
+/** Starts a server that occupies a port of this machine, by default any free one. */
 export async function listen(port = 0): Promise<Server> {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
   return server
 }
 
-/** A port of this machine that nobody listens at. */
+/** Returns a free port of this machine. */
 export async function freePort(): Promise<number> {
   const server = await listen()
-  // A server with a port has an address with one.
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return port

@@ -1,9 +1,9 @@
 import { afterAll, afterEach } from 'vitest'
 
-/** What no line of any log may have: e-mail addresses, API keys, sessions, secrets of one-time codes and webhooks, keys. */
+/** Pattern of secrets in logs: e-mail addresses, API keys, sessions, secrets of one-time codes and webhooks, private keys. */
 const SECRET = /[\w.+-]@[\w-]+\.[a-z]{2,}|jk_(?:live|test|local)_\w{20,}|Bearer \S{20,}|otpauth:|whsec_|-----BEGIN/i
 
-/** What has been logged since the last test, and how each line is shown. */
+/** Lines that were logged since the last test, and a function that prints each. */
 const logged: { readonly line: string; readonly show: () => void }[] = []
 
 for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const) {
@@ -12,7 +12,7 @@ for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const
   console[method] = (...parts: unknown[]) => {
     logged.push({ line: parts.map(String).join(' '), show: () => write(...parts) })
   }
-  // The next file in this process begins with the console as it was.
+  // The next file in this process starts with the original console.
   afterAll(() => {
     console[method] = write
   })
@@ -20,7 +20,7 @@ for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const
 
 afterEach(({ task }) => {
   const lines = logged.splice(0)
-  // To give vitest each line, of which it shows none where a test passes, would take it longer than the test.
+  // Passing tests print no lines. To give vitest each line would take longer than the test.
   if (task.result?.state === 'fail') for (const { show } of lines) show()
   for (const { line } of lines) {
     const [secret] = SECRET.exec(line) ?? []

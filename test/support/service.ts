@@ -32,46 +32,44 @@ import { startWire, type Wire } from './wire.ts'
 export type HttpReply = {
   readonly status: number
   readonly headers: Headers
-  // Tests look into replies freely; what they must look like is the contracts' business.
+  // Tests read replies freely; the contracts check their shape.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   readonly body: any
 }
 
-/** A transaction as the service hands it out. */
+/** A transaction as the service returns it. */
 export type HandedOut = { readonly to: Address; readonly data: Hash; readonly value: string }
 
-/** The whole service, seen from outside: its HTTP interface, its chains and the wires between. */
+/** The whole service from outside: its HTTP interface, its chains and the wires between them. */
 export type Service = {
   readonly backends: Backends
   readonly baseUrl: string
-  /** The first client's key: it has all vaults. */
+  /** Key of the first client, which has all vaults. */
   readonly apiKey: string
-  /** The wire to each chain's RPC, by chain id. */
   readonly rpc: Readonly<Record<number, Wire>>
-  /** DynamoDB as the functions reach it: the requests that they make, and faults on demand. */
+  /** DynamoDB as the functions reach it: their requests, and faults on demand. */
   readonly table: MemoryDynamo
-  /** The tables, past the faults. */
+  /** The tables, without the faults. */
   readonly tables: Tables
-  /** Calls the service with the first client's key unless told; `key: null` sends none. */
+  /** Calls the service, by default with the first client's key; `key: null` sends none. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
-  /** A new client of its own with these vaults, and its key. */
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[], limits?: KeyLimits): Promise<string>
-  /** Has the functions of queues work on all that can be had there now, and what comes of it; how many messages that were. */
+  /** Runs the queues' functions until the queues are empty. Returns the number of messages. */
   consume(): Promise<number>
-  /** Lets this much time pass for all containers: what requests share for a moment is over after half a second. */
+  /** Lets this much time pass for all containers. Reads that requests share expire after half a second. */
   readonly pass: (seconds: number) => void
-  /** Does this while the time of all containers stands still but for what is let pass, however busy the machine is. */
+  /** Runs the work while the containers' time stands still, except for `pass`, however busy the machine is. */
   standingStill<T>(work: () => Promise<T>): Promise<T>
-  /** Takes the chains, the clients with their vaults, the records and the users back to what was built under a name. */
+  /** Restores the chains, the clients with their vaults, the records and the users as built under a name. */
   readonly restore: Restore
-  /** Signs and sends transactions in order as a plain wallet does; the receipts, reverted or not. */
+  /** Signs and sends transactions in order as a plain wallet does. Returns the receipts, reverted or not. */
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
 
-/** `body` is sent as JSON, unless it is text or bytes already. */
+/** Options of a call; `body` is sent as JSON, except text and bytes. */
 type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }
 
-/** Tests of the running service: one service per test file, every wire faithful again before each test. */
+/** Tests of the running service: one service per test file. All wires are faithful again before each test. */
 export const test = base
   .extend('backendsOptions', { scope: 'file' }, (): BackendsOptions => ({}))
   .extend('sharedService', { scope: 'file' }, async ({ backendsOptions }, { onCleanup }) => {
@@ -83,7 +81,7 @@ export const test = base
     for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
     return sharedService
   })
-  /** The time as new containers see it; ask for it before them. */
+  /** Clock of containers that start later; use it before they start. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('clock', ({}, { onCleanup }) => {
     const { now } = Date
@@ -91,17 +89,16 @@ export const test = base
     Date.now = () => now() + passed
     onCleanup(() => {
       Date.now = now
-      // For what was started meanwhile and holds on to this clock.
+      // Work that started meanwhile may still hold this clock.
       passed = 0
     })
     return {
-      /** Lets this many seconds pass. */
       pass(seconds: number) {
         passed += seconds * 1000
       },
     }
   })
-  /** The same service in new containers, which remember nothing and read their configuration afresh. */
+  /** The same service in new containers, which remember nothing and read their configuration again. */
   .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
     const cold = await startAnew(service)
     onCleanup(cold.stop)
@@ -109,9 +106,8 @@ export const test = base
   })
 
 /**
- * The same service in new containers, which remember nothing and read their environment and configuration afresh. A
- * function is loaded when it is first asked. That is too late once there are newer containers, as it would be one of
- * theirs: containers that stand side by side are whole.
+ * Starts the same service in new containers, which remember nothing and read their environment and configuration again. A
+ * function loads at its first request, and throws if newer containers exist by then. With `isWhole` all functions load now.
  */
 export async function startAnew(
   service: Service,
@@ -140,7 +136,7 @@ const GATEWAY = {
   schedule: false,
 }
 
-/** A URL at which nobody listens, for whoever goes round the database in memory. */
+/** A URL without a server, for requests that bypass the database in memory. */
 const NOWHERE = 'http://127.0.0.1:1'
 
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
@@ -149,7 +145,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   let standing: number | undefined
   Date.now = () => (standing ?? now()) + passed
   const table = memoryDynamo()
-  // A test that names a database has its functions reach it over HTTP.
+  // A test with its own database makes its functions reach it over HTTP.
   globalThis.functionsDatabase = options.database ? undefined : table.dynamo
   const database = { endpoint: NOWHERE, tableNames: TEST_TABLES, connection: table.direct, stop: async () => {} }
   const backends = await startBackends({ database, ...options })
@@ -199,7 +195,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   return { service, stop }
 }
 
-/** Gives the key of a new client with these vaults. An operator's commands do the same, and first look what is there. */
+/** Creates clients with these vaults and returns their keys, like an operator's commands but without their checks. */
 function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
   return async (places, limits = NO_RATE) => {
     const client = someClient()
@@ -221,21 +217,21 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
   }
 }
 
-/** Signs and sends transactions on these chains, in order, as a plain wallet does. */
+/** Returns a function that signs and sends transactions on these chains in order, as a plain wallet does. */
 export function senderOn(chains: readonly LocalChain[]): Service['send'] {
   return async (chainId, user, transactions) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
     if (!chain) throw new Error(`There is no chain ${chainId}`)
     const account = privateKeyToAccount(user.privateKey)
     const [nonce] = await callRpc(chain, [{ method: 'eth_getTransactionCount', params: [account.address, 'latest'] }])
-    // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
+    // A fixed gas limit makes a reverting transaction be mined instead of refused.
     const terms = { chainId, gas: 3_000_000n, maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: 0n }
     const receipts: TransactionReceipt[] = []
     for (const [index, { to, data, value }] of transactions.entries()) {
       const sent = { ...terms, to, data, value: BigInt(value), nonce: Number(nonce) + index }
       const params = [await account.signTransaction(sent)]
       const [receipt] = await callRpc(chain, [{ method: 'eth_sendRawTransactionSync', params }])
-      // The chain's own answer to this call, as viem reads it.
+      // The cast is safe because the chain returned this receipt for the call.
       receipts.push(formatTransactionReceipt(receipt as RpcTransactionReceipt))
     }
     return receipts
@@ -243,8 +239,8 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
 }
 
 /**
- * Calls the service, and verifies each response: it is signed only where its contract says so, the client package knows its
- * transactions, and it is as the interface's document has it.
+ * Calls the service and verifies each response. Only contracts that say so sign responses, the client package knows the
+ * transactions, and the response matches the interface's document.
  */
 export function callerOf({
   baseUrl,
@@ -264,7 +260,7 @@ export function callerOf({
     if (received.has('signature') || (status < 300 && text !== '' && isSigned(findEndpoint(method, path).contract))) {
       const response = { status, headers: Object.fromEntries(received) }
       const asked = { method, url, headers: sent }
-      // As of when it was made: tests move the clocks of some containers and not of others.
+      // Signatures are verified at their creation time, because tests move the clocks of only some containers.
       const [, created] = /;created=(\d+)/.exec(received.get('signature-input') ?? '') ?? []
       const isRight = await isSignedBy(backends.signingKey, { request: asked, response }, text, Number(created) * 1000)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
@@ -276,7 +272,7 @@ export function callerOf({
   }
 }
 
-/** Throws where an answer has transactions that the client package does not know for the request. */
+/** Throws if a response has transactions that the client package does not recognise for the request. */
 function verifyPrepared(
   preparation: Preparation | undefined,
   input: unknown,
@@ -285,9 +281,9 @@ function verifyPrepared(
   if (status !== 200 || preparation === undefined) return
   const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
   const answer = JSON.parse(text)
-  // A protocol that a test has made up, which the client package cannot know.
+  // The client package cannot know a protocol that a test made up.
   if (answer.protocol === 'bond') return
-  // Who asks has seen the quote.
+  // The caller has seen the quote.
   const mostSent = BigInt(answer.quote?.inputAmount ?? 0)
   const verdict = verifyTransactions(preparation, asked, answer, undefined, mostSent)
   if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
@@ -305,7 +301,7 @@ function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {
   return { chainId, address }
 }
 
-/** Tests of the running service without a chain: it starts in a moment. */
+/** Tests of the running service without a chain, which starts quickly. */
 export const chainlessTest = test.extend(
   'backendsOptions',
   { scope: 'file' },

@@ -13,16 +13,15 @@ export type EventFilter = {
 const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
 
 /**
- * Blocks in which nothing happens, any number at no cost: the wire to a node tells of them, and the node below knows
- * nothing of it. What happens on the node after a silence has later blocks on the wire. They have the time of the block
- * after them.
+ * Creates silent blocks, any number at no cost: the wire to a node reports them, and the node does not know them. Events after
+ * a silence have later block numbers on the wire. Silent blocks have the time of the block after them.
  */
 export function createSilence() {
   const gaps: { after: number; by: number }[] = []
 
   const told = (block: number) => block + gaps.reduce((sum, { after, by }) => (after < block ? sum + by : sum), 0)
   const toldHead = (head: number) => head + gaps.reduce((sum, { after, by }) => (after <= head ? sum + by : sum), 0)
-  /** The block of the node that begins, or ends, a range of told blocks. */
+  /** Returns the node's block that begins, or ends, a range of reported blocks. */
   const real = (block: number, end: 'from' | 'to') => {
     let shift = 0
     for (const { after, by } of gaps) {
@@ -37,23 +36,21 @@ export function createSilence() {
     const from = real(Number(filter.fromBlock), 'from')
     if (filter.toBlock === 'latest') return { ...filter, fromBlock: numberToHex(from) }
     const to = real(Number(filter.toBlock), 'to')
-    // Nothing ever happened in the first block.
+    // Nothing ever happens in the first block.
     const [fromBlock, toBlock] = from > to ? [0, 0] : [from, to]
     return { ...filter, fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) }
   }
 
   return {
-    /** So many silent blocks, after the node's block of this number; a silence can be `undone`. */
+    /** Adds this many silent blocks after the node's block of this number. `undo` removes them. */
     add(after: number, by: number): { undo(): void } {
       const gap = { after, by }
       gaps.push(gap)
       return { undo: () => gaps.splice(gaps.indexOf(gap), 1) }
     },
-    /** The last block, as the wire tells it, where the node's is this one. */
     toldHead,
-    /** A block of the node, as the wire tells it. */
+    /** Returns the block number that the wire reports for a block of the node. */
     told,
-    /** Lets a wire tell of the silences. */
     applyTo(wire: Wire): void {
       wire.rewriteRequest = (request) => {
         const move = (call: Call): Call => {
@@ -87,7 +84,7 @@ export function createSilence() {
       })
       const { rewrite } = wire
       wire.rewrite = (answer, request) => {
-        // The node does not know the silent blocks after its last one, and refuses to look for events there.
+        // The node does not know silent blocks after its last one, and refuses a search for events there.
         const calls: Call[] = JSON.parse(request)
         const isOpen = ({ id, error }: { id: number; error?: unknown }) =>
           error !== undefined && (calls.find((call) => call.id === id)?.params[0] as EventFilter)?.toBlock === 'latest'
@@ -98,4 +95,5 @@ export function createSilence() {
     },
   }
 }
+/** The silent blocks of a test. */
 export type Silence = ReturnType<typeof createSilence>

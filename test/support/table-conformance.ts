@@ -26,10 +26,9 @@ const KEY = { pk: 'a', sk: 'b' }
 const TEXT = 'e'
 const refused = { name: 'ValidationException' }
 
-/** A table, its name, and the DynamoDB that has it. */
 type Opened = { readonly dynamo: OperatorDynamo; readonly name: string; readonly table: OperatorTable }
 
-/** A table of this DynamoDB that is empty and has the index `followedTransfers`. */
+/** Opens a table of this DynamoDB that is empty and has the index `followedTransfers`. */
 export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
   dynamo,
   name,
@@ -86,7 +85,7 @@ function nested(levels: number): unknown {
   return levels === 0 ? 'leaf' : { inner: nested(levels - 1) }
 }
 
-/** Conditions of every kind, with whether they hold for ITEM, and for no item. */
+/** Conditions of every kind, with the expected result for ITEM and for no item. */
 const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = [
   ['an attribute exists', exists('text'), true, false],
   ['a part of a map exists', exists(['map', 'part']), true, false],
@@ -115,7 +114,7 @@ const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = 
 ]
 const ITEM = { ...KEY, text: 'word', number: 5, set: new Set(['x', 'y']), map: { part: 1 } }
 
-/** Tests every promise of a table on one implementation of DynamoDB. `open` returns a new table for each test. */
+/** Defines the tests of every promise of a table on one implementation of DynamoDB. `open` returns a new table for each test. */
 export function describeTable(open: () => Opened | Promise<Opened>): void {
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   const test = base.extend('opened', async ({}) => await open())
@@ -136,7 +135,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await expect(table.get(z.object({ amount: z.number() }), KEY)).rejects.toThrow()
     })
 
-    test('stores nothing for what is undefined', async ({ opened: { table } }) => {
+    test('stores no attribute for undefined', async ({ opened: { table } }) => {
       await table.putMany([{ ...KEY, none: undefined, map: { none: undefined } }])
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, map: {} })
     })
@@ -148,14 +147,14 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await table.get(Value, KEY)).toEqual({ word: 'first' })
     })
 
-    test.for(CONDITIONS)('writes where %s, and not else', async ([, when, ofItem, ofNone], { opened: { table } }) => {
+    test.for(CONDITIONS)('writes if and only if %s', async ([, when, ofItem, ofNone], { opened: { table } }) => {
       await table.putMany([ITEM])
       expect(await table.update(KEY, { changes: [set('seen', true)], when })).toBe(ofItem)
       expect(await table.delete(KEY, when)).toBe(ofItem)
       expect(await table.put(z.object({}), { pk: 'a', sk: 'none' }, {}, when)).toBe(ofNone)
     })
 
-    test('changes an item as a whole: each change sees it as it was', async ({ opened: { table } }) => {
+    test('applies all changes of an update to the item’s previous state', async ({ opened: { table } }) => {
       await table.putMany([ITEM])
       const changes = [
         set('text', 'new'),
@@ -183,14 +182,14 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, word: 'new' })
     })
 
-    test('counts to a maximum, however many count at the same time', async ({ opened: { table } }) => {
+    test('counts up to a maximum even with concurrent writers', async ({ opened: { table } }) => {
       const until = new Date(60_500)
       const counted = await Promise.all(Array.from({ length: 6 }, () => table.count(KEY, { by: 2, max: 9, until })))
       expect(counted.toSorted()).toEqual([2, 4, 6, 8, undefined, undefined])
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, counted: 8, expiresAt: 61 })
     })
 
-    test('reads the items of many keys, each once, those that exist', async ({ opened: { table } }) => {
+    test('reads each existing item of many keys once', async ({ opened: { table } }) => {
       await table.putMany(keys(130))
       const found = await table.getMany(Anything, [...keys(140), ...keys(10)])
       expect(found.map(({ sk }) => sk).toSorted()).toEqual(
@@ -235,7 +234,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await list({}, { filter: is('name', '>', 'b'), limit: 2 })).toEqual(['b#1', 'b#2', 'c', 'é', '～', '😀'])
     })
 
-    test('is read page by page, of which each looks at no more than the limit', async ({ opened: { table } }) => {
+    test('is read in pages that each read at most the limit', async ({ opened: { table } }) => {
       await table.putMany([...items])
       const first = await table.getPage(Anything, { partition: 'p' }, { limit: 3 })
       expect(sortKeys(first.items)).toEqual(['A', 'a', 'b#1'])
@@ -307,7 +306,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       ])
     })
 
-    test('makes none where one condition does not hold, and says which', async ({ opened: { table } }) => {
+    test('makes no write if one condition fails, and names that write', async ({ opened: { table } }) => {
       const writes: Write[] = [{ put: { pk: 'a', sk: 'new' } }, { check: KEY, when: exists('pk') }]
       expect(await table.transact(writes)).toEqual([1])
       expect(await table.list(Anything, { partition: 'a' })).toEqual([])
@@ -327,9 +326,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
   })
 
   describe('Items that are each put on a condition', () => {
-    test('are all written but for those whose condition does not hold, which are returned', async ({
-      opened: { table },
-    }) => {
+    test('are written if their condition holds, and returned otherwise', async ({ opened: { table } }) => {
       const keyOf = (index: number) => ({ pk: 'a', sk: `${index}`.padStart(3, '0') })
       const isTaken = (index: number) => index % 20 === 7
       const all = Array.from({ length: 60 }, (_, index) => index)
@@ -348,14 +345,14 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await expect(ask(opened, 1)).rejects.toMatchObject(refused)
     })
 
-    test('refuses a request of nothing, an empty set, and a change of the key', async ({
+    test('refuses an empty request, an empty set, and a change of the key', async ({
       opened: { dynamo, name, table },
     }) => {
       await expect(dynamo.batchGetItem({ table: name, keys: [], isConsistent: true })).rejects.toMatchObject(refused)
       await expect(dynamo.batchWriteItem({ table: name, writes: [] })).rejects.toMatchObject(refused)
       await expect(table.transact([])).rejects.toMatchObject(refused)
       await expect(table.write(KEY, [set('sk', 'c')])).rejects.toMatchObject(refused)
-      // The SDK refuses an empty set by itself.
+      // The SDK refuses an empty set itself.
       await expect(table.putMany([{ ...KEY, set: new Set() }])).rejects.toThrow()
     })
   })

@@ -11,7 +11,7 @@ const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
 /** The service's tables. */
 export type Tables = Readonly<Record<TableKey, OperatorTable>>
 
-/** The tables with these names. */
+/** Opens the tables with these names. */
 export function openTables(dynamo: OperatorDynamo, names: TableNames): Tables {
   const open = (key: TableKey) => createOperatorTable(dynamo, names[key])
   return {
@@ -23,7 +23,7 @@ export function openTables(dynamo: OperatorDynamo, names: TableNames): Tables {
   }
 }
 
-/** The names under which a test finds the tables. */
+/** Names of the tables in tests. */
 export const TEST_TABLES: TableNames = {
   clients: 'test-clients',
   deposits: 'test-deposits',
@@ -32,7 +32,7 @@ export const TEST_TABLES: TableNames = {
   cache: 'test-cache',
 }
 
-/** All items of a table, by their keys. */
+/** Returns all items of a table by their keys. */
 export async function scanTable(table: OperatorTable): Promise<Map<string, Item>> {
   const items = new Map<string, Item>()
   for await (const page of table.scan(AnyItem, { isConsistent: true })) {
@@ -41,14 +41,14 @@ export async function scanTable(table: OperatorTable): Promise<Map<string, Item>
   return items
 }
 
-/** Makes the items of a table those of an earlier scan again. */
+/** Restores the items of an earlier scan of a table. */
 export async function resetTable(table: OperatorTable, earlier: ReadonlyMap<string, Item>): Promise<void> {
   const now = await scanTable(table)
   await table.deleteMany([...now].flatMap(([key, item]) => (earlier.has(key) ? [] : [item])))
   await table.putMany([...earlier].flatMap(([key, item]) => (isDeepStrictEqual(now.get(key), item) ? [] : [item])))
 }
 
-/** Remembers a table. */
+/** Takes snapshots of a table. */
 export function rememberTable(table: OperatorTable): Remember {
   return async () => {
     const items = await scanTable(table)

@@ -1,6 +1,6 @@
 import type { Service } from './service.ts'
 
-/** An event as a client is told it, whichever type it has. */
+/** An event of any type as a client gets it. */
 export type Told = {
   readonly id: string
   readonly type: string
@@ -10,7 +10,7 @@ export type Told = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** All that a client was told so far, in order, once what is pending has its place. */
+/** Processes the queues and returns all events of a client so far, in order. */
 export async function toldTo(service: Service, key: string): Promise<Told[]> {
   await service.consume()
   const told: Told[] = []
@@ -27,7 +27,7 @@ export async function toldTo(service: Service, key: string): Promise<Told[]> {
 /** A deposit or withdrawal as a receiver stores it; null once it no longer exists. */
 type Stored = { readonly version: number; readonly entry: Readonly<Record<string, unknown>> | null }
 
-/** The deposits and withdrawals that a receiver has after these events, by id: the highest version counts, the last of equals. */
+/** Returns a receiver's deposits and withdrawals after these events, by id: the highest version wins, then the last event. */
 export function receive(events: readonly Told[]): ReadonlyMap<string, Stored> {
   const stored = new Map<string, Stored>()
   for (const { type, data } of events) {
@@ -40,7 +40,7 @@ export function receive(events: readonly Told[]): ReadonlyMap<string, Stored> {
   return stored
 }
 
-/** The deposits and withdrawals of an account that the API shows, by id, with the fields that events have. */
+/** Returns an account's deposits and withdrawals from the API, by id, with the fields that events have. */
 export async function shownTo(
   service: Service,
   key: string,

@@ -12,11 +12,11 @@ const GAS = numberToHex(5_000_000)
 const STRANGER = ACCOUNTS.anchor.address
 const DUST_SECONDS = 7200
 
-/** The ways in which the bridge pays an expired deposit back; a `deferred` refund waits for its depositor's claim. */
+/** Ways in which the bridge refunds an expired deposit; a `deferred` refund waits for its depositor's claim. */
 export const REFUND_WAYS = ['alone', 'together', 'deferred', 'claimed'] as const
 type RefundWay = (typeof REFUND_WAYS)[number]
 
-/** Troubles that transfers between these chains get into; only the pools and the relayer take part. */
+/** Creates troubles for transfers between these chains; only the pools and the relayer take part. */
 export function troublesOn({ chains, relayer }: { readonly chains: readonly LocalChain[]; readonly relayer: Relayer }) {
   const chainOf = (chainId: number) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
@@ -25,8 +25,8 @@ export function troublesOn({ chains, relayer }: { readonly chains: readonly Loca
   }
 
   /**
-   * Deposits one unit `count` times in a victim's name. A stranger pays in one transaction, and the relayer fills none, so
-   * that they expire. The token must let anyone mint.
+   * Deposits one unit `count` times in a victim's name. A third party pays in one transaction. The relayer fills none, so that
+   * they expire. The token must let anyone mint.
    */
   const dust = async (
     victim: Address,
@@ -57,12 +57,12 @@ export function troublesOn({ chains, relayer }: { readonly chains: readonly Loca
   return {
     dust,
 
-    /** A transaction that enters the pool of waiting ones; `mine` mines it, or the last one that replaced it. */
+    /** Sends a transaction that stays in the pool of waiting ones. `mine` mines it, or its last replacement. */
     async sendWaiting(chainId: number, from: Address, first: Call) {
       const chain = chainOf(chainId)
       const [nonce = 0] = await readNonces(chain, [from])
       let fee = parseGwei('10')
-      // anvil takes a replacement whose fees are both higher.
+      // anvil accepts a replacement only if both of its fees are higher.
       const send = async ({ target: to, callData: data }: Call): Promise<Hash> => {
         const fees = { maxFeePerGas: numberToHex(2n * fee), maxPriorityFeePerGas: numberToHex(fee) }
         fee *= 2n
@@ -73,7 +73,7 @@ export function troublesOn({ chains, relayer }: { readonly chains: readonly Loca
       await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       return {
         hash: await send(first),
-        /** Replaces it by the same call with a higher fee, and returns the new hash. */
+        /** Replaces the transaction by the same call with a higher fee, and returns the new hash. */
         speedUp: () => send(first),
         /** Replaces it by another call with a higher fee, and returns the new hash. */
         replace: (call: Call) => send(call),
@@ -87,8 +87,8 @@ export function troublesOn({ chains, relayer }: { readonly chains: readonly Loca
     },
 
     /**
-     * Fills a deposit with another message or recipient, which its depositor signs: an empty message is `0x`. Returns the
-     * transactions of the speed-up on the origin and of the fill on the destination.
+     * Fills a deposit with a changed message, recipient or amount that its depositor signs; an empty message is `0x`. Returns
+     * the transactions of the speed-up on the origin and of the fill on the destination.
      */
     async fillChanged(
       deposit: BridgeDeposit,
@@ -99,12 +99,11 @@ export function troublesOn({ chains, relayer }: { readonly chains: readonly Loca
     },
 
     /**
-     * Includes a deposit, drops its block, and includes it again behind a deposit of a stranger's, so that its deposit id is
-     * another. `include` sends it both times, unless `again` does, as another bundler. `between` runs before the block is dropped.
+     * Includes a deposit, drops its block, and includes it again after a third party's deposit, so that its deposit id changes.
+     * `include` sends it both times, unless `again` does, as another bundler. `between` runs before the drop.
      */
     async reorganise(options: {
       readonly chainId: number
-      /** A token of the chain, for the stranger's deposit. */
       readonly token: Address
       readonly include: () => Promise<Hash>
       readonly between?: (dropped: Hash) => Promise<unknown>
@@ -121,9 +120,8 @@ export function troublesOn({ chains, relayer }: { readonly chains: readonly Loca
     },
 
     /**
-     * Pays expired deposits of one account and token back in one of the ways, and returns the transactions: one for each that
-     * is paid `alone`, the bundle's otherwise, and the claim's. `otherDebt` is owed to the account for something else, and paid
-     * in the same amount unless `alone`.
+     * Refunds expired deposits of one account and token in one way. Returns the transactions: one per deposit if `alone`, else
+     * the bundle's and the claim's. `otherDebt` is another debt to the account, paid in the same amount unless `alone`.
      */
     async refund(deposits: readonly BridgeDeposit[], way: RefundWay, otherDebt = 0n): Promise<readonly Hash[]> {
       const [first] = deposits
@@ -146,7 +144,6 @@ function accountOf(word: Hex): Address {
   return getAddress(slice(word, 12))
 }
 
-/** The time of a chain's head in seconds since 1970. */
 async function timeOf(chain: LocalChain): Promise<number> {
   const [header] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
   return Number((header as { timestamp: Hex }).timestamp)

@@ -22,24 +22,24 @@ import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import { troublesOn } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
-/** Every search that these tests need ends within so many questions. */
-const MAX_QUESTIONS = 12
-/** How old a block is at least that Base or Arbitrum can no longer take back. */
+/** Maximum requests until any search in these tests ends. */
+const MOST_QUESTIONS = 12
+/** Age in seconds from which a block of Base or Arbitrum is final. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
-/** A call as somebody may make it. */
+/** A call that anyone may make. */
 export type Call = { readonly target: Address; readonly callData: Hex }
 
-/** A call of any function that tests know. */
+/** Builds a call of any function that tests know. */
 export function call(target: Address, ...of: Parameters<typeof encodeCall>): Call {
   return { target, callData: encodeCall(...of) }
 }
 
-/** How a message deposits into a vault. */
+/** The vault function with which a message deposits. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-/** The message that deposits whatever arrives of a token into a vault for a user, as the service's own says it. */
+/** Builds the service's message that deposits everything that arrives of a token into a vault for a user. */
 export function depositMessage(options: {
   readonly token: Address
   readonly vault: Address
@@ -55,12 +55,12 @@ export function depositMessage(options: {
   return handlerMessage([approve, withBalance(approve, 36n), withBalance(deposit, 4n)], user)
 }
 
-/** A message to the handler: these calls, and who gets the tokens when one of them fails. */
+/** Encodes a message to the handler: the calls, and the recipient of the tokens if one of them fails. */
 function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
 }
 
-/** What a deposit into the bridge is made with; what is not said is usual. */
+/** Options of a deposit into the bridge, all with defaults. */
 export type Order = {
   readonly from?: number
   readonly to?: number
@@ -68,16 +68,15 @@ export type Order = {
   readonly user?: LocalAccount
   readonly inputAmount?: bigint
   readonly outputAmount?: bigint
-  /** The vault it ends in, by `entry`; without one, it is a plain transfer to the user. */
+  /** The vault to deposit into by `entry`; without one, a plain transfer to the user. */
   readonly into?: Pick<TestVault, 'address' | 'asset' | 'chain'>
   readonly entry?: Entry
   readonly message?: Hex
   readonly recipient?: Address
-  /** How long it may wait for its fill. */
+  /** Seconds that it may wait for its fill. */
   readonly seconds?: number
 }
 
-/** What a status says, apart from which transfer it is of. */
 type State = {
   readonly status: 'pending' | 'bridging' | 'completed' | 'failed'
   readonly reason: string | null
@@ -91,9 +90,9 @@ const STATES = {
   no_deposit_in_transaction: { status: 'failed', reason: 'no_deposit_in_transaction', terminal: true },
   destination_action_failed: { status: 'failed', reason: 'destination_action_failed', terminal: true },
   expired: { status: 'failed', reason: 'expired', terminal: false },
-  // The search is over, and what was paid may have been for this one.
+  // The search is over, and a refund may have been for this transfer.
   undecided: { status: 'failed', reason: 'expired', terminal: true },
-  // The depositor has to claim it.
+  // The depositor has to claim the refund.
   refund_owed: { status: 'failed', reason: 'expired', terminal: false },
   refunded: { status: 'failed', reason: 'refunded', terminal: true },
   undelivered: { status: 'failed', reason: 'undelivered', terminal: true },
@@ -101,9 +100,10 @@ const STATES = {
   refund_not_found: { status: 'failed', reason: 'refund_not_found', terminal: true },
   destination_not_followed: { status: 'bridging', reason: 'destination_not_followed', terminal: true },
 } as const satisfies Record<string, State>
+/** Name of a state. */
 export type StateName = keyof typeof STATES
 
-/** What an answer is expected to say; what is not said is null, but for what is known of every transfer. */
+/** Expected fields of a response. Omitted fields are null, except those known of every transfer. */
 type Expected = {
   readonly hash: Hash
   readonly from: number
@@ -115,11 +115,11 @@ type Expected = {
   readonly fill?: Hash
   readonly protocol?: ProtocolName
   readonly action?: 'deposit' | 'none'
-  /** Whether no reorganisation can change it; either unless told. */
+  /** True if no reorganisation can change it; undefined accepts both. */
   readonly final?: boolean
 }
 
-/** Passes when a reply is this status in its whole documented shape, and does not say which bridge it is. */
+/** Asserts that a reply is this status in its whole documented shape, and does not name the bridge. */
 export function expectStatus(reply: HttpReply, state: StateName, expected: Expected): void {
   const { status, headers } = reply
   const { transfers, ...whole } = reply.body
@@ -173,7 +173,7 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
   expect(JSON.stringify([body, words])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
 }
 
-/** The last event that proves a state; none for one that rests on what is missing. */
+/** Last event that proves a state; none for a state that rests on missing events. */
 const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   bridging: ['deposited', 'slow_fill_requested', 'filled'],
   completed: ['vault_deposited', 'delivered'],
@@ -184,7 +184,7 @@ const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   undelivered: ['undelivered'],
 }
 
-/** Passes when the events prove the state, and everything that is told of the transfer fits them. */
+/** Asserts that the events prove the state and that all reported data of the transfer fit them. */
 function expectEvidence(
   told: Pick<HttpReply, 'body'>['body'],
   state: StateName,
@@ -215,39 +215,38 @@ function expectEvidence(
   expect(links.source).toContain(deposited.txHash)
 }
 
-/** Who asks: by default the first client, of the service that the test started with. */
+/** The caller: by default the first client of the service that the test started. */
 type Asking = { readonly key?: string; readonly as?: Service }
 type Shown = Asking & {
   readonly fill?: Hash
-  /** What the fill delivered, by default what it was to. */
+  /** Amount that the fill delivered, by default the deposit's. */
   readonly outputAmount?: bigint
   readonly protocol?: ProtocolName
-  /** By default a deposit where there is a message. */
+  /** Defaults to a deposit if there is a message. */
   readonly action?: 'deposit' | 'none'
   readonly final?: boolean
 }
 
-/** A transfer that was sent off. */
+/** A transfer that was sent. */
 export type Transfer = {
   readonly deposit: BridgeDeposit
   readonly hash: Hash
-  /** Its place among the deposits of its transaction. */
+  /** Its position among the deposits of its transaction. */
   readonly index: number
   ask(asking?: Asking): Promise<HttpReply>
-  /** Asks, and passes when the answer is this in every part. */
+  /** Requests the status and asserts every part of it. */
   shows(state: StateName, shown?: Shown): Promise<void>
-  /** Asks again and again, as often as a search may take, until the answer is this. */
+  /** Repeats the request, as often as a search may take, until the status is this. */
   becomes(state: StateName, shown?: Shown): Promise<void>
 }
 
-/** The bridge between the service's chains: what users, relayers and strangers do there. */
+/** The bridge between the service's chains, with the actions of users, relayers and third parties. */
 export type Transfers = ReturnType<typeof transfersOn>
 
-/** The call that makes all of these in order. */
 const togetherCall = (calls: readonly Call[]) =>
   call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))])
 
-/** Lets the bridge's API know of no fill and no refund, until the test ends: the chains are searched. */
+/** Makes the bridge's API report no fill and no refund until the test ends, so that the service searches the chains. */
 export function withoutHints(service: Service): void {
   const { acrossApi } = service.backends.providers
   acrossApi.rewrite = (reply, { url }) => (url.pathname.endsWith('/deposit/status') ? { status: 503, body: {} } : reply)
@@ -269,13 +268,13 @@ function transfersOn(service: Service) {
     return token.address
   }
   const poolOf = (chainId: number) => POOLS[chainId] ?? zeroAddress
-  /** The time of a chain's block in seconds since 1970. */
+  /** Returns the time of a chain's block in seconds since 1970. */
   const clockOf = async (chainId: number, block: bigint | 'latest' = 'latest') => {
     const tag = block === 'latest' ? block : numberToHex(block)
     const [header] = await callRpc(chainOf(chainId), [{ method: 'eth_getBlockByNumber', params: [tag, false] }])
     return Number((header as { timestamp: Hex }).timestamp)
   }
-  /** Puts the clock of a chain to a time in seconds since 1970, in a new block. */
+  /** Sets the clock of a chain to a time in seconds since 1970, in a new block. */
   const setClock = async (chainId: number, seconds: number): Promise<void> => {
     await callRpc(chainOf(chainId), [{ method: 'evm_setNextBlockTimestamp', params: [seconds] }])
     await callRpc(chainOf(chainId), [{ method: 'evm_mine', params: [] }])
@@ -285,7 +284,7 @@ function transfersOn(service: Service) {
     return BigInt(number as Hex)
   }
   const receiptOf = async (chainId: number, hash: Hash) => {
-    // anvil may answer with a hash a moment before it mines.
+    // anvil may return a hash a moment before it mines the transaction.
     const receipt = await vi.waitFor(async () => {
       const [mined] = await callRpc(chainOf(chainId), [{ method: 'eth_getTransactionReceipt', params: [hash] }])
       if (!mined) throw new Error(`No receipt of ${hash} yet.`)
@@ -294,18 +293,15 @@ function transfersOn(service: Service) {
     const { blockNumber, status } = receipt as { blockNumber: Hex; status: Hex }
     return { blockNumber: BigInt(blockNumber), status }
   }
-  /** The time of a transaction's block as answers write it. */
   const timeOf = async (chainId: number, hash: Hash) => {
     const { blockNumber } = await receiptOf(chainId, hash)
     return new Date((await clockOf(chainId, blockNumber)) * 1000).toISOString()
   }
-  /** The hash of one transaction, mined; throws when it reverts. */
   const send = async (chainId: number, from: Address, { target, callData }: Call): Promise<Hash> => {
     const [hash] = await transact(chainOf(chainId), [{ label: 'a call', from, to: target, data: callData }])
     if (!hash) throw new Error('Nothing was sent')
     return hash
   }
-  /** One transaction of a stranger's that makes all of these calls in order. */
   const sendTogether = (chainId: number, calls: readonly Call[]) =>
     send(chainId, ACCOUNTS.anchor.address, togetherCall(calls))
 
@@ -332,7 +328,6 @@ function transfersOn(service: Service) {
       ...[now, then + seconds, 0, message],
     ]
   }
-  /** The pool's call that makes a deposit like this. */
   const depositCall = async (order: Order = {}): Promise<Call> =>
     call(poolOf(order.from ?? ARBITRUM), 'deposit', await argumentsOf(order))
 
@@ -367,7 +362,6 @@ function transfersOn(service: Service) {
     }
     return transfer
   }
-  /** The transfers that a transaction sent off, in order. */
   const transfersIn = async (chainId: number, hash: Hash): Promise<Transfer[]> => {
     const { blockNumber } = await receiptOf(chainId, hash)
     const deposits = await readDeposits(chainOf(chainId), { fromBlock: blockNumber, toBlock: blockNumber })
@@ -402,7 +396,7 @@ function transfersOn(service: Service) {
     askFor,
     ...troublesOn({ chains, relayer }),
 
-    /** Sends one transaction to the pool, and gives the only transfer in it. */
+    /** Sends one transaction to the pool and returns its only transfer. */
     async open(order: Order = {}): Promise<Transfer> {
       const { from = ARBITRUM, user = ALICE } = order
       const hash = await send(from, user.address, await depositCall(order))
@@ -410,26 +404,25 @@ function transfersOn(service: Service) {
       if (!transfer) throw new Error('The pool took no deposit')
       return transfer
     },
-    /** Sends these deposits of one user's in one transaction, and gives their transfers. */
+    /** Sends these deposits of one user in one transaction and returns their transfers. */
     async openTogether(orders: readonly Order[]): Promise<Transfer[]> {
       const [{ from = ARBITRUM, user = ALICE } = {}] = orders
       const calls = await Promise.all(orders.map(depositCall))
       const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
       return transfersIn(from, await send(from, user.address, together))
     },
-    /** A transaction of a user's, signed but not sent; whatever comes before it, it stays the same. */
+    /** Signs a user's transaction without sending it. Later transactions do not change it. */
     async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {
       const [nonce = 0] = await readNonces(chainOf(chainId), [user.address])
       const terms = { gas: 3_000_000n, gasPrice: parseGwei('100'), nonce, chainId, type: 'legacy' } as const
       return privateKeyToAccount(user.privateKey).signTransaction({ to, data, ...terms })
     },
-    /** The hash of a signed transaction, mined. */
     async sendSigned(chainId: number, signed: Hex): Promise<Hash> {
       const [hash] = await callRpc(chainOf(chainId), [{ method: 'eth_sendRawTransaction', params: [signed] }])
       await confirmTransactions(chainOf(chainId), [], [hash as Hash])
       return hash as Hash
     },
-    /** The calls with which anybody fills deposits out of freshly minted tokens. */
+    /** Builds the calls with which anyone can fill deposits from freshly minted tokens. */
     fillCalls: ({ deposit }: Pick<Transfer, 'deposit'>, pool = poolOf(deposit.destinationChainId)): Call[] => {
       const token: Address = `0x${deposit.outputToken.slice(26)}`
       return [
@@ -439,20 +432,20 @@ function transfersOn(service: Service) {
         call(pool, 'fillRelay', [relayDataOf(deposit), BigInt(deposit.originChainId), pad(MULTICALL3)]),
       ]
     },
-    /** Pays a token out of the pool to several accounts in one transaction, as refunds are paid. */
+    /** Pays a token from the pool to several accounts in one transaction, as refunds are paid. */
     async refundTogether(chainId: number, token: Address, payments: readonly (readonly [Address, bigint])[]) {
       const due = payments.map(([account, amount]) => ({ chainId, token, account, amount }))
       const [hash] = await relayer.refundTogether([], { payments: due })
       return hash as Hash
     },
-    /** The call of the handler that anybody may make at any time. */
+    /** Builds the call of the handler that anyone may make at any time. */
     handlerCall: (message: Hex): Call =>
       call(HANDLER, 'handleV3AcrossMessage', [tokenOf(BASE, 'USDC'), 0n, HANDLER, message]),
-    /** Mines blocks on a chain, each so many seconds after the last. */
+    /** Mines blocks on a chain, each this many seconds after the last. */
     mine: (chainId: number, blocks: number, seconds = 1) =>
       callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: [numberToHex(blocks), numberToHex(seconds)] }]),
     setClock,
-    /** Makes everything that happened on a chain so far final, or on both, whose clocks keep step. */
+    /** Makes everything so far final on these chains, by default on both, whose clocks stay equal. */
     async finalise(...only: number[]): Promise<void> {
       const ids = only.length > 0 ? only : chains.map(({ chainId }) => chainId)
       const times = await Promise.all(ids.map((chainId) => clockOf(chainId)))
@@ -461,18 +454,16 @@ function transfersOn(service: Service) {
         await callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: ['0x5', '0x0'] }])
       }
     },
-    /** Lets days pass on both chains, in a few blocks. */
     async passDays(days: number): Promise<void> {
       const times = await Promise.all(chains.map(({ chainId }) => clockOf(chainId)))
       for (const { chainId } of chains) await setClock(chainId, Math.max(...times) + days * 86_400)
     },
-    /** Lets the deadline of a transfer pass on both chains. */
     async letExpire({ deposit }: Transfer): Promise<void> {
       for (const { chainId } of chains) {
         await setClock(chainId, Math.max(deposit.fillDeadline, await clockOf(chainId)) + 1)
       }
     },
-    /** Remembers a chain as it is; what is returned takes back everything since. */
+    /** Takes a snapshot of a chain; the result reverts everything since. */
     async remember(chainId: number): Promise<() => Promise<void>> {
       const [id] = await callRpc(chainOf(chainId), [{ method: 'evm_snapshot', params: [] }])
       return async () => {
@@ -495,7 +486,7 @@ async function approvePool(chain: LocalChain & { readonly tokens: readonly { rea
   await transact(chain, approvals)
 }
 
-/** Tests of transfers from chain to chain: Alice and Bob let the pools take their tokens. */
+/** Tests of transfers between chains: Alice and Bob let the pools take their tokens. */
 export const test = base
   .extend('sharedTransfers', { scope: 'file' }, async ({ sharedService }) => {
     await Promise.all(sharedService.backends.chains.map(approvePool))

@@ -2,17 +2,17 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { createUpstream, type Upstream } from '../../lib/core/http.ts'
 import type { Payment } from '../../lib/meter/meter.ts'
 
-/** A payment that no one is refused. */
+/** A payment that is never refused. */
 export const UNLIMITED: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
-/** What a service says: `body` is sent as JSON, or as it is when it is text. */
+/** A response of a service: `body` is sent as JSON, or unchanged if it is text. */
 export type Reply = {
   readonly status?: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What services say when they fail, whatever they are asked, and the error that it is. */
+/** Failing responses of services, and the error of each. */
 export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[] = [
   ['429', { status: 429, body: 'Too Many Requests' }, 'upstream_unavailable'],
   ['500', { status: 500, body: 'Internal Server Error' }, 'upstream_unavailable'],
@@ -24,7 +24,7 @@ export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[]
   ['400', { status: 400, body: { error: true } }, 'upstream_bad_answer'],
 ]
 
-/** An Upstream whose wire answers each URL so, and all that it was asked: the URLs, and the requests behind them. */
+/** Creates an Upstream that gives these responses, and lists the requested URLs and the requests. */
 export function answering(
   reply: (url: URL) => Reply,
   headers: Readonly<Record<string, string>> = {},

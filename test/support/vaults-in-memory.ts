@@ -9,17 +9,20 @@ const COMMON = {
   ...{ chainId: CHAINS[0]?.id ?? 1, firstBlock: 0, address: LAGOON_VAULT.address, shareToken: LAGOON_VAULT.address },
   ...{ asset: LAGOON_VAULT.asset, assetSymbol: 'USDC', assetDecimals: 6, shareDecimals: 18 },
 }
+/** A synchronous ERC-4626 vault. */
 export const SYNC_VAULT: Erc4626Vault = { ...COMMON, protocol: 'erc4626' }
+/** A vault with a cooldown before withdrawals. */
 export const COOLDOWN_VAULT: CooldownVault = {
   ...{ ...COMMON, protocol: 'cooldown' },
   silo: '0x0000000000000000000000000000000000005110',
 }
+/** An asynchronous ERC-7540 vault. */
 export const ASYNC_VAULT: Erc7540Vault = {
   ...{ ...COMMON, protocol: 'erc7540' },
   ...{ isDepositAsync: true, isRedemptionAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
 }
 
-/** A vault that pays at once, with an account; amounts in the smallest units, the fee in basis points. */
+/** A vault that pays instantly, with an account; amounts in the smallest units, the fee in basis points. */
 export type SyncFacts = {
   readonly totalAssets: bigint
   readonly totalSupply: bigint
@@ -29,13 +32,13 @@ export type SyncFacts = {
 
 const PLAIN: SyncFacts = { totalAssets: 10n ** 12n, totalSupply: 10n ** 24n, exitFee: 0n, shares: 0n }
 
-/** The value of shares, rounded down, and the shares for assets, rounded up or down (ERC-4626). */
+/** Converts by ERC-4626: shares to assets, rounded down, and assets to shares, rounded up or down. */
 export const conversionOf = ({ totalAssets, totalSupply }: Pick<SyncFacts, 'totalAssets' | 'totalSupply'>) => ({
   assetsOf: (shares: bigint) => (shares * totalAssets) / totalSupply,
   sharesFor: (assets: bigint, isUp: boolean) => (assets * totalSupply + (isUp ? totalAssets - 1n : 0n)) / totalAssets,
 })
 
-/** The contracts of such a vault. It keeps its fee of the assets that it pays; `answers` has what differs. */
+/** Builds the contracts of such a vault. It deducts its fee from the assets that it pays; `answers` overrides functions. */
 export function vaultContracts(facts: Partial<SyncFacts>, answers: Contracts['answers'] = {}): Contracts {
   const all = { ...PLAIN, ...facts }
   const { assetsOf, sharesFor } = conversionOf(all)

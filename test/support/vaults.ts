@@ -30,7 +30,7 @@ import { chainClient } from './chain-client.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
-/** The tokens of the local chains: of 6 decimals, of 18 decimals, one with the habits of USDT, and the wrapped coin. */
+/** Tokens of the local chains: with 6 decimals, with 18 decimals, like USDT, and the wrapped native coin. */
 export type Asset = 'USDC' | 'DAI' | 'USDT' | 'WETH'
 
 const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
@@ -38,7 +38,7 @@ const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
 type Write = ContractFunctionName<typeof VAULT_ABI, 'payable' | 'nonpayable'>
 type View = ContractFunctionName<typeof VAULT_ABI, 'view' | 'pure'>
 
-/** The roles that every vault of these tests has. */
+/** Roles that every vault of these tests has. */
 export const ROLES = {
   admin: ACCOUNTS.admin.address,
   safe: ACCOUNTS.safe.address,
@@ -46,13 +46,13 @@ export const ROLES = {
   feeReceiver: ACCOUNTS.feeReceiver.address,
 }
 
-/** A fresh vault with a client of its own: what the client does over HTTP, and what others do on the chain. */
+/** A fresh vault with its own client: the client's requests over HTTP, and other accounts' calls on the chain. */
 export type TestVault = ReturnType<typeof testVault>
 
 type Place = { readonly chainId?: number; readonly asset?: Asset }
 type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'whitelisted' | 'hasBeacon'> & Partial<LagoonRates>
 
-/** A fresh Lagoon-like vault, on Base and of USDC unless told. */
+/** Deploys a Lagoon-like vault, by default on Base with USDC. */
 export async function openLagoonVault(service: Service, options: LagoonOptions): Promise<TestVault> {
   const { chainId = 8453, asset = 'USDC', ...rest } = options
   const { chain, token } = placeOf(service, chainId, asset)
@@ -61,7 +61,7 @@ export async function openLagoonVault(service: Service, options: LagoonOptions):
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 
-/** A fresh synchronous vault, on Base, of USDC and of the plain make unless told. */
+/** Deploys a synchronous vault, by default a plain one on Base with USDC. */
 export async function openYieldVault(
   service: Service,
   { chainId = 8453, asset = 'USDC', make = 'plain' }: Place & { readonly make?: YieldVaultKind } = {},
@@ -71,7 +71,7 @@ export async function openYieldVault(
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 
-/** A fresh ERC-7540 vault of another make than Lagoon's, of USDC on Base unless told; its shares have 6 decimals unless told. */
+/** Deploys an ERC-7540 vault other than Lagoon's, by default on Base with USDC and shares of 6 decimals. */
 export async function openAsyncVault(service: Service, options: AsyncOptions) {
   const { chainId = 8453, asset = 'USDC', ...rest } = options
   const { chain, token } = placeOf(service, chainId, asset)
@@ -87,18 +87,17 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
   const client = chainClient(chain)
   const share = await readContract(client, { address, abi: ASYNC_VAULT, functionName: 'share' })
   const encode = (functionName: AsyncWrite, args: readonly unknown[]) =>
-    // One of several functions and its arguments, which viem wants to know one by one.
+    // The cast is needed because viem infers arguments only from a literal function name.
     encodeFunctionData({ abi: ASYNC_VAULT, functionName, args } as never)
   const transactOn = (from: Address, to: Address, functionName: AsyncWrite, args: readonly unknown[]) =>
     transact(chain, [{ label: functionName, from, to, data: encode(functionName, args) }])
   const readOn = (at: Address, functionName: AsyncView, args: readonly unknown[]) =>
-    // One of several functions and its arguments, which viem wants to know one by one.
+    // The cast is needed because viem infers arguments only from a literal function name.
     readContract(client, { address: at, abi: ASYNC_VAULT, functionName, args } as never) as Promise<bigint>
   return {
     ...vault,
-    /** The share token; of `redemptions` the vault itself. */
+    /** The share token; for `redemptions` the vault itself. */
     share,
-    /** The calldata of a call of the vault. */
     encode,
     act: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>
       transactOn(from, address, functionName, args),
@@ -111,7 +110,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
 type AsyncOptions = Place & Pick<AsyncVaultOptions, 'make' | 'shareDecimals'>
 type AsyncWrite = ContractFunctionName<typeof ASYNC_VAULT, 'payable' | 'nonpayable'>
 type AsyncView = ContractFunctionName<typeof ASYNC_VAULT, 'view' | 'pure'>
-/** Such a vault with a client of its own. */
+/** Such a vault with its own client. */
 export type TestAsyncVault = Awaited<ReturnType<typeof openAsyncVault>>
 
 function placeOf(service: Service, chainId: number, asset: Asset) {
@@ -133,19 +132,19 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   const onToken = (from: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
     transaction(from, token, functionName, [to, amount])
   const tokenView = (functionName: 'balanceOf' | 'allowance', args: readonly Address[]) =>
-    // One of several functions and its arguments, which viem wants to know one by one.
+    // The cast is needed because viem infers arguments only from a literal function name.
     readContract(client, { address: token, abi: TOKEN_ABI, functionName, args } as never) as Promise<bigint>
 
   return {
     chain,
     address,
-    /** The key of the client that has this vault alone. */
+    /** Key of the client that has only this vault. */
     key,
     asset,
     token,
 
     // The client, over HTTP
-    /** As the chain is now, whatever was read of it a moment ago. */
+    /** Lists the vaults as the chain is now, after shared reads have expired. */
     list: () => {
       service.pass(0.5)
       return call('GET', '/vaults')
@@ -166,48 +165,46 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       call('GET', `/defi/vault/${address}/withdraw-status?userAddress=${userAddress}`),
 
     // The user's wallet
-    /** Signs and sends what a reply of the service hands out, in its order; the receipts, reverted or not. */
+    /** Signs and sends the transactions of a reply in order. Returns the receipts, reverted or not. */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
       const transactions: HandedOut[] = [...body.approval, ...body.operations]
       return service.send(chainId, user, transactions)
     },
 
-    // Everybody else, on the chain
-    /** An amount of the asset in its smallest unit. */
+    // Others, on the chain
     units: (whole: string) => parseUnits(whole, DECIMALS[asset]),
-    /** Transactions of local accounts, mined; throws when one reverts. */
+    /** Calls the vault from a local account and mines the transaction. Throws if it reverts. */
     act: (from: Address, functionName: Write, ...args: readonly unknown[]) =>
       transact(chain, [onVault(from, functionName, args)]),
     approve: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'approve', address, amount)]),
     mint: (to: Address, amount: bigint) => transact(chain, [onToken(ROLES.admin, 'mint', to, amount)]),
-    /** A request for a deposit of freshly minted tokens, made without the service. */
+    /** Requests a deposit of freshly minted tokens, without the service. */
     request: (owner: Address, amount: bigint, controller = owner) =>
       transact(chain, [
         onToken(owner, 'mint', owner, amount),
         onToken(owner, 'approve', address, amount),
         onVault(owner, 'requestDeposit', [amount, controller, owner]),
       ]),
-    /** Values the vault at its assets plus `gain` and settles what is pending. */
+    /** Values the vault at its assets plus `gain` and settles pending requests. */
     settle: (gain = 0n) => settle(chain, address, { gain }),
-    /** The same, and the valuation stays valid for a day. */
+    /** Settles in the same way; the valuation stays valid for a day. */
     async settleForADay(gain = 0n) {
       await transact(chain, [onVault(ROLES.safe, 'updateTotalAssetsLifespan', [86_400n])])
       return settle(chain, address, { gain })
     },
     upgrade: (generation: LagoonGeneration) => upgradeLagoonVault(chain, address, generation),
-    /** Takes the code away from the vault's address. */
     destroy: () => callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x'] }]),
 
-    // What the chain says
+    // Reads from the chain
     read: (functionName: View, ...args: readonly unknown[]) =>
-      // One of several functions and its arguments, which viem wants to know one by one.
+      // The cast is needed because viem infers arguments only from a literal function name.
       readContract(client, { address, abi: VAULT_ABI, functionName, args } as never) as Promise<bigint>,
     balanceOf: (account: Address) => tokenView('balanceOf', [account]),
     allowance: (owner: Address) => tokenView('allowance', [owner, address]),
-    /** The name of the error that the vault itself would refuse this call with now; undefined when it would accept it. */
+    /** Returns the name of the vault's own error for this call, undefined if the vault accepts it now. */
     async refusal(from: Address, functionName: Write, ...args: readonly unknown[]): Promise<string | undefined> {
       try {
-        // One of several functions and its arguments, which viem wants to know one by one.
+        // The cast is needed because viem infers arguments only from a literal function name.
         await simulateContract(client, { address, abi: VAULT_ABI, functionName, args, account: from } as never)
         return undefined
       } catch (error) {
@@ -219,13 +216,13 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   }
 }
 
-/** Passes when all of these transactions were mined and none reverted. */
+/** Asserts that all of these transactions were mined and none reverted. */
 export function expectSuccess(receipts: readonly { readonly status: string; readonly transactionHash: Hash }[]): void {
   expect(receipts.length).toBeGreaterThan(0)
   expect(receipts.map(({ status }) => status)).toEqual(receipts.map(() => 'success'))
 }
 
-/** Passes when a reply's `estimatedGas` covers what its transactions used, and is at most 1.3 times that. */
+/** Asserts that a reply's `estimatedGas` covers the gas that its transactions used, and is at most 1.3 times that. */
 export function expectFairGas({ body }: HttpReply, receipts: readonly TransactionReceipt[]): void {
   const used = receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
   expect(body.simulation).toEqual({ status: 'success' })
@@ -233,7 +230,7 @@ export function expectFairGas({ body }: HttpReply, receipts: readonly Transactio
   expect(BigInt(body.estimatedGas) * 10n).toBeLessThanOrEqual(used * 13n)
 }
 
-/** The shares that `assets` buy at a rate, by ERC-4626's formula with Lagoon's virtual shares, less the entry fee. */
+/** Returns the shares that `assets` buy at a rate, by ERC-4626's formula with Lagoon's virtual shares, less the entry fee. */
 export function sharesFor(
   assets: bigint,
   rate: { readonly totalAssets: bigint; readonly totalSupply: bigint; readonly virtualShares: bigint },
@@ -244,7 +241,7 @@ export function sharesFor(
   return shares - (shares * BigInt(feeBasisPoints) + 9_999n) / 10_000n
 }
 
-/** Puts a program in the vault's place that answers one function by this code, and hands every other call on to the vault's. */
+/** Replaces the vault's code by a program that runs this code for one function and delegates every other call to the vault. */
 export async function answerInItsPlace(vault: Pick<TestVault, 'address' | 'chain'>, selector: string, answer: string) {
   const elsewhere = '9'.repeat(40)
   const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])

@@ -16,7 +16,6 @@ export const VIEWS = [
   { name: '390-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
 ] as const
 
-/** Fields of the state file that these tests read. */
 const State = z.object({
   walletUrl: z.url(),
   baseUrl: z.url(),
@@ -27,9 +26,9 @@ const State = z.object({
   chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url(), nodeUrls: z.array(z.url()) })),
 })
 
-/** `npm start` with nodes that refuse what public ones do, and one visitor of its wallet with a virtual authenticator. */
+/** Tests of `npm start` with nodes that have public nodes' limits, and one visitor of its wallet with a virtual authenticator. */
 export const test = base
-  /** Settings of `npm start`; a file of tests may have its own. */
+  /** Settings of `npm start`; a test file may have its own. */
   .extend('settings', { scope: 'file' }, (): Readonly<Record<string, string>> => ({ PAST: 'none' }))
   .extend('sandbox', { scope: 'file' }, async ({ settings }, { onCleanup }) => {
     const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
@@ -41,14 +40,13 @@ export const test = base
       apiUrl: baseUrl,
       apiKey,
       ...{ chains, accounts, vaults },
-      /** Runs a control: `POST /sandbox/<name>`. */
       async control(name: string, body: object = {}) {
         const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
         expect(reply.status, await reply.text()).toBe(200)
       },
     }
   })
-  /** One visitor for all tests, with an account and a wallet once the first test has made them. */
+  /** One visitor for all tests, with an account and a wallet after the first test creates them. */
   .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
     const context = await browser.newContext({
       baseURL: sandbox.walletUrl,
@@ -67,12 +65,11 @@ export const test = base
     return { page, authenticator, trouble }
   })
 
-/** Nothing of it leaves the machine. */
 function isLocal(url: string): boolean {
   return /^(data|blob):/.test(url) || /^http:\/\/(localhost|127\.0\.0\.1)[:/]/.test(url)
 }
 
-/** Presses the button of the next step, which names it. */
+/** Presses the button with this name. */
 export async function press(page: Page, name: RegExp | string): Promise<void> {
   await page.getByRole('button', { name }).click()
 }
@@ -84,9 +81,9 @@ export async function openVault(page: Page, name: string): Promise<void> {
   await page.getByLabel('Amount').waitFor()
 }
 
-/** axe violations on the current page. */
+/** Returns the axe violations of the current page. */
 export async function violations(page: Page): Promise<string[]> {
-  // Evaluated, because the page's own policy takes no script of a stranger.
+  // axe is evaluated, because the page's own policy blocks third-party scripts.
   await page.evaluate(AXE)
   return page.evaluate(async () => {
     // @ts-expect-error: the script has put it there.

@@ -10,12 +10,12 @@ import { type HttpReply, type Service, USERS } from './service.ts'
 const [ALICE] = USERS
 const AMOUNT = '1000000000'
 
-/** Where the story plays: the vault that Alice deposits into, its token on the other chain, and what has clients told of it. */
+/** Setting of the story: the vault that Alice deposits into, its token on the other chain, and a function that publishes its events. */
 export type Stage = {
   readonly asyncVault: Address
   readonly otherUsdc: Address
   readonly tell: () => Promise<void>
-  /** Who plays her part; she herself unless told. */
+  /** Account and e-mail address that play Alice; by default her own. */
   readonly alice?: Alice
 }
 type Alice = { readonly account: LocalAccount; readonly email: string }
@@ -23,8 +23,8 @@ type Alice = { readonly account: LocalAccount; readonly email: string }
 const HERSELF: Alice = { account: ALICE, email: 'alice@example.com' }
 
 /**
- * What a wallet does over time, in an order that makes sense: Alice registers, links her wallet, looks around, deposits
- * and withdraws, loses her passkey, and leaves. Every operation of the service is asked for, and none refuses.
+ * Plays a wallet's requests in a sensible order. Alice registers, links her wallet, browses, deposits and withdraws, loses her
+ * passkey, and leaves. The story requests every operation of the service, and all succeed.
  */
 export async function playWallet(service: Service, stage: Stage): Promise<void> {
   for (const path of ['/health', '/openapi.json', '/.well-known/apple-app-site-association']) {
@@ -32,7 +32,7 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   }
   for (const path of ['assetlinks', 'jwks']) await service.call('GET', `/.well-known/${path}.json`, { key: null })
   const { alice = HERSELF } = stage
-  // Before any wallet asks: a later tree would have other proofs.
+  // The reward comes before any request: a later Merkle tree would have other proofs.
   await payReward(service, stage, alice)
   const { recoveryKey, headers } = await join(service, alice)
   await lookAround(service, headers, stage)
@@ -41,7 +41,6 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   await leave(service, recoveryKey, alice)
 }
 
-/** A campaign pays her. */
 async function payReward({ backends }: Service, { asyncVault }: Stage, { account }: Alice): Promise<void> {
   const { chainId, rewardToken } = backends.chains[0] ?? {}
   if (!chainId || !rewardToken) throw new Error('The story needs a chain with rewards')
@@ -49,7 +48,7 @@ async function payReward({ backends }: Service, { asyncVault }: Stage, { account
   await backends.rewards.grant(chainId, [reward])
 }
 
-/** Alice registers with a passkey, logs in, renews her recovery key, ends her other sessions and links her wallet. */
+/** Registers Alice with a passkey, logs in, renews her recovery key, ends her other sessions and links her wallet. */
 async function join(service: Service, { account, email }: Alice) {
   const passkey = somePasskey()
   const recoveryKey = someKeyPair()
@@ -83,7 +82,7 @@ async function join(service: Service, { account, email }: Alice) {
   return { recoveryKey, headers }
 }
 
-/** What her wallet holds, and what the markets say. */
+/** Requests her wallet's balances and the market data. */
 async function lookAround(service: Service, headers: Record<string, string>, { otherUsdc }: Stage): Promise<void> {
   const portfolio = '/portfolio-indexor'
   await service.call('GET', `${portfolio}/allBalances?currency=eur`, { headers })
@@ -96,7 +95,7 @@ async function lookAround(service: Service, headers: Record<string, string>, { o
   await service.call('GET', `${portfolio}/token/address/arbitrum-mainnet/${otherUsdc}?days=1`)
 }
 
-/** Deposits that are settled and claimed, one of them from another chain, and a withdrawal. */
+/** Makes deposits that are settled and claimed, one from another chain, and a withdrawal. */
 async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { account }: Alice): Promise<void> {
   const { chains, relayer } = service.backends
   const [chain, source] = chains
@@ -141,7 +140,7 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
   await service.call('GET', `${user}/withdrawals?limit=2`)
 }
 
-/** What happened in the vaults reaches her wallet's own server, which asks for a new secret once, and is moved in the end. */
+/** Registers a webhook, receives the vaults' events, rotates its secret, tests it and deletes it. */
 async function beTold(service: Service, { tell }: Stage): Promise<void> {
   const url = await serve((_, response) => response.writeHead(204).end())
   const { body } = await service.call('POST', '/webhooks', { body: { url: `${url}/vaultline` } })
@@ -154,7 +153,7 @@ async function beTold(service: Service, { tell }: Stage): Promise<void> {
   await service.call('DELETE', `/webhooks/${body.id}`)
 }
 
-/** Her passkey is lost: she recovers with another, and deletes what is left. */
+/** Recovers Alice's account with another passkey and deletes the remaining data. */
 async function leave(
   service: Service,
   recoveryKey: ReturnType<typeof someKeyPair>,

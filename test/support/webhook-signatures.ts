@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
-/** The headers of a delivery that is sent now, as the library of the standard signs it. */
+/** Returns the headers of a delivery sent now, signed by the standard's own library. */
 export function signedHeaders(secret: string, id: string, body: string): Record<string, string> {
   const sentAt = new Date()
   return {
@@ -11,7 +11,7 @@ export function signedHeaders(secret: string, id: string, body: string): Record<
   }
 }
 
-/** What a delivery says, by the library of the standard; throws where that does not take its signature. */
+/** Verifies a delivery with the standard's own library and returns its body. Throws if the signature is invalid. */
 export function verifyDelivery(
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: string },
   secret: string,

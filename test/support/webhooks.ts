@@ -8,7 +8,7 @@ import type { Service } from './service.ts'
 
 type Completed = Extract<Notice, { type: 'deposit.completed' }>
 
-/** A notice of a completed deposit; what a test does not name has no meaning for it. */
+/** Creates a notice of a completed deposit; tests override the fields that they depend on. */
 export function someNotice(
   key: string,
   { data, ...overrides }: Partial<Omit<Completed, 'data'>> & { data?: Partial<Completed['data']> } = {},
@@ -35,7 +35,7 @@ export function someNotice(
   }
 }
 
-/** A client's webhook, registered when its log was empty; what a test does not name has no meaning for it. */
+/** Creates a client's webhook, registered while its log is empty; tests override the fields that they depend on. */
 export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}): Webhook {
   const url = overrides.url ?? 'https://receiver.example/'
   return {
@@ -44,13 +44,13 @@ export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}):
   }
 }
 
-/** Publishes notices to a client, as the job does, and has them delivered. */
+/** Publishes notices to a client as the job does, and delivers them. */
 export async function tell(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   await publishTo(service, clientId, notices)
   await service.consume()
 }
 
-/** Publishes notices to a client; they are delivered once the functions of queues are at work. */
+/** Publishes notices to a client; the queues' functions deliver them later. */
 export async function publishTo(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   const { DELIVERY_QUEUE_URL: deliveryQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
   const env = { deliveryQueue, webhooks: table }
@@ -58,13 +58,13 @@ export async function publishTo(service: Service, clientId: string, notices: rea
   await publish({ ...services, now: Date.now, random: Math.random }, notices, () => [clientId])
 }
 
-/** Passes a request on when its turn has come, or throws, before it or after it, when whoever makes it is killed. */
+/** Passes a request on in its turn. It throws before or after the request if the caller is killed. */
 export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 
-/** The gate that everything passes at once. */
+/** A gate that passes every request immediately. */
 export const passing: Gate = (request) => request()
 
-/** DynamoDB whose requests wait at a gate; a query does so at each item that it reads, as a query is no snapshot. */
+/** Wraps DynamoDB so that requests wait at a gate. A query waits at each item, because a query is no snapshot. */
 export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo {
   if (gate === passing) return dynamo
   const atGate =
@@ -94,8 +94,8 @@ export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo 
 }
 
 /**
- * Lets the first `passed` requests through, and kills whoever makes the next one, before it is made. To be killed after a
- * request is the same as before the one that follows.
+ * Lets the first `passed` requests through, and kills the caller at the next one, before it runs. A kill after a request has
+ * the same effect as one before the next request.
  */
 export function killedAfter(passed: number): { readonly gate: Gate; readonly count: () => number } {
   let asked = 0
@@ -110,8 +110,8 @@ export function killedAfter(passed: number): { readonly gate: Gate; readonly cou
 }
 
 /**
- * Runs some at the same time, one request of one of them after the other, in the order that `choose` says: it is given how
- * many wait, and gives whose turn it is. Throws nothing that they throw.
+ * Runs several functions concurrently, one request at a time. `choose` gets the number of waiting requests and returns the
+ * index of the next one. Their errors are ignored.
  */
 export async function interleave(
   runs: readonly ((gate: Gate) => Promise<unknown>)[],
@@ -131,7 +131,7 @@ export async function interleave(
   )
   const isReady = () => [...live].every((index) => waiting.some(({ run }) => run === index))
   while (live.size > 0) {
-    // What has its answer goes on to its next request, or to its end.
+    // A run that has its response goes on to its next request or to its end.
     do await new Promise((resolve) => setImmediate(resolve))
     while (!isReady())
     await waiting.splice(choose(waiting.length), 1)[0]?.pass()

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
-/** How the wire behaves: faithfully, or in one of the ways in which services fail. */
+/** Behaviour of the wire: faithful, or one way in which services fail. */
 export type Behaviour =
   | 'pass'
   | 'refuse connections'
@@ -23,7 +23,7 @@ export type Behaviour =
   | 'answer nonsense hex'
   | 'refuse every call'
 
-/** Every way in which a chain fails, and the error that answers where nothing else can. */
+/** Every failure of a chain, and the service's error if nothing else can respond. */
 export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse connections', 'upstream_unavailable'],
   ['cut the connection', 'upstream_unavailable'],
@@ -41,22 +41,20 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse every call', 'upstream_bad_answer'],
 ]
 
-/** One failure for each error: what tells them apart is tried where a node is asked. */
+/** One failure for each error; tests of the node requests cover the others. */
 export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
   ['refuse connections', 'never answer', 'answer results of the wrong type'].includes(behaviour),
 )
 
-/** A wire that counts: an HTTP server in front of another, which remembers every request's body. */
+/** An HTTP server in front of another one that records every request's body. */
 export type Wire = {
   readonly url: string
-  /** The bodies of all requests since the last `reset`; without the check of the chain, which is once for each container. */
+  /** Bodies of all requests since the last `reset`. They omit the chain check, which each container makes once. */
   readonly bodies: string[]
   behaviour: Behaviour
   /** The promise that every request waits for before it is passed on. */
   hold: Promise<unknown> | undefined
-  /** Rewrites an answer before it is passed on. */
   rewrite: ((answer: string, request: string) => string) | undefined
-  /** Rewrites a request before it is passed on. */
   rewriteRequest: ((request: string) => string) | undefined
   reset(): void
   stop(): Promise<void>
@@ -72,7 +70,7 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
 
 type Result = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
 
-/** What becomes of a faithful batch of answers before it is passed on. */
+/** Change to each item of a batch response, by behaviour. */
 const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unknown>> = {
   'answer other calls': ({ id, ...answer }) => ({ ...answer, id: id + 1000 }),
   'answer results of the wrong type': ({ id }, index) => ({
@@ -88,7 +86,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
   }),
 }
 
-/** Starts a wire in front of a URL; it behaves until it is told otherwise. */
+/** Starts a wire in front of a URL; it is faithful until a test changes its behaviour. */
 export async function startWire(target: string): Promise<Wire> {
   const ask = (asked: RequestParts, path = '/') => exchange(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
@@ -133,7 +131,7 @@ export async function startWire(target: string): Promise<Wire> {
     const told = wire.rewrite?.(text, body.toString()) ?? text
     response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
   }
-  // What is asked while the target is being stopped finds nobody there.
+  // Requests that arrive while the target stops find no server.
   const { url, stop } = await listen((request, response) => {
     pass(request, response).catch(() => request.socket.destroy())
   })
@@ -162,20 +160,20 @@ function spoil(text: string, behaviour: Behaviour): string {
   return spoilOne ? JSON.stringify(JSON.parse(text).map(spoilOne)) : text
 }
 
-/** The JSON-RPC calls inside the recorded requests: one list per HTTP request. */
+/** Returns the JSON-RPC calls inside the recorded requests: one list per HTTP request. */
 export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }[][] {
   return bodies.map((body) => [JSON.parse(body)].flat())
 }
 
 const CHAIN_CHECK = '{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
 
-/** A batch without the check of the chain before it, if there is one: cold and warm containers are counted alike. */
+/** Removes the chain check that may precede a batch, so that cold and warm containers count alike. */
 function withoutChainCheck(body: string): string {
   return body.startsWith(`[${CHAIN_CHECK},`) ? renumbered(`[${body.slice(CHAIN_CHECK.length + 2)}`, -1) : body
 }
 
-/** The answers to a batch, with the true one to the check before them. */
-async function withChainCheck(text: string, ask: (asked: RequestParts) => Promise<HttpResponse>): Promise<string> {
+/** Returns the responses to a batch, preceded by the true response to the chain check. */
+async function withChainCheck(text: string, ask: (asked: Asked) => Promise<Answer>): Promise<string> {
   if (!text.startsWith('[')) return text
   const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
   return `[${answer.text}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`
@@ -185,7 +183,6 @@ function renumbered(batch: string, by: number): string {
   try {
     return JSON.stringify(JSON.parse(batch).map((item: { id: number }) => ({ ...item, id: item.id + by })))
   } catch {
-    // The wire was told to spoil it.
     return batch
   }
 }

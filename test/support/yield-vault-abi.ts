@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** ERC-4626, and what the makes of it in the sandbox have besides; written apart from the contracts under test. */
+/** ABI of ERC-4626 and of the sandbox's variants; written independently of the contracts under test. */
 export const YIELD_VAULT = parseAbi([
   'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
   'function mint(uint256 shares, address receiver) returns (uint256 assets)',

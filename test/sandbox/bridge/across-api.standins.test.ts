@@ -19,7 +19,7 @@ import {
 let bridge: Awaited<ReturnType<typeof openBridge>>
 let providers: Providers
 beforeAll(async () => {
-  // Dollars have 6 decimals on Base, and 18 on BNB Smart Chain.
+  // Dollars have 6 decimals on Base and 18 on BNB Smart Chain.
   bridge = await openBridge({ to: 56 })
   const chains = [bridge.origin, bridge.destination].map((side) => ({ ...side.chain, tokens: tokensOf(side) }))
   providers = await startProviders({ secrets: {}, chains, relayer: bridge.relayer })
@@ -35,7 +35,7 @@ const tokensOf = ({ chainId, usdc, usdt, decimals }: Side) => [
 ]
 
 type Params = Readonly<Record<string, string>>
-// Tests look into answers freely; what they must look like is what is tested.
+// Tests read answers freely, because their shape is what the tests verify.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Answer = { readonly status: number; readonly body: any }
 
@@ -43,14 +43,14 @@ const ask = async (params: Params, path = 'suggested-fees'): Promise<Answer> => 
   const response = await fetch(`${providers.url}/api/${path}?${new URLSearchParams(params)}`)
   return { status: response.status, body: JSON.parse(await response.text()) }
 }
-/** USDT from Base: the same decimals on both sides. */
+/** Parameters for USDT from Base, with the same decimals on both sides. */
 const tether = (): Params => ({
   inputToken: bridge.origin.usdt,
   outputToken: bridge.destination.usdt,
   originChainId: '8453',
   destinationChainId: '56',
 })
-/** USDC, with other decimals on the other side. */
+/** Parameters for USDC, with other decimals on the other side. */
 const dollars = (): Params => ({
   ...tether(),
   inputToken: bridge.origin.usdc,
@@ -62,7 +62,7 @@ const without = (params: Params, name: string): Params =>
   Object.fromEntries(Object.entries(params).filter(([key]) => key !== name))
 
 describe('suggested fees', () => {
-  test('are a quote with every field that the real API has', async () => {
+  test('have every field of the real API’s quote', async () => {
     const { origin, destination } = bridge
     const { number, timestamp } = await getBlock(origin.client)
     const { status, body } = await ask({ ...tether(), amount: '100000000' })
@@ -76,7 +76,7 @@ describe('suggested fees', () => {
       relayFeePct: '1000000000000000',
       relayFeeTotal: '100000',
       lpFeePct: '0',
-      // Of some minutes ago, as the real API's.
+      // The quote is some minutes old, like the real API's.
       timestamp: (timestamp - 300n).toString(),
       isAmountTooLow: false,
       quoteBlock: number.toString(),
@@ -103,7 +103,7 @@ describe('suggested fees', () => {
     })
   })
 
-  test('are for whomever gets the tokens, plain account or contract, where there is no message', async () => {
+  test('accept a plain account or a contract as the recipient without a message', async () => {
     const params = { ...tether(), amount: '100000000' }
     const { outputAmount, totalRelayFee } = (await ask(params)).body
     for (const recipient of [BOB, bridge.destination.handler]) {
@@ -145,7 +145,7 @@ describe('the API refuses', () => {
     expect(await ask({ ...tether(), amount: '200319' })).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
     const carrying = { ...tether(), ...withMessage(), amount: '480768' }
     expect(await ask(carrying)).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
-    // Unless it is asked for a quote all the same; of the least its fee is more than there is.
+    // `skipAmountLimit` still gives a quote. Its fee exceeds the smallest amount.
     expect(await ask({ ...tether(), amount: '1', skipAmountLimit: 'true' })).toMatchObject({
       status: 200,
       body: { isAmountTooLow: true, outputAmount: '-49999', limits: { minDeposit: '200320' } },
@@ -167,7 +167,7 @@ describe('the API refuses', () => {
     }
   })
 
-  test('other decimals on the other side, unless they are allowed', async () => {
+  test('different decimals on the other side, unless the request allows them', async () => {
     const params = { ...without(dollars(), 'allowUnmatchedDecimals'), amount: '5000000' }
     expect(await ask(params)).toEqual(error('INVALID_PARAM', 'allowUnmatchedDecimals'))
   })
@@ -181,7 +181,7 @@ describe('the API refuses', () => {
     expect(await ask({ ...params, amount: '0' })).toEqual(error('INVALID_PARAM', 'amount'))
   })
 
-  test('messages that are none, too long for an address, or to nobody who reads them', async () => {
+  test('invalid messages, too long recipients, and messages to a recipient that cannot read them', async () => {
     const carrying = (params: Params) => ask({ ...tether(), ...withMessage(), amount: '5000000', ...params })
     expect(await carrying({ message: '0x123' })).toEqual(error('INVALID_PARAM', 'message'))
     expect(await carrying({ message: 'hello' })).toEqual(error('INVALID_PARAM', 'message'))
@@ -196,7 +196,7 @@ describe('the API refuses', () => {
     })
   })
 
-  test('everything, as a fault of its own, while a chain does not answer', async () => {
+  test('every request with a server error while a chain does not respond', async () => {
     const chains = [{ ...bridge.origin.chain, rpcUrl: 'http://127.0.0.1:1', tokens: tokensOf(bridge.origin) }]
     const other = { ...bridge.destination.chain, tokens: tokensOf(bridge.destination) }
     const broken = await startProviders({ secrets: {}, chains: [...chains, other], relayer: bridge.relayer })
@@ -214,7 +214,7 @@ describe('the status of a deposit', () => {
     (await statusBy({ originChainId: '8453', depositId: `${depositId}` })).body
   const refused = (status: number, error: string) => ({ status, body: { error, message: expect.any(String) } })
 
-  test('has every field that the real API has, however the deposit is named', async () => {
+  test('has every field of the real API’s status for every way to name a deposit', async () => {
     const deposit = await bridge.deposit({ recipient: BOB })
     const { depositId, transactionHash } = deposit
     const pending = {
@@ -267,7 +267,7 @@ describe('the status of a deposit', () => {
     await bridge.relayer.fillAll()
   })
 
-  test('is an error without a deposit, with half a name, and with nonsense', async () => {
+  test('is an error without a deposit, with an incomplete name, and with invalid parameters', async () => {
     const nobody: Hash = `0x${'ab'.repeat(32)}`
     expect(await statusBy({ depositTxnRef: nobody })).toEqual(refused(404, 'DepositNotFoundException'))
     for (const params of [{}, { originChainId: '8453' }, { depositId: '1' }, { index: '1' }]) {
@@ -284,7 +284,7 @@ describe('the status of a deposit', () => {
     const [{ outputAmount, ...data }, ...rest] = bridge.fillArgs(deposit)
     await destination.mint(STRANGER, 2n * outputAmount)
     await destination.act(STRANGER, destination.usdc, approval(destination.pool, 2n * outputAmount))
-    // The pool of the destination fills whatever a relayer pays for.
+    // The destination's pool fills everything that a relayer pays for.
     const fills = [
       { ...data, outputAmount: 1n },
       { ...data, outputAmount },
@@ -298,7 +298,7 @@ describe('the status of a deposit', () => {
     await bridge.relayer.fill(other)
   })
 
-  test('says whether the actions went well, and blames the first fill of a transaction', async () => {
+  test('reports whether the actions succeeded and blames the first fill of a transaction', async () => {
     const { destination, relayer } = bridge
     const { usdc, handler } = destination
     const depositFor = (amount: string) =>
@@ -327,18 +327,18 @@ describe('the status of a deposit', () => {
     await relayer.requestSlowFill(deposit)
     expect(await statusOf(deposit)).toMatchObject({ status: 'slowFillRequested', fillTx: null })
     const fillTx = await relayer.executeSlowFill(deposit)
-    // The indexer tells nothing of the actions of a slow fill.
+    // The indexer does not report the actions of a slow fill.
     expect(await statusOf(deposit)).toMatchObject({ status: 'slowFilled', fillTx, actionsSucceeded: null })
   })
 
-  test('goes through expiry to the refund, for which any leaf of the bundle stands, paid or deferred', async () => {
+  test('goes through expiry to the refund, shown by any leaf of the bundle, paid or deferred', async () => {
     const { origin, relayer } = bridge
     const [paid, deferred] = [await bridge.deposit({ deadlineIn: 900 }), await bridge.deposit({ deadlineIn: 900 })]
     await relayer.ignore(paid)
-    // The later of the two deadlines.
+    // This is the later of the two deadlines.
     await relayer.expire(deferred)
     expect(await statusOf(paid)).toMatchObject({ status: 'expired', depositRefundTxnRef: null })
-    // A bundle with a larger payment, in a leaf before.
+    // This bundle has a larger payment in an earlier leaf.
     const payment = { chainId: 8453, token: origin.usdc, account: BOB, amount: 2n * paid.inputAmount }
     const [first, second] = await relayer.refundTogether([paid], { payments: [payment], paymentsPerLeaf: 1 })
     expect(await relayer.look({ depositId: paid.depositId })).toMatchObject([{ refundTransaction: second }])
@@ -352,7 +352,7 @@ describe('the status of a deposit', () => {
     expect(await statusOf(deferred)).toMatchObject({ status: 'refunded', depositRefundTxnRef: bundle })
   })
 
-  test('lies, lags and fails where a test has it rewritten', async () => {
+  test('lies, lags and fails if a test rewrites it', async () => {
     const deposit = await bridge.deposit()
     onTestFinished(async () => {
       providers.acrossApi.rewrite = undefined

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Calls that approve the pool and deposit an amount in the account's own name. */
+/** Builds calls that approve the pool and deposit an amount in the account's own name. */
 const depositing = async ({ address }: SmartAccount, inputAmount: bigint) => {
   const { pool, usdc } = bridge.origin
   const args = await bridge.argsOf({ depositor: address, inputAmount, outputAmount: inputAmount - 60_000n })
@@ -24,12 +24,12 @@ const depositing = async ({ address }: SmartAccount, inputAmount: bigint) => {
 const depositsIn = async (hash: string) =>
   (await readDeposits(bridge.origin.chain)).filter(({ transactionHash }) => transactionHash === hash)
 
-test('The real EntryPoint takes the deposits of two accounts in one transaction, of any bundler', async () => {
+test('The real EntryPoint takes the deposits of two accounts in one transaction of any bundler', async () => {
   const { origin, relayer } = bridge
   const [alice, bob] = bundler.accounts
   await origin.mint(alice.address, 222_000_000n)
   await origin.mint(bob.address, 444_000_000n)
-  // The first operations deploy the accounts, the second ones find them.
+  // The first operations deploy the accounts; the second ones find them deployed.
   for (const [by, other] of [
     [STRANGER, RELAYER],
     [RELAYER, STRANGER],
@@ -52,12 +52,12 @@ test('The real EntryPoint takes the deposits of two accounts in one transaction,
   }
 })
 
-test('An operation that fails leaves the other one of its bundle alone', async () => {
+test('A failing operation does not affect the other one of its bundle', async () => {
   const { origin } = bridge
   const [alice, bob] = bundler.accounts
   await origin.mint(bob.address, 5_000_000n)
   const operations = [
-    // More than the account has.
+    // The amount exceeds the account's balance.
     await bundler.sign(alice, await depositing(alice, 10n ** 15n)),
     await bundler.sign(bob, await depositing(bob, 5_000_000n)),
   ]

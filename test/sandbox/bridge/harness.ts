@@ -33,7 +33,7 @@ import { chainClient } from '../../support/chain-client.ts'
 import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 
-/** Who acts: users, the relayer, and somebody without any role. */
+/** Accounts that act: users, the relayer, and a third party without any role. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 export const RELAYER = ACCOUNTS.relayer.address
 export const STRANGER = ACCOUNTS.feeReceiver.address
@@ -41,17 +41,17 @@ export const STRANGER = ACCOUNTS.feeReceiver.address
 /** A call of a message. */
 export type Call = { readonly target: Address; readonly callData: Hex; readonly value: bigint }
 
-/** A message to the handler, encoded apart from the service. */
+/** Encodes a message to the handler, independently of the service. */
 export function messageOf(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient }])
 }
 
-/** A call of a message, with some of its values. */
+/** Builds a call of a message. */
 export function callOf(target: Address, callData: Hex, value = 0n): Call {
   return { target, callData, value }
 }
 
-/** A call that the handler makes with its balance of a token in the calldata at these offsets. */
+/** Builds a call into which the handler writes its balance of a token at these offsets of the calldata. */
 export function callWithBalance(
   handler: Address,
   target: Address,
@@ -62,22 +62,21 @@ export function callWithBalance(
   return callOf(handler, encodeFunctionData({ abi: multicallHandlerAbi, functionName: 'makeCallWithBalance', args }))
 }
 
-/** Calldata of a token. */
+/** Encodes an approval of a token. */
 export function approval(spender: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [spender, amount] })
 }
 
-/** Calldata of a token. */
+/** Encodes a transfer of a token. */
 export function transferOf(to: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'transfer', args: [to, amount] })
 }
 
-/** A word that holds an address. */
+/** Encodes an address as a word. */
 export function word(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
 
-/** What an account holds of a token, in its smallest unit. */
 function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
   return readContract(chainClient(chain), {
     address: token,
@@ -90,10 +89,10 @@ function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: 
 /** One side of the bridge. */
 export type Side = Awaited<ReturnType<typeof openSide>>
 
-/** A chain with the bridge, an ordinary token and a USDT-like one. */
+/** Starts a chain with the bridge, an ordinary token and a USDT-like one. */
 async function openSide(chainId: number) {
   const chain = await startChain({ chainId })
-  // Other addresses on each side, so that a mix-up does not go unnoticed.
+  // Each side has different addresses, so that a mix-up shows.
   const nonce = numberToHex(chainId % 1000)
   await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, nonce] }])
   const [token] = await deployBridgeTokens(chain, ['USDC'])
@@ -130,17 +129,17 @@ async function openSide(chainId: number) {
       ),
     fillStatus: (relayHash: Hash) =>
       readContract(client, { address: pool, abi: spokePoolAbi, functionName: 'fillStatuses', args: [relayHash] }),
-    /** The name of the error with which the pool refuses a call. */
+    /** Returns the name of the error with which the pool refuses a call. */
     refusal: (account: Address, functionName: string, args: readonly unknown[], value = 0n) =>
       errorOf(
         simulateContract(client, { address: pool, abi: spokePoolAbi, functionName, args, account, value } as never),
       ),
-    /** The name of the error with which the handler refuses a call. */
+    /** Returns the name of the error with which the handler refuses a call. */
     handlerRefusal: (account: Address, functionName: string, args: readonly unknown[]) =>
       errorOf(
         simulateContract(client, { address: handler, abi: multicallHandlerAbi, functionName, args, account } as never),
       ),
-    /** The pool's, the handler's and the tokens' events of a transaction, in order, as their names and arguments. */
+    /** Returns the events of the pool, the handler and the tokens in a transaction, in order. */
     async eventsOf(hash: Hash | undefined) {
       if (!hash) throw new Error('There is no transaction')
       const { logs } = await getTransactionReceipt(client, { hash })
@@ -151,7 +150,6 @@ async function openSide(chainId: number) {
   }
 }
 
-/** An event: whose it is, its name and its arguments. */
 type Told = { readonly eventName: string; readonly address: Address; readonly args: Readonly<Record<string, unknown>> }
 
 const EVENTS = [
@@ -169,7 +167,7 @@ function mintOf(token: Address, to: Address, amount: bigint): LocalTransaction {
   return { label: 'mint', from: STRANGER, to: token, data }
 }
 
-/** What differs from a deposit of 100 dollars by Alice for herself. */
+/** Differences from a deposit of 100 dollars by Alice for herself. */
 export type DepositOptions = {
   readonly depositor?: Address
   readonly recipient?: Address
@@ -186,12 +184,12 @@ export type DepositOptions = {
   readonly message?: Hex
 }
 
-/** Two sides of the bridge, by default Base and Arbitrum, and a relayer between them. */
+/** Opens two sides of the bridge, by default Base and Arbitrum, and a relayer between them. */
 export async function openBridge({ to = 42161 } = {}) {
   const [origin, destination] = await Promise.all([openSide(8453), openSide(to)])
   const relayer = createRelayer({ chains: [origin.chain, destination.chain] })
 
-  /** The arguments of `depositV3`. */
+  /** Builds the arguments of `depositV3`. */
   const argsOf = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const now = await from.now()
     const { depositor = ALICE, inputAmount = from.units('100'), outputAmount = into.units('99.9') } = options
@@ -211,7 +209,7 @@ export async function openBridge({ to = 42161 } = {}) {
     ] as const
   }
 
-  /** Transactions that give Alice the tokens, approve the pool, and deposit. */
+  /** Builds transactions that give Alice the tokens, approve the pool, and deposit. */
   const depositing = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const args = await argsOf(options, from, into)
     const token = args[2]
@@ -233,14 +231,14 @@ export async function openBridge({ to = 42161 } = {}) {
       await Promise.all([origin.stop(), destination.stop()])
     },
     argsOf,
-    /** A deposit as the pool's event tells it. */
+    /** Makes a deposit and returns it as the pool's event reports it. */
     async deposit(options: DepositOptions = {}, from = origin, into = destination): Promise<BridgeDeposit> {
       const hash = (await transact(from.chain, await depositing(options, from, into))).at(-1)
       const deposit = (await readDeposits(from.chain)).find(({ transactionHash }) => transactionHash === hash)
       if (!deposit) throw new Error('The pool told of no deposit')
       return deposit
     },
-    /** The arguments of a fill of it, by whomever. */
+    /** Builds the arguments of a fill of this deposit. */
     fillArgs: (deposit: BridgeDeposit, change: Partial<ReturnType<typeof relayDataOf>> = {}) =>
       [{ ...relayDataOf(deposit), ...change }, BigInt(deposit.destinationChainId), word(RELAYER)] as const,
   }

@@ -33,10 +33,10 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** What every test gives the handler. */
+/** Amount that every test gives the handler. */
 const amount = () => bridge.destination.units('99.9')
 
-/** The fill of a deposit that carries these calls: its events without those of approvals. */
+/** Fills a deposit that carries these calls and returns its events, except approvals. */
 const carry = async (calls: readonly Call[], fallbackRecipient: Address, token?: 'usdt') => {
   const { origin, destination } = bridge
   const deposit = await bridge.deposit({
@@ -54,7 +54,7 @@ const handlerHolds = () => bridge.destination.balanceOf(bridge.destination.handl
 const held = async (account: Address) => bridge.destination.balanceOf(account)
 
 describe('calls that work', () => {
-  test('are made in order, and what is left of the bridged token goes to the fallback', async () => {
+  test('run in order, and the rest of the bridged token goes to the fallback', async () => {
     const { destination } = bridge
     const [bob, carol] = [await held(BOB), await held(CAROL)]
     const { usdc } = destination
@@ -73,7 +73,7 @@ describe('calls that work', () => {
     expect(await handlerHolds()).toBe(0n)
   })
 
-  test('without a fallback leave the rest on the handler, for anybody', async () => {
+  test('without a fallback leave the rest on the handler, where anyone can take it', async () => {
     const { destination } = bridge
     const { usdc } = destination
     await carry([callOf(usdc, transferOf(BOB, 10n))], zeroAddress)
@@ -93,7 +93,7 @@ describe('calls that work', () => {
     expect(await held(STRANGER)).toBe(before + amount() - 10n)
   })
 
-  test('may be none at all', async () => {
+  test('may be an empty list', async () => {
     const before = await held(ALICE)
     await carry([], ALICE)
     expect(await held(ALICE)).toBe(before + amount())
@@ -106,7 +106,7 @@ describe('a call that fails', () => {
     return [callOf(usdc, transferOf(BOB, 10n)), callOf(usdc, transferOf(BOB, amount() * 2n))]
   }
 
-  test('undoes the ones before it, and gives the full amount to the fallback', async () => {
+  test('reverts the earlier calls and gives the full amount to the fallback', async () => {
     const { destination } = bridge
     const [alice, bob] = [await held(ALICE), await held(BOB)]
     const { deposit, names, events } = await carry(failing(), ALICE)
@@ -117,7 +117,7 @@ describe('a call that fails', () => {
     expect(await refusalOf(deposit)).toBe('RelayFilled')
   })
 
-  test('makes the fill fail where there is no fallback, with the calls and which it was', async () => {
+  test('makes the fill fail without a fallback; the error has the calls and the failed one’s index', async () => {
     const { destination } = bridge
     const message = messageOf(failing(), zeroAddress)
     const deposit = await bridge.deposit({ recipient: destination.handler, message })
@@ -130,7 +130,7 @@ describe('a call that fails', () => {
     await bridge.relayer.ignore(deposit)
   })
 
-  test('is also one with calldata for a plain account, but not one without', async () => {
+  test('includes a call of a plain account with calldata, but not one without', async () => {
     const { destination } = bridge
     const bad = await bridge.deposit({
       recipient: destination.handler,
@@ -146,7 +146,7 @@ describe('a call that fails', () => {
 describe('a call with the balance', () => {
   const SINK = parseAbi(['function transferFrom(address from, address to, uint256 value)'])
 
-  test('gets it as its first argument (offset 4) or its second (offset 36)', async () => {
+  test('gets the balance as its first argument (offset 4) or its second (offset 36)', async () => {
     const { destination } = bridge
     const { usdc, handler } = destination
     const before = await held(BOB)
@@ -163,7 +163,7 @@ describe('a call with the balance', () => {
     expect(await destination.allowance(handler, handler)).toBe(0n)
     expect(await handlerHolds()).toBe(0n)
 
-    // mint(amount) with the balance as the first argument, by a contract that only notes it.
+    // The target is a contract that only stores its first argument.
     const { address, noted } = await deployNote()
     await carry(
       [callWithBalance(handler, address, `0xdeadbeef${'00'.repeat(64)}`, [{ token: usdc, offset: 4n }])],
@@ -172,7 +172,7 @@ describe('a call with the balance', () => {
     expect(await noted()).toBe(amount())
   })
 
-  test('has it OR-ed into what stands there', async () => {
+  test('gets the balance OR-ed into the existing calldata', async () => {
     const { handler, usdc } = bridge.destination
     const { address, noted } = await deployNote()
     const callData: Hex = `0xdeadbeef${'0'.repeat(63)}1`
@@ -180,7 +180,7 @@ describe('a call with the balance', () => {
     expect(await noted()).toBe(amount() | 1n)
   })
 
-  test('gets the native balance, and brings it along, where the token is zero', async () => {
+  test('gets and sends the native balance if the token is zero', async () => {
     const { destination } = bridge
     const { client, chain, handler } = destination
     const { address, noted } = await deployNote()
@@ -192,7 +192,7 @@ describe('a call with the balance', () => {
     expect(await getBalance(client, { address })).toBe(parseEther('2'))
   })
 
-  test('fails where the place is beyond the calldata, or the call itself fails', async () => {
+  test('fails if the offset is beyond the calldata or the call itself fails', async () => {
     const { usdc, handler } = bridge.destination
     const beyond = callWithBalance(handler, usdc, approval(BOB, 0n), [{ token: usdc, offset: 37n }])
     expect((await carry([beyond], ALICE)).names).toContain('CallsFailed')
@@ -202,7 +202,7 @@ describe('a call with the balance', () => {
 
   let notes = 0n
 
-  /** A contract that stores the first argument of any call. */
+  /** Deploys a contract that stores the first argument of any call. */
   async function deployNote(): Promise<{ address: Address; noted: () => Promise<bigint> }> {
     const { chain } = bridge.destination
     notes += 1n
@@ -217,7 +217,7 @@ describe('a call with the balance', () => {
 })
 
 describe('leftovers', () => {
-  test('of another token go where a call sends them', async () => {
+  test('of another token go to the recipient that a call names', async () => {
     const { destination } = bridge
     const { handler, usdt } = destination
     await destination.mint(handler, 500n, usdt)
@@ -235,7 +235,7 @@ describe('leftovers', () => {
     expect(await destination.balanceOf(BOB, usdt)).toBe(before + 500n)
   })
 
-  test('of native coins too', async () => {
+  test('of native coins go to that recipient too', async () => {
     const { client, chain, handler } = bridge.destination
     await callRpc(chain, [{ method: 'anvil_setBalance', params: [handler, '0x7'] }])
     const before = await getBalance(client, { address: CAROL })
@@ -249,14 +249,14 @@ describe('leftovers', () => {
   })
 })
 
-test('only the handler itself may make what is meant for its messages', async () => {
+test('only the handler itself may call the functions meant for its messages', async () => {
   const { usdc, handlerRefusal } = bridge.destination
   expect(await handlerRefusal(STRANGER, 'attemptCalls', [[]])).toBe('NotSelf')
   expect(await handlerRefusal(STRANGER, 'makeCallWithBalance', [usdc, '0x', 0n, []])).toBe('NotSelf')
   expect(await handlerRefusal(STRANGER, 'drainLeftoverTokens', [usdc, STRANGER])).toBe('NotSelf')
 })
 
-test('a stranger’s allowance spoils an approval of a USDT-like token, unless it is set to zero first', async () => {
+test('an allowance from a third party blocks an approval of a USDT-like token until it is set to zero', async () => {
   const { destination } = bridge
   const { usdt, handler } = destination
   const grief = encodeFunctionData({
@@ -273,7 +273,7 @@ test('a stranger’s allowance spoils an approval of a USDT-like token, unless i
   expect(await destination.allowance(handler, BOB, usdt)).toBe(5n)
 })
 
-test('a message that is none makes the fill fail', async () => {
+test('an invalid message makes the fill fail', async () => {
   const { destination } = bridge
   const deposit = await bridge.deposit({ recipient: destination.handler, message: '0x1234' })
   expect(await refusalOf(deposit)).toBe('execution reverted')

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** As they are on the real chains. */
+/** Selectors of the real contracts. */
 const SELECTORS = {
   depositV3: '0x7b939232',
   deposit: '0xad5425c6',
@@ -43,7 +43,7 @@ const TOPICS = {
 }
 
 describe('the interface', () => {
-  test('has the selectors and topics of the real contracts, in the contracts as in our description of them', async () => {
+  test('has the real contracts’ selectors and topics, both in our contracts and in our ABI', async () => {
     const contracts = await Promise.all(['LegacySpokePool', 'MulticallHandler'].map((name) => compiledContract(name)))
     for (const abi of [contracts.flatMap((contract) => [...contract.abi]), [...spokePoolAbi, ...multicallHandlerAbi]]) {
       const selectors = abi.flatMap((item) =>
@@ -55,12 +55,12 @@ describe('the interface', () => {
     }
   })
 
-  test('is described completely: every error and event that the contracts declare', async () => {
+  test('has every error and event of the contracts in our ABI', async () => {
     const names = (abi: readonly { type: string; name?: string }[]) =>
       abi.filter(({ type }) => type === 'error' || type === 'event').map(({ name }) => name)
     const { abi: pool } = await compiledContract('SpokePool')
     const { abi: handler } = await compiledContract('MulticallHandler')
-    // The guards' errors are not among those that anybody handles.
+    // Clients do not handle the guards' errors.
     const guards = ['ReentrancyGuardReentrantCall']
     expect(names(spokePoolAbi)).toEqual(
       expect.arrayContaining(names(pool as never).filter((name) => !guards.includes(String(name)))),
@@ -72,7 +72,7 @@ describe('the interface', () => {
     )
   })
 
-  test('is at the real addresses, with the real buffers and the chain it is on', async () => {
+  test('has the real addresses, the real buffers and its chain’s id', async () => {
     const { client, pool, handler, chainId } = bridge.origin
     expect([pool, handler]).toEqual([
       '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
@@ -87,7 +87,7 @@ describe('the interface', () => {
     expect(await read('getCurrentTime')).toBe((await getBlock(client)).timestamp)
   })
 
-  test('has the relayer of the local chains for its operator', async () => {
+  test('has the local chains’ relayer as its operator', async () => {
     const { client, pool } = bridge.origin
     const [item] = (await compiledContract('SpokePool')).abi.filter(
       (entry) => 'name' in entry && entry.name === 'OPERATOR',
@@ -100,7 +100,7 @@ describe('the interface', () => {
 })
 
 describe('a deposit', () => {
-  test('takes the tokens and tells every parameter, with its id and its deadline', async () => {
+  test('takes the tokens and emits every parameter, with its id and its deadline', async () => {
     const { origin, destination } = bridge
     const held = await origin.balanceOf(origin.pool)
     const deposit = await bridge.deposit({ message: '0x1234', recipient: BOB, deadlineIn: 60 })
@@ -123,7 +123,7 @@ describe('a deposit', () => {
     expect(deposit.fillDeadline - deposit.quoteTimestamp).toBe(60)
   })
 
-  test('gets the next id, also when several are made in one transaction', async () => {
+  test('gets the next id, also among several in one transaction', async () => {
     const { origin } = bridge
     const first = await bridge.deposit()
     const args = await bridge.argsOf({ inputAmount: 1n, outputAmount: 1n })
@@ -184,7 +184,7 @@ describe('a deposit', () => {
     for (const other of others) expect(same(other)).toEqual(same(first))
     for (const { quoteTimestamp, fillDeadline } of made) expect(fillDeadline - quoteTimestamp).toBe(7200)
 
-    // An unsafe deposit's id is known beforehand, needs all 256 bits, and leaves the counter alone.
+    // An unsafe deposit's id is known beforehand, needs all 256 bits, and does not change the counter.
     const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, word(ALICE), 7n])))
     expect(made.at(-1)?.depositId).toBe(id)
     const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
@@ -204,7 +204,7 @@ describe('a deposit', () => {
     expect((await readDeposits(origin.chain)).at(-1)).toMatchObject({ inputAmount: 5n, message: '0x' })
   })
 
-  test('to a chain that is nowhere is taken all the same', async () => {
+  test('to a chain that does not exist is still accepted', async () => {
     expect(await bridge.deposit({ destinationChainId: 534_352 })).toMatchObject({ destinationChainId: 534_352 })
   })
 })
@@ -224,7 +224,7 @@ describe('a deposit is refused', () => {
     expect(await refusal(options)).toBe(error)
   })
 
-  test('that brings the coin for another token, or another amount of it', async () => {
+  test('that sends the native coin for another token, or another amount of it', async () => {
     const inputToken = WETH[bridge.origin.chainId]
     if (!inputToken) throw new Error('The origin has no wrapped coin')
     expect(await refusal({}, 1n)).toBe('MsgValueDoesNotMatchInputAmount')
@@ -233,7 +233,7 @@ describe('a deposit is refused', () => {
     await expect(refusal({ inputToken, inputAmount: 5n }, 5n)).rejects.toThrow('The call went through')
   })
 
-  test('by a depositor who is on no EVM chain', async () => {
+  test('by a depositor whose address is not an EVM address', async () => {
     const [, recipient, input, output, inAmount, outAmount, chainId, , quoted, deadline] = await bridge.argsOf()
     const amounts = [inAmount, outAmount, chainId] as const
     const solana = `0x01${'00'.repeat(31)}` as const
@@ -257,7 +257,7 @@ describe('a deposit is refused', () => {
   })
 
   test('at the edges of its windows, but not within them', async () => {
-    // Mined rather than simulated, so that the block's time is the one that counts.
+    // The transaction is mined rather than simulated, so that the block's time counts.
     const at = async (options: Parameters<typeof bridge.argsOf>[0]) => {
       const deposit = bridge.deposit({ ...options, inputAmount: 1n })
       return deposit.then(
@@ -271,7 +271,7 @@ describe('a deposit is refused', () => {
     expect(await at({ quotedIn: -3601 })).toBe('refused')
   })
 
-  test('while deposits are paused, which nobody but the operator can', async () => {
+  test('while deposits are paused, which only the operator can do', async () => {
     const { origin } = bridge
     const pause = (to: boolean) =>
       origin.act(
@@ -302,7 +302,7 @@ test('exclusivity is none, a period from now, or a time', async () => {
   expect(await exclusive(31_536_001)).toBe(31_536_001)
 })
 
-test('a pool of old tells the same deposit in the event of old', async () => {
+test('an old pool emits the same deposit in the old event', async () => {
   const { origin } = bridge
   await installPool(origin.chain, { contract: 'LegacySpokePool' })
   try {
@@ -316,7 +316,7 @@ test('a pool of old tells the same deposit in the event of old', async () => {
   }
 })
 
-test('a contract that looks like the pool, at another address, is not listened to', async () => {
+test('events of a look-alike of the pool at another address are ignored', async () => {
   const { origin } = bridge
   const address: Address = '0x00000000000000000000000000000000000f04ed'
   await installPool(origin.chain, { address })

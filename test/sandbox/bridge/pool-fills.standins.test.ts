@@ -67,7 +67,7 @@ test('A fill of the wrapped coin pays a plain account the coin, and a contract t
   expect(await destination.balanceOf(destination.handler, outputToken)).toBe(9n)
 })
 
-test('The relay hash is the same by the pool, by the relayer and by hand', async () => {
+test('The pool, the relayer and a calculation by hand give the same relay hash', async () => {
   const deposit = await bridge.deposit({ message: '0xc0ffee', exclusiveRelayer: BOB, exclusivityParameter: 9 })
   const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
   const byHand = keccak256(
@@ -96,7 +96,7 @@ test('The relay hash is the same by the pool, by the relayer and by hand', async
 })
 
 describe('a fill', () => {
-  test('gives the recipient exactly the output amount, and is told before the tokens move', async () => {
+  test('gives the recipient exactly the output amount, and its event precedes the transfer', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit({ recipient: BOB })
     expect(await statusOf(deposit)).toBe(UNFILLED)
@@ -137,7 +137,7 @@ describe('a fill', () => {
     expect(await destination.balanceOf(BOB, destination.usdt)).toBe(before + deposit.outputAmount)
   })
 
-  test('may be made by anybody who pays, once', async () => {
+  test('may be made once, by anyone who pays', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit()
     await destination.mint(STRANGER, deposit.outputAmount)
@@ -146,7 +146,7 @@ describe('a fill', () => {
     expect(await refusal(deposit)).toBe('RelayFilled')
   })
 
-  test('with other parameters than the deposit is a fill of something else', async () => {
+  test('with parameters that differ from the deposit does not count as its fill', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit()
     const args = bridge.fillArgs(deposit, { outputAmount: 1n })
@@ -175,7 +175,7 @@ describe('a fill', () => {
     }
   })
 
-  test('to a recipient or of a token that is on no EVM chain is refused', async () => {
+  test('with a recipient or token that is not an EVM address is refused', async () => {
     const deposit = await bridge.deposit()
     const solana = `0x01${'00'.repeat(31)}`
     expect(await refusal(deposit, RELAYER, { recipient: solana })).toBe('InvalidAddress')
@@ -192,7 +192,7 @@ describe('a fill', () => {
     expect(await refusal(other)).toBe('ExpiredFillDeadline')
   })
 
-  test('is the exclusive relayer’s while the exclusivity lasts', async () => {
+  test('is reserved for the exclusive relayer while the exclusivity lasts', async () => {
     const { destination } = bridge
     const ahead = (await destination.now()) + 500
     const deposit = await bridge.deposit({ exclusiveRelayer: STRANGER, exclusivityParameter: ahead })
@@ -205,7 +205,7 @@ describe('a fill', () => {
     expect(await statusOf(other)).toBe(FILLED)
   })
 
-  test('several are made in one transaction, or none of them', async () => {
+  test('in one transaction with others succeeds or reverts with all of them', async () => {
     const { destination } = bridge
     const deposits = [await bridge.deposit({ recipient: BOB }), await bridge.deposit(), await bridge.deposit()]
     const multicall = (of: readonly BridgeDeposit[]) => [of.map(fillData)]
@@ -220,7 +220,7 @@ describe('a fill', () => {
     expect(await destination.refusal(RELAYER, 'multicall', multicall(deposits))).toBe('RelayFilled')
   })
 
-  test('none are made while fills are paused', async () => {
+  test('is refused while fills are paused', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit()
     const pause = (to: boolean) =>
@@ -238,7 +238,7 @@ describe('a fill', () => {
     expect(await statusOf(deposit)).toBe(FILLED)
   })
 
-  test('by a pool of old is told in the event of old, with the same status', async () => {
+  test('by an old pool has the old event and the same status', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit({ message: '0x5151', recipient: BOB })
     await installPool(destination.chain, { contract: 'LegacySpokePool' })
@@ -278,7 +278,7 @@ describe('a slow fill', () => {
     return bridge.destination.eventsOf(hash)
   }
 
-  test('is asked for by anybody, once, and is still no fill', async () => {
+  test('can be requested once, by anyone, and is not yet a fill', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit({ message: '0x99' })
     const [event] = await destination.eventsOf(await requestSlowFill(deposit))
@@ -290,7 +290,7 @@ describe('a slow fill', () => {
     expect(await destination.refusal(BOB, 'requestSlowFill', [relayDataOf(deposit)])).toBe('InvalidSlowFillRequest')
   })
 
-  test('pays another amount from the pool’s own tokens, to nobody’s credit', async () => {
+  test('pays another amount from the pool’s own tokens and credits no relayer', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit({ recipient: BOB })
     await requestSlowFill(deposit)
@@ -312,7 +312,7 @@ describe('a slow fill', () => {
     expect(await statusOf(deposit)).toBe(FILLED)
   })
 
-  test('that was asked for may be overtaken by a relayer, whose fill says so', async () => {
+  test('can be overtaken by a relayer after the request, and the fill reports it', async () => {
     const deposit = await bridge.deposit()
     await requestSlowFill(deposit)
     const [filled] = await bridge.destination.eventsOf(await fill(deposit))
@@ -322,7 +322,7 @@ describe('a slow fill', () => {
     )
   })
 
-  test('is nobody’s but the operator’s, and of this chain', async () => {
+  test('is executed only by the operator, for this chain', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit()
     const args = slowFillArgs(deposit, 1n)
@@ -331,7 +331,7 @@ describe('a slow fill', () => {
     expect(await destination.refusal(RELAYER, 'executeSlowRelayLeaf', elsewhere)).toBe('InvalidMerkleProof')
   })
 
-  test('is not asked for within the exclusivity, nor after the deadline', async () => {
+  test('cannot be requested during the exclusivity or after the deadline', async () => {
     const { destination } = bridge
     const ahead = (await destination.now()) + 500
     const exclusive = await bridge.deposit({ exclusiveRelayer: STRANGER, exclusivityParameter: ahead })
@@ -359,7 +359,7 @@ describe('a speed-up', () => {
   const refusedFill = (deposit: BridgeDeposit, speedUp: SpeedUp, by = RELAYER) =>
     bridge.destination.refusal(by, 'fillRelayWithUpdatedDeposit', updateArgs(deposit, speedUp))
 
-  test('is told on the origin, word for word, by whoever has the depositor’s signature', async () => {
+  test('is published on the origin unchanged by anyone with the depositor’s signature', async () => {
     const { origin } = bridge
     const deposit = await bridge.deposit()
     const { outputAmount, signature } = await agreed(deposit, { message: '0x77' })
@@ -381,7 +381,7 @@ describe('a speed-up', () => {
     expect(await origin.refusal(ALICE, 'speedUpV3Deposit', less)).toBe('InvalidDepositorSignature')
   })
 
-  test('pays what was agreed to whom it was agreed, and its event has both what was and what is', async () => {
+  test('pays the agreed amount to the agreed recipient, and its event has the old and the new terms', async () => {
     const { destination } = bridge
     const deposit = await bridge.deposit({ recipient: destination.handler, message: messageOf([], ALICE) })
     const speedUp = await agreed(deposit)
@@ -410,7 +410,7 @@ describe('a speed-up', () => {
     expect(await refusal(deposit)).toBe('RelayFilled')
   })
 
-  test('runs the message that was agreed, not the one that was deposited', async () => {
+  test('runs the agreed message, not the deposited one', async () => {
     const { destination } = bridge
     const carrying = (amount: bigint) => messageOf([callOf(destination.usdc, transferOf(BOB, amount))], ALICE)
     const deposit = await bridge.deposit({ recipient: destination.handler, message: carrying(5n) })
@@ -423,7 +423,7 @@ describe('a speed-up', () => {
     expect(filled?.args).toMatchObject({ relayExecutionInfo: { updatedMessageHash: keccak256(carrying(7n)) } })
   })
 
-  test('needs the signature of its depositor, for this deposit, from this chain, and the exclusive relayer', async () => {
+  test('needs the depositor’s signature for this deposit and chain, and the exclusive relayer', async () => {
     const deposit = await bridge.deposit()
     const other = await bridge.deposit()
     const speedUp = await agreed(deposit)
@@ -457,7 +457,7 @@ describe('a refund', () => {
     keccak256(
       encodeAbiParameters(LEAF, [[amountToReturn, chainId, refundAmounts, leafId, l2TokenAddress, refundAddresses]]),
     )
-  /** The id of a bundle with this root on the origin. */
+  /** Publishes a bundle with this root on the origin and returns its id. */
   const bring = async (root: Hash): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
@@ -478,7 +478,7 @@ describe('a refund', () => {
       encodeFunctionData({ abi: parseAbi([`function ${functionName}(address)`]), args: [account] }),
     )
 
-  test('is of several leaves, each of several accounts, told after the tokens have moved', async () => {
+  test('has several leaves with several accounts each, and its event follows the transfers', async () => {
     const { origin } = bridge
     await bridge.deposit()
     const leaves = [
@@ -513,7 +513,7 @@ describe('a refund', () => {
     expect(await execute(bundleId, leaves[2], [pair(a, b)])).toHaveLength(2)
   })
 
-  test('is of a bundle that the operator brought, of this chain, and has an amount for each account', async () => {
+  test('needs a bundle of the operator for this chain and an amount for each account', async () => {
     const { origin } = bridge
     expect(await origin.refusal(STRANGER, 'relayRootBundle', [zeroHash, zeroHash])).toBe('InvalidMerkleProof')
     const leaf = leafOf([[ALICE, 1n]])
@@ -525,7 +525,7 @@ describe('a refund', () => {
     expect(await refused(await bring(hashOf(uneven)), uneven, [])).toBe('InvalidMerkleLeaf')
   })
 
-  test('pays nobody while the pool holds too little for all', async () => {
+  test('pays no account while the pool holds too little for all', async () => {
     const { origin } = bridge
     const leaf = leafOf([
       [ALICE, 1n],
@@ -538,7 +538,7 @@ describe('a refund', () => {
     await origin.mint(origin.pool, leaf.refundAmounts[1] ?? 0n)
   })
 
-  test('that a token refuses an account is kept for it, and paid to whomever it names', async () => {
+  test('that a token refuses is kept for the account and paid to the recipient that it names', async () => {
     const { origin } = bridge
     const leaf = leafOf([
       [ALICE, 30n],
@@ -548,7 +548,7 @@ describe('a refund', () => {
     await blacklist(ALICE, 'blacklist')
     const events = await execute(bundleId, leaf)
     await blacklist(ALICE, 'unBlacklist')
-    // The others of the leaf are paid, and nothing in its event says who is not.
+    // The leaf pays its other accounts, and its event does not report the unpaid one.
     expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'ExecutedRelayerRefundRoot'])
     expect(events[1]?.args).toMatchObject({ refundAddresses: [ALICE, BOB], deferredRefunds: true })
 

@@ -10,7 +10,7 @@ import { createRewards } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
 
-/** Whose pages may use the controls. */
+/** Origin whose pages may use the controls. */
 const PAGE = 'http://localhost:5173'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
@@ -30,7 +30,7 @@ afterAll(async () => {
   await controls.stop()
   await bridge.stop()
 })
-// What a test leaves waiting is not the next one's business.
+// Transfers that a test leaves waiting must not affect the next test.
 afterEach(() => bridge.relayer.fillAll())
 
 type Report = {
@@ -44,7 +44,7 @@ type Report = {
 
 const post = (command: string, body: unknown) =>
   fetch(`${controls.url}/${command}`, { method: 'POST', body: JSON.stringify(body) })
-/** A command as anybody gives it, and what the relayer reports after it. */
+/** Sends a command and returns the relayer's report after it. */
 const tell = async (command: string, body: unknown = {}): Promise<Report> => {
   const response = await post(command, body)
   const text = await response.text()
@@ -64,7 +64,7 @@ describe('the controls', () => {
     return answer.statusCode
   }
 
-  test('do what a terminal and the pages of allowed origins ask for', async () => {
+  test('obey a terminal and the pages of allowed origins', async () => {
     expect(await statusFor({})).toBe(200)
     expect(await statusFor({ origin: PAGE })).toBe(200)
     expect(await statusFor({ host: 'localhost:4000' })).toBe(200)
@@ -92,7 +92,7 @@ describe('filling', () => {
     expect(await relayer.fillAll()).toEqual([])
   })
 
-  test('fills each of several deposits of one transaction, and deposits of old and unsafe ones', async () => {
+  test('fills each of several deposits of one transaction, old deposits and unsafe ones', async () => {
     const { origin, relayer } = bridge
     await bridge.deposit()
     const args = await bridge.argsOf({ inputAmount: 1n, outputAmount: 1n })
@@ -109,7 +109,7 @@ describe('filling', () => {
     expect(await stateOf(old)).toBe('filled')
   })
 
-  test('goes on past a deposit that cannot be filled, says why, and tries it again', async () => {
+  test('skips a deposit that cannot be filled, reports the reason, and retries it', async () => {
     const { destination, relayer } = bridge
     const { usdc, handler } = destination
     const message = messageOf([callOf(usdc, transferOf(BOB, destination.units('150')))], `0x${'00'.repeat(20)}`)
@@ -126,7 +126,7 @@ describe('filling', () => {
     expect(mended?.trouble).toBeUndefined()
   })
 
-  test('notices that somebody else was faster, and leaves deposits to nowhere alone', async () => {
+  test('notices fills of other relayers and ignores deposits to unknown chains', async () => {
     const { destination, relayer } = bridge
     const deposit = await bridge.deposit()
     const args = bridge.fillArgs(deposit)
@@ -141,7 +141,7 @@ describe('filling', () => {
     await expect(relayer.fill(nowhere)).rejects.toThrow('does not work on chain 10')
   })
 
-  test('a chain that was set back is read again', async () => {
+  test('reads a reset chain again', async () => {
     const { origin, relayer } = bridge
     const [snapshot] = await callRpc(origin.chain, [{ method: 'evm_snapshot', params: [] }])
     const undone = await bridge.deposit()
@@ -155,7 +155,7 @@ describe('filling', () => {
 })
 
 describe('over HTTP', () => {
-  test('it refuses what makes no sense', async () => {
+  test('it refuses invalid commands', async () => {
     expect(await refused('transfers/ignore', {})).toBe(400)
     expect(await refused('transfers/delay', { seconds: -1 })).toBe(400)
     expect(await refused('transfers/fill', { depositId: '99999999' })).toBe(409)
@@ -166,7 +166,7 @@ describe('over HTTP', () => {
     expect(await refused('transfers/refund', naming(await bridge.deposit()))).toBe(409)
   })
 
-  test('it lets a deposit expire and pays it back to the depositor on the origin', async () => {
+  test('it lets a deposit expire and refunds the depositor on the origin', async () => {
     const { origin, destination } = bridge
     const deposit = await bridge.deposit({ deadlineIn: 1000, recipient: BOB })
     const other = await bridge.deposit()
@@ -193,7 +193,7 @@ describe('over HTTP', () => {
   })
 })
 
-test('Running by itself it fills late, stops and resumes', async () => {
+test('A relayer that runs by itself fills late, stops and resumes', async () => {
   const { origin, destination } = bridge
   const relayer = createRelayer({ chains: [origin.chain, destination.chain] })
   const errors: unknown[] = []

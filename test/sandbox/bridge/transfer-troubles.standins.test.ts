@@ -27,10 +27,10 @@ beforeAll(async () => {
   troubles = troublesOn({ chains: [origin.chain, destination.chain], relayer })
 })
 afterAll(() => bridge.stop())
-// What a test leaves waiting is not the next one's business.
+// Transfers that a test leaves waiting must not affect the next test.
 afterEach(() => bridge.relayer.fillAll())
 
-/** A deposit of Alice's, ready to be sent: she has the tokens, and the pool may take them. */
+/** Builds a deposit that Alice can send: she has the tokens, and the pool may take them. */
 const depositCall = async (options: DepositOptions = {}) => {
   const { origin } = bridge
   const args = await bridge.argsOf(options)
@@ -51,7 +51,7 @@ describe('a waiting deposit', () => {
     await expect(getTransactionReceipt(client, { hash })).rejects.toThrow('could not be found')
   }
 
-  test('that is sped up deposits by the transaction with the higher fee', async () => {
+  test('that is sped up is made by the transaction with the higher fee', async () => {
     const { hash, speedUp, mine } = await waiting()
     const replacement = await speedUp()
     await mine()
@@ -59,7 +59,7 @@ describe('a waiting deposit', () => {
     expect(await depositsIn(replacement)).toMatchObject([{ depositor: word(ALICE), inputAmount: 90n }])
   })
 
-  test('that is replaced twice deposits what the last one says', async () => {
+  test('that is replaced twice is made as its last replacement says', async () => {
     const other = await depositCall({ inputAmount: 70n, outputAmount: 60n })
     const { hash, speedUp, replace, mine } = await waiting()
     const second = await speedUp()
@@ -70,7 +70,7 @@ describe('a waiting deposit', () => {
     expect(await depositsIn(last)).toMatchObject([{ inputAmount: 70n }])
   })
 
-  test('that is cancelled deposits nothing', async () => {
+  test('that is cancelled is never made', async () => {
     const before = await readDeposits(bridge.origin.chain)
     const { hash, cancel, mine } = await waiting()
     const replacement = await cancel()
@@ -81,7 +81,7 @@ describe('a waiting deposit', () => {
     expect(await readDeposits(bridge.origin.chain)).toEqual(before)
   })
 
-  test('that is not replaced deposits', async () => {
+  test('that is not replaced is made', async () => {
     const { hash, mine } = await waiting()
     await mine()
     expect(await depositsIn(hash)).toHaveLength(1)
@@ -106,7 +106,7 @@ describe('a speed-up by message', () => {
     expect(await destination.balanceOf(destination.handler)).toBe(before + deposit.outputAmount - 1n)
     expect(await vault.sharesOf(ALICE)).toBe(0n)
     expect((await destination.eventsOf(fill)).map(({ eventName }) => eventName)).toEqual(['FilledRelay', 'Transfer'])
-    // Anyone takes it from there.
+    // Anyone can take the money from the handler.
     const { handler, usdc } = destination
     const args = [usdc, 0n, BOB, messageOf([], BOB)] as const
     const data = encodeFunctionData({
@@ -154,7 +154,7 @@ describe('a reorganisation', () => {
     const { depositId: _, blockNumber: __, logIndex: ___, transactionHash: ____, ...terms } = seen as BridgeDeposit
     expect(again).toMatchObject(terms)
     expect(await relayer.look({ transactionHash: hash })).toMatchObject([{ state: 'waiting', deposit: again }])
-    // The relayer forgets what was dropped.
+    // The relayer forgets the dropped deposit.
     const known = (await relayer.look()).map(({ deposit }) => deposit)
     expect(known.filter(({ originChainId }) => originChainId === 8453)).toEqual(await readDeposits(origin.chain))
   })
@@ -192,7 +192,7 @@ describe('a refund', () => {
     const { origin, relayer } = bridge
     const deposits = [await bridge.deposit({ inputAmount: 11n }), await bridge.deposit({ inputAmount: 13n })]
     for (const deposit of deposits) await relayer.ignore(deposit)
-    // The later of the two deadlines.
+    // This is the later of the two deadlines.
     await relayer.expire(deposits[1] as BridgeDeposit)
     const before = await origin.balanceOf(ALICE)
     const hashes = await troubles.refund(deposits, way, 100n)
@@ -221,7 +221,7 @@ describe('a refund', () => {
   })
 })
 
-test('Dust in the name of a victim is paid by a stranger, expires and is owed to the victim', async () => {
+test('Dust that a third party deposits in a victim’s name expires and is owed to the victim', async () => {
   const { origin, relayer } = bridge
   const before = await origin.balanceOf(BOB)
   const dust = await troubles.dust(BOB, 21, { chainId: 8453, token: origin.usdc })
