@@ -40,7 +40,7 @@ const test = base
         searchCoins(world)({ ...CALL, query: { currency }, body: { search } }),
   )
 
-/** What a coin has that only the market tells of. */
+/** Fields of a coin that only CoinGecko's coin endpoint has. */
 const BARE = {
   high_24h: null,
   low_24h: null,
@@ -69,7 +69,7 @@ describe('A coin', () => {
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
-  test('a coin is told as the cached market has it, converted', async ({ world, coinById }) => {
+  test('a coin comes from the cached market, converted', async ({ world, coinById }) => {
     world.fakes.coinGecko.rewrite = fail
     const { value, isStale, asOf } = await coinById('bitcoin', 'eur')
     expect({ isStale, asOf }).toEqual({ isStale: false, asOf: new Date(START) })
@@ -87,7 +87,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
-  test('a cached search is given instead, with the prices of the cached market', async ({ world, clock, search }) => {
+  test('a cached search is returned with the prices of the cached market', async ({ world, clock, search }) => {
     captureLogs()
     await search('BITcoin', 'eur')
     world.fakes.coinGecko.rewrite = fail
@@ -168,7 +168,7 @@ describe('While CoinGecko is down,', () => {
     await expect(search('bitcoin', 'usd')).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test('what was told of a coin is given instead, until the cached market is newer', async ({
+  test('the last response for a coin is returned until the cached market is newer', async ({
     world,
     clock,
     coinById,
@@ -188,11 +188,7 @@ describe('While CoinGecko is down,', () => {
     })
   })
 
-  test('what was told of a coin that is not in the market is given instead for a day', async ({
-    world,
-    clock,
-    coinById,
-  }) => {
+  test('the last response for a coin outside the market is returned for a day', async ({ world, clock, coinById }) => {
     captureLogs()
     const { value } = await coinById('made-up-coin-200', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
@@ -201,8 +197,8 @@ describe('While CoinGecko is down,', () => {
   })
 })
 
-describe('While CoinGecko tells no prices of what it finds,', () => {
-  test('the cached market does, and what is not there has none', async ({ world, search }) => {
+describe('While CoinGecko finds coins but returns no prices,', () => {
+  test('prices come from the cached market, and other coins have none', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await search('coin', 'usd')
     expect(isStale).toBe(false)
@@ -211,7 +207,7 @@ describe('While CoinGecko tells no prices of what it finds,', () => {
     expect(value[1]).toMatchObject({ current_price: null, price_change_percentage_24h: null })
   })
 
-  test('and no rate is cached, the coins are found without prices, which is said', async ({ world, search }) => {
+  test('and no rate is cached, the coins have no prices and the response is stale', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await search('bitcoin', 'chf')
     expect(isStale).toBe(true)
