@@ -162,7 +162,7 @@ describe('The job', () => {
     expect(entries).toBe(11)
     expect(entriesIn(await scanRecords(service)).length).toBe(count + 11)
     expect(await shown(vaults)).toEqual(before)
-    // From here on they come only from the table: the live tail has none of them.
+    // The events now come only from the table: the live tail has none of them.
     chain.calm()
     service.pass(31)
     await vaults.views.positions(ALICE.address)

@@ -220,7 +220,7 @@ describe('The balance of a user', () => {
     prices: _,
   }) => {
     const onBase = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
-    // In these vaults the share token is the vault itself.
+    // The share token of these vaults is the vault itself.
     const vaults = onBase.filter(({ protocol }) => protocol !== 'erc7540')
     // The index lists them like other tokens.
     const { goldRush } = service.backends.providers
