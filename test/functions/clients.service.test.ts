@@ -17,7 +17,6 @@ const OUT = ['withdraw', 'claim', 'cancel'] as const
 const [{ address: USER }] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 
-/** The requests for one vault. */
 const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => Promise<HttpReply>][] = [
   [
     'a deposit',
@@ -55,7 +54,6 @@ const test = base
   .extend('own', ({ vaults }) => vaults[1]?.address as Address)
   .extend('others', ({ vaults, own }) => vaults.map(({ address }) => address).filter((address) => address !== own))
   .extend('second', async ({ service, own }) => service.createClient([{ chainId: 8453, address: own }]))
-  /** Adds a key of this kind to the second client. */
   .extend('addKey', ({ service, second }) => async (overrides: Partial<ApiKey>) => {
     const clientId = parseApiKey(second)?.clientId as string
     const { text, key } = someKey(clientId, overrides)

@@ -91,7 +91,6 @@ function inPlace(part: unknown, document: Document): unknown {
   return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
 }
 
-/** Statuses that the gateway itself returns for any request. */
 const GATEWAY_STATUSES = ['413', '429', '431', '500', '503']
 
 /** Returns the schema of a response's errors without the gateway's. */
@@ -308,7 +307,6 @@ describe('The document', () => {
   }) => {
     expect(Object.keys(document.webhooks)).toEqual([...EventType.options, 'webhook.test'])
     for (const [type, webhook] of Object.entries(document.webhooks)) {
-      // Deviations from this form fail below.
       const { post } = inPlace(webhook, document) as { post: Delivery }
       expect(post.summary).toBe(type)
       // The description has the meaning, the time, and for events of the log those before or after.
@@ -431,7 +429,6 @@ const recoverAs =
     }))
     return recover(service, email, recoveryKey, (begun) => credentialsOf(begun, someKeyPair()))
   }
-/** Sends a request of a logged-in user. */
 const asUser =
   (method: string, path: string, body?: unknown): Ask =>
   async (service) => {

@@ -28,7 +28,6 @@ const standing = ({ headers }: HttpReply) => ({
 const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('rate#requests#key#'))
 
 const test = chainlessTest
-  /** Creates a client with a key of these limits. */
   .extend('issue', ({ service }) => async (limits: Partial<KeyLimits>) => {
     const { clients } = service.backends.admin
     const client = someClient()

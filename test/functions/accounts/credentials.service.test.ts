@@ -43,14 +43,12 @@ const STEP_MS = 30_000
 const RECOVERY = { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2' }
 const PROTECTED = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'hunter2' }
 
-/** Lists the user's credentials. */
 async function listOf(service: Service, headers: Headers) {
   const { status, body } = await service.call('GET', CREDENTIALS, { headers })
   expect(status).toBe(200)
   return body.credentials
 }
 
-/** Returns the list entry of the first credential of this kind. */
 async function entryOf(service: Service, headers: Headers, kind: string) {
   const entries: { kind: string; id: string; lastUsedAt: string | null }[] = await listOf(service, headers)
   const entry = entries.find((one) => one.kind === kind)

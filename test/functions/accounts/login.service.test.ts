@@ -27,7 +27,6 @@ const WALLETS = endpoints['accounts/wallets-list'].path
 const DAYS = 24 * 60 * 60
 const PASSWORD = 'correct horse battery staple'
 
-/** Expects a login of this user. */
 function expectSession({ status, headers, body }: HttpReply, email: string): void {
   expect(body).toEqual({
     token: expect.stringMatching(/^[\w-]{43}$/),

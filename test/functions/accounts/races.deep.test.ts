@@ -119,7 +119,6 @@ const ALL = Object.keys(CHANGES) as Change[]
 const PAIRS = ALL.flatMap((late) => ALL.map((between) => [late, between] as const))
 
 const test = base
-  /** One account for all tests, as it was created. */
   .extend('account', async ({ service }) => {
     const account = await service.restore('account', () => someAccount(service))
     // Other tests may have registered its passkeys again.

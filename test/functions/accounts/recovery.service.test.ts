@@ -46,7 +46,6 @@ async function someUser(service: Service, options: { key?: string } = {}) {
 const loginWith = (service: Service, email: string, { get }: Pick<KeyPair, 'get'>) =>
   login(service, email, (begun) => ({ firstFactor: get(begun) }))
 
-/** Expects a recovered user: the reply of a registration. */
 function expectRecovered({ status, headers, body }: HttpReply): void {
   expect(body).toBeUndefined()
   expect(status).toBe(200)
@@ -144,7 +143,6 @@ async function someKitUser(service: Service) {
   return { email, kit, credential }
 }
 
-/** Recovers with a kit like the provider's clients. */
 async function recoverWithKit(service: Service, email: string, kit: RecoveryKit, newOf: (begun: Begun) => object) {
   const begun = await beginRecovery(service, email, { credentialId: kit.id })
   const next = await someRecoveryKit(begun)

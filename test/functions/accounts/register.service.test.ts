@@ -368,7 +368,6 @@ describe('A registration is refused', () => {
     const passkey = somePasskey()
     const credentials = { firstFactorCredential: passkey.create(begun) }
     expectError(await completeRegistration(service, begun, credentials), 'user_already_registered')
-    // The credential is free again.
     const free = await registerUser(service, (next) => ({ firstFactorCredential: passkey.create(next) }))
     expect(free.email).not.toBe(email)
   })

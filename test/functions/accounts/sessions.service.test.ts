@@ -33,7 +33,6 @@ async function listSessions(service: Service, { headers }: LoggedIn) {
   return body.sessions as { id: string; platform: string | null; isCurrent: boolean; createdAt: string }[]
 }
 
-/** Returns whether a session is still valid. */
 async function isOpen(service: Service, { headers }: LoggedIn): Promise<boolean> {
   return (await service.call('GET', '/auth/wallets', { headers })).status === 200
 }

@@ -72,7 +72,6 @@ async function listSessions(service: Service, headers: { authorization: string }
   return body.sessions
 }
 
-/** Registers a user with two sessions. */
 async function someSessions(service: Service) {
   const { email, keyPair, headers } = await someSession(service)
   const other = await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
@@ -388,7 +387,6 @@ function beginLoginOf(service: Service): Promise<HttpReply> {
   return service.call('POST', '/auth/login/init', { body: { email: someEmail() } })
 }
 
-/** DynamoDB actions that write an item. */
 const WRITE = /^(Put|Update|Delete)Item$/
 
 describe('A lost response of the table after a write changes nothing for', () => {
@@ -479,9 +477,7 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
   ],
 ]
 
-/** True for the write of a user. */
 const isOfUser = ({ action, body }: Tried) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
-/** True for the release of a passkey's id. */
 const isRelease = ({ action, body }: Tried) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
 
 describe('The id of a new passkey is free again', () => {
@@ -520,7 +516,6 @@ describe('The id of a new passkey is free again', () => {
     }
     expectError(await completeRegistration(service, begun, create(begun)), 'service_unavailable')
     service.table.reset()
-    // The user was written.
     const reply = await login(service, email, (challenge) => ({ firstFactor: passkey.get(challenge) }))
     expect(reply.status).toBe(200)
     const next = await beginRegistration(service)

@@ -36,7 +36,6 @@ type WalletBegun = { readonly message: string; readonly expiresAt: string }
 const test = base
   /** One chain without vaults. */
   .extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [], bridgedChainIds: [CHAIN] }))
-  /** Deploys the factory of smart accounts. */
   .extend('factory', { scope: 'file' }, async ({ sharedService }): Promise<Address> => {
     const { bytecode } = await compiledContract('SmartAccountFactory')
     const address = await transact(sharedService, { data: bytecode })

@@ -150,7 +150,6 @@ class Model implements VaultModel {
 
   readonly make: AsyncVaultMake
   readonly vault: TestAsyncVault
-  /** Divisor of a price. */
   private readonly scale: bigint
 
   constructor(make: AsyncVaultMake, decimals: number, vault: TestAsyncVault) {

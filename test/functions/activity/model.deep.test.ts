@@ -78,7 +78,6 @@ class Model implements VaultModel {
   readonly depositRates = new Map<bigint, Rate>()
   readonly redeemRates = new Map<bigint, Rate>()
   readonly accounts = new Map<Address, Account>()
-  /** All gains of the vault minus its losses. */
   gains = 0n
   events = 0
 
@@ -374,7 +373,6 @@ class Model implements VaultModel {
       .toReversed()
   }
 
-  /** Returns the deposits, newest first. */
   history(user: Address) {
     const { deposits, sources, shares } = this.account(user)
     let spent = sources.reduce((sum, source) => sum + source.shares, 0n) - shares

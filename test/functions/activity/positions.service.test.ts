@@ -23,7 +23,6 @@ async function positionOf(service: Service, vault: TestVault, { address }: User)
   return body.positions[0]
 }
 
-/** Returns the figures of a position as bigints. */
 async function figuresOf(service: Service, vault: TestVault, user: User) {
   const position = await positionOf(service, vault, user)
   const figure = (name: string) => BigInt(position[name])
@@ -579,7 +578,7 @@ describe('A vault that reports impossible amounts', () => {
 })
 
 describe('A user for whom a third party made thousands of ledger entries in one vault', () => {
-  /** Adds one more ledger entry than a response reads of one vault. */
+  /** Adds more ledger entries than a response reads of one vault. */
   const flood = ({ tables }: Service, { chain, address }: TestVault, user: User) => {
     const prefix = `EVENT#${chain.chainId}#${address}#`
     const pk = `ACCOUNT#${user.address}`

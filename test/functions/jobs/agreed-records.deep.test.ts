@@ -21,7 +21,6 @@ import { type Behaviour, callsIn, startWire, type Wire } from '../../support/wir
 const [ALICE, BOB] = USERS
 const BASE = 8453
 
-/** The URL of a node. */
 type At = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }

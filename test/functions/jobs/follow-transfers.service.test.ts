@@ -79,7 +79,6 @@ async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): 
   )
 }
 
-/** Returns the reply and expects it to be a success. */
 function okOf(reply: HttpReply): HttpReply {
   expect(reply).toMatchObject({ status: 200 })
   return reply

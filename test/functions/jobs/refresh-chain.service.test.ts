@@ -22,13 +22,11 @@ const BASE = 8453
 type QuietChain = Service['backends']['chains'][number] & {
   /** Adds so many blocks in which nothing happens. */
   pass(blocks: number): Promise<{ undo(): void }>
-  /** Returns the number of the last block. */
   head(): Promise<number>
   /** Makes all events final and returns the number of a final block. */
   finalize(): Promise<number>
   /** Resets the wire's behaviour and its recorded requests, but keeps the silent blocks. */
   calm(): void
-  /** Makes all events final and records them. */
   record(): Promise<void>
 }
 
@@ -120,7 +118,6 @@ function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
 
-/** Lists the filters of the event calls that went over the wire. */
 const eventCalls = (wire: Wire) =>
   callsIn(wire)
     .flat()
@@ -589,7 +586,6 @@ describe('A vault that is added after its chain is recorded', () => {
     const final = await chain.finalize()
     const report = await refresh(ARBITRUM)
     expect(report).toMatchObject({ behind: 6, entries: 2 })
-    // The other vaults advance.
     expect(report.through).toBeGreaterThanOrEqual(final)
     for (const vault of [good, bad[0] as Address]) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
 

@@ -58,14 +58,12 @@ const test = base.extend('rewards', async ({ service }) => {
 
   return {
     ...{ chain, vault, token, unpriced, merkl, cache },
-    /** Creates a client with one vault on Base. */
     createClient: () => service.createClient([vault]),
     /** Grants a reward, by default in MORPHO. The newest tree pays it. */
     grant: (account: Address, amount: number, of = token.address) =>
       service.backends.rewards.grant(BASE, [
         { account, token: of, vault: vault.address, amount: parseUnits(`${amount}`, token.decimals) },
       ]),
-    /** Requests a user's rewards as a client. */
     async ask(key: string, account: Address) {
       const path = `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${BASE}`
       expect(await service.call('GET', path, { key })).toMatchObject({ status: 200 })
@@ -82,7 +80,6 @@ const test = base.extend('rewards', async ({ service }) => {
       }
       return { transactionHash: await send(), sendAgain: send }
     },
-    /** Sets another account as the recipient of all rewards of a user. */
     async setRecipient(user: LocalAccount, recipient: Address) {
       const args = [recipient, zeroAddress] as const
       const data = encodeFunctionData({ abi: distributorAbi, functionName: 'setClaimRecipient', args })
@@ -94,7 +91,6 @@ const test = base.extend('rewards', async ({ service }) => {
       await setPrice()
       return await refreshRewards({ ...used, getReader })({ chainId: BASE })
     },
-    /** Returns the reward events of a client. */
     eventsOf: async (key: string) => (await toldTo(service, key)).filter(({ type }) => type.startsWith('reward.')),
   }
 })

@@ -100,7 +100,6 @@ function baseOf({ backends }: Service) {
   return chain
 }
 
-/** Returns the service as a client with only one vault on Base. */
 async function withOneVault(service: Service): Promise<Service> {
   const key = await service.createClient(baseOf(service).vaults.slice(0, 1))
   return { ...service, call: (method, path, options = {}) => service.call(method, path, { key, ...options }) }

@@ -11,7 +11,6 @@ const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 function refreshing({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
   const asked: string[] = []
-  /** Reports the lamports of each wallet. */
   const node = { read: async () => 7 }
   let now = NOW
   const refresh = balancesRefresh({

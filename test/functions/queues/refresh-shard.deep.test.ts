@@ -55,7 +55,6 @@ const test = base
       take: async (message: Message) => contract.report.parse(await refreshShard(services)(message, TIME)),
       /** Returns the messages sent since the last call. */
       sent: () => messages.splice(0),
-      /** Advances the clock to the next minute. */
       pass: (seconds = 60) => clock.set(clock.now() + seconds * 1000),
       /** Holds the next run after it has read events and before it records them. */
       hold(): Hold {
@@ -69,7 +68,6 @@ const test = base
         chain.emit(vaults.map(({ address }) => depositOf(address, block, 5_000_000n)))
         chain.state.head += 2_000
       },
-      /** Returns all records by key. */
       async recorded() {
         return await scanTable(tables.deposits)
       },

@@ -134,7 +134,6 @@ function handedOut({ status, body }: HttpReply): string {
   return stringify({ approval, data, claimable, cancelled, withdrawal })
 }
 
-/** The URL of a node. */
 type At = { readonly url: string }
 
 const test = base
@@ -190,7 +189,6 @@ describe('A node that claims that', () => {
   )
 })
 
-/** Expects the transactions of all replies to equal the truth. */
 function expectTruth(replies: Replies, truth: Replies) {
   // Only these endpoints were requested.
   for (const endpoint of Object.keys(replies) as Endpoint[]) {

@@ -59,7 +59,6 @@ async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', requ
   return 0n
 }
 
-/** Makes the vault's node refuse simulations from now on. */
 function withoutSimulation(service: Service, { chain }: TestAsyncVault) {
   const wire = service.rpc[chain.chainId]
   if (!wire) throw new Error('The chain has no wire.')

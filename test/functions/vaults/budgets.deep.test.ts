@@ -28,7 +28,6 @@ const statusPath = (vault: Address, status = 'deposit-status') =>
 const depositOf = (vaultAddress: Address) => ({ vaultAddress, amount: '1000', userAddress: USER.address })
 const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.address })
 
-/** Counts the vaults of the local world. */
 const countOf = ({ backends }: Service) => backends.chains.flatMap(({ vaults }) => vaults).length
 
 /** Counts the HTTP requests to each chain since `forget`. */

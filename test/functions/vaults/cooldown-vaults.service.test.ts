@@ -37,7 +37,6 @@ async function passTime({ chain }: TestVault, seconds: number) {
   await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
 }
 
-/** Lists the calls of the vault in a reply. */
 const callsIn = ({ body }: HttpReply) =>
   body.operations.map(({ data }: { data: `0x${string}` }) => {
     const { functionName, args } = decodeFunctionData({ abi: YIELD_VAULT, data })

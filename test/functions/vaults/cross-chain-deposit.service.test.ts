@@ -126,7 +126,6 @@ describe('a deposit from another chain', () => {
     { to: 8453, from: 42161 },
     { to: 42161, from: 8453 },
   ]
-  // Every kind and every token in each direction.
   const cases = ways.flatMap(({ to, from }, turn) =>
     KINDS.map((kind, index) => {
       const asset = ASSETS[(index + turn) % ASSETS.length] ?? 'USDC'

@@ -107,7 +107,6 @@ function expectDeposit(reply: HttpReply): void {
   expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, simulation: { status: 'success' } } })
 }
 
-/** Counts the requests to the chains and the bridge. */
 const askedOf = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Address }) => ({
   base: rpc[8453]?.bodies.length,
   arbitrum: rpc[42161]?.bodies.length,
@@ -468,7 +467,7 @@ describe("a bridge's API that fails", () => {
   test.for<[string, NonNullable<Bridge['answer']>, ErrorCode]>([
     ['a failure', () => ({ status: 502, body: { message: 'hunter2' } }), 'upstream_unavailable'],
     ['nothing', () => new Promise(() => {}), 'upstream_timeout'],
-  ])('An API that returns %s causes an error', async ([, answer, code], { journey, bridge }) => {
+  ])('An API that returns %s causes an upstream error', async ([, answer, code], { journey, bridge }) => {
     bridge.answer = answer
     expectError(await journey.ask(ALICE, AMOUNT), code)
   })

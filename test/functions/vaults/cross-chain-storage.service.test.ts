@@ -20,7 +20,6 @@ import { callsIn, startWire, type Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
 
-/** Numbers of HTTP requests to each chain and of writes to the table. */
 type Cost = { readonly source: number; readonly destination: number; readonly writes: number }
 
 const test = base
@@ -70,7 +69,6 @@ const refuse = (transfers: Transfers, ...chainIds: number[]) => {
   for (const id of chainIds) (transfers.service.rpc[id] as Wire).behaviour = 'refuse connections'
 }
 
-/** Changes the results of one method on a wire. */
 function rewriteResults(wire: Wire, method: string, change: (result: unknown) => unknown): void {
   wire.rewrite = (answer, request) => {
     const calls: { id: number; method: string }[] = JSON.parse(request)
@@ -80,7 +78,6 @@ function rewriteResults(wire: Wire, method: string, change: (result: unknown) =>
   }
 }
 
-/** Makes a node refuse events of more blocks than this. */
 function limitRanges(wire: Wire, blocks: number): void {
   wire.rewrite = (answer, request) => {
     const calls: { id: number; method: string; params: [{ fromBlock: string; toBlock: string }] }[] =

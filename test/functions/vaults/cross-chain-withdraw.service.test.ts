@@ -105,7 +105,6 @@ async function balances({ vault, arrivedFor }: Journey) {
 
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
 const transferIn = ({ body }: HttpReply) => decodeBridgeDeposit(body.operations.at(-1).data)
-/** Returns a call's argument at this index. */
 const argumentOf = ({ data }: { data: Hex }, place: number) =>
   hexToBigInt(`0x${data.slice(10 + place * 64, 74 + place * 64)}`)
 
@@ -115,7 +114,6 @@ const test = base
   .extend('journey', ({ service, sharedVault }) => journeyFrom(sharedVault, service))
 
 describe('An instant withdrawal arrives on another chain as promised, to the unit', () => {
-  // Every kind of vault, and every token from every chain.
   const cases = KINDS.map((kind, index) => ({
     ...kind,
     asset: ASSETS[index % 2] ?? 'USDC',
@@ -356,7 +354,6 @@ describe('A user with code', () => {
     const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)
     if (chain) await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
   }
-  /** Creates a new account with shares of this vault. */
   const openUser = async ({ vault }: Journey): Promise<LocalAccount> => {
     const privateKey = generatePrivateKey()
     const { address } = privateKeyToAccount(privateKey)
@@ -409,7 +406,6 @@ describe('Without a simulation', () => {
 
   const leavingOut = (service: Service) =>
     answering(service, (result) => ({
-      // Replaces the response of a node to a simulation.
       result: (result as { calls: object[] }[]).map(({ calls }) => ({
         calls: calls.map((call) => ({ ...call, logs: undefined })),
       })),

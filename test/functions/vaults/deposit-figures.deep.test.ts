@@ -4,7 +4,6 @@ import { type HttpReply, type Service, test, USERS } from '../../support/service
 import { expectSuccess, openAsyncVault, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
-/** Number of deposits into each vault. */
 const ROUNDS = 6
 
 type Kind = { readonly name: string; readonly open: (service: Service) => Promise<TestVault> }

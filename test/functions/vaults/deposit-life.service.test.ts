@@ -108,7 +108,6 @@ async function claimAndSend(vault: TestVault): Promise<HttpReply> {
   return reply
 }
 
-/** Returns the fee of a deposit in basis points of its amount. */
 function feeInBasisPoints({ body }: HttpReply, amount: bigint): number {
   return Math.round((Number(body.deposit.fee) / Number(amount)) * 10_000)
 }

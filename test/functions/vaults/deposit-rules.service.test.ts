@@ -21,7 +21,6 @@ const WITH_SYNC = (['0.5', '0.6'] as const).map((generation) => ({ generation })
 const ENDS = (['0.1', '0.6'] as const).map((generation) => ({ generation }))
 const SYNC_MODES = { SyncRedeem: 2, None: 3 }
 
-/** Restores or deploys the vault of these options. */
 const openVault = (service: Service, options: Parameters<typeof openLagoonVault>[1]) =>
   service.restore(JSON.stringify(options), () => openLagoonVault(service, options))
 

@@ -21,9 +21,7 @@ const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const CLAIM = '/defi-vaults/v1/defi/vault/claim'
 const [USER] = USERS
-/** Code of a contract that always reverts. */
 const REVERTING = '0x5f5ffd'
-/** Milliseconds a wallet waits for the list. */
 const PATIENCE_MS = 4_000
 
 const test = base
@@ -71,7 +69,6 @@ const askClaim = (service: Service, vaultAddress: Address) =>
 const askStatus = (service: Service, vault: Address) =>
   service.call('GET', `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER.address}`)
 
-/** Counts the vaults of the local world, or of one chain. */
 const countOf = ({ backends }: Service, chainId?: number) =>
   backends.chains.filter((chain) => (chainId ?? chain.chainId) === chain.chainId).flatMap(({ vaults }) => vaults).length
 

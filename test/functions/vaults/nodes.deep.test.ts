@@ -14,7 +14,6 @@ const BASE = 8453
 const ARBITRUM = 42161
 const DAY = 86_400
 
-/** Requests of wallets, by name. */
 const ENDPOINTS = [
   'list',
   'deposit',
@@ -34,7 +33,6 @@ const ENDPOINTS = [
 type Endpoint = (typeof ENDPOINTS)[number]
 type Replies = Readonly<Record<Endpoint, HttpReply>>
 
-/** Endpoints that need no events of vaults. */
 const WITHOUT_EVENTS: readonly Endpoint[] = [
   'list',
   'deposit',
@@ -181,7 +179,6 @@ function timeless(endpoint: Endpoint, { body }: HttpReply): string {
   })
 }
 
-/** Result of comparing a reply with the truth. */
 type Verdict = 'right' | 'typed error' | 'right but for what it names in errors' | `wrong: ${string}`
 
 function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict {
@@ -195,7 +192,6 @@ function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict 
   return found === expected ? 'right' : `wrong: ${difference(found, expected)}`
 }
 
-/** Shows the first difference of two texts. */
 function difference(found: string, expected: string): string {
   const at = Array.from(found).findIndex((character, index) => character !== expected[index])
   return `${found.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`

@@ -71,7 +71,6 @@ describe('a vault with deposits by request and instant withdrawals', () => {
       amounts: { claimableShares: '0', currentShares: '99999999' },
     })
 
-    // The vault earns yield.
     await vault.mint(vault.address, 7_654_321n)
     const byAmount = await vault.withdraw(ALICE, { amount: '20000001' })
     expect(byAmount.body).toMatchObject({ isAsync: false, withdrawal: { assets: '20000001', isEstimate: false } })

@@ -43,7 +43,6 @@ async function confirm(service: Parameters<typeof operate>[0], vault: TestVault)
 /** Runs the job over the vault's chain and returns its report. */
 const watch = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
 
-/** Returns a vault that an operator has pinned. */
 async function pinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
   const vault = await opening
   expect(await confirm(service, vault)).toContain('Pinned as it is now')
@@ -57,7 +56,6 @@ const store = (vault: TestVault, slot: Hex, address: Address, of = vault.address
 const addressIn = (word: unknown): Address => `0x${String(word).slice(26)}`
 
 let deployed = 0xc0de
-/** Deploys a contract with this code. */
 async function deploy(vault: TestVault, code: Hex): Promise<Address> {
   deployed += 1
   const address = numberToHex(deployed, { size: 20 })

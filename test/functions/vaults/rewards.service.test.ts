@@ -46,7 +46,6 @@ async function someAccount({ backends }: Service): Promise<Address> {
   return account
 }
 
-/** Returns a chain of the service. */
 const chainOf = ({ backends }: Service, chainId: number = BASE) => {
   const chain = backends.chains.find((one) => one.chainId === chainId)
   if (!chain) throw new Error(`There is no chain ${chainId}`)
@@ -80,7 +79,6 @@ async function balanceOf(service: Service, account: Address, token = MORPHO): Pr
   })
 }
 
-/** Sends the transactions of a reply. */
 async function send(service: Service, account: Address, { body }: HttpReply) {
   await transact(
     chainOf(service),
@@ -88,7 +86,6 @@ async function send(service: Service, account: Address, { body }: HttpReply) {
   )
 }
 
-/** Expects a claim to be refused because of this token. */
 function expectRefusal(reply: HttpReply, reason: string, token = MORPHO) {
   expectError(reply, 'no_claimable_rewards', ['tokens'])
   expect(reply.body.details).toEqual([{ field: 'tokens', issue: `${token}: ${reason}` }])

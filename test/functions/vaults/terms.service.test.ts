@@ -11,7 +11,6 @@ const UNKNOWN = { settlement: null, valuation: null, cooldownSeconds: null }
 
 type Listed = Pick<TestVault, 'list'>
 
-/** Returns the listed terms of a client's only vault. */
 async function termsOf({ list }: Listed) {
   return (await list()).body.data[0].terms
 }

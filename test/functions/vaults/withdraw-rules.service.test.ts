@@ -49,7 +49,6 @@ const openVaultWithShares = (service: Service, options: Options) =>
 const claimable = (vault: TestVault) => vault.read('claimableDepositRequest', 0n, ALICE.address)
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
 
-/** Names of the calls of a reply, by selector. */
 const SELECTORS: Readonly<Record<string, string>> = {
   '0x7d41c86e': 'requestRedeem',
   '0x5cfe2fe4': 'claimSharesAndRequestRedeem',

@@ -19,12 +19,10 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
 const HOUR = 3600
 
 const test = chainlessTest
-  /** A client of its own. */
   .extend('own', async ({ service }) => {
     const key = await service.createClient([])
     return { key, clientId: parseApiKey(key)?.clientId as string }
   })
-  /** Sends requests as that client. */
   .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
   /** Publishes a notice for each of these keys to that client. */
   .extend('tell', ({ service, own }) => async (keys: readonly string[]) => {
