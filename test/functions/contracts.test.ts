@@ -31,7 +31,7 @@ test('Exactly the contracts in functions/ are listed, under the names of their f
   for (const [name, contract] of found) expect(Object.fromEntries(CONTRACTS)[name]).toBe(contract)
 })
 
-test.for(CONTRACTS.map(([name]) => [name]))('%s has its work in its handler, beside its promise', ([name]) => {
+test.for(CONTRACTS.map(([name]) => [name]))('%s has a handler with its work in the same folder', ([name]) => {
   expect(readFileSync(`functions/${name}/handler.ts`, 'utf8')).toMatch(/\bfunction \w+\(|=>/)
 })
 
@@ -70,7 +70,7 @@ function fillIn(schema: z.core.$ZodType): unknown {
 
 describe('A contract of an endpoint', () => {
   test.for(ENDPOINTS.filter(([, { request }]) => request.body))(
-    'refuses a body with a value of any other type in any place, and never fails by itself: %s',
+    'refuses a body with a value of another type at any place, without an internal error: %s',
     ([, contract]) => {
       const refusals = new Set<number>()
       for (const body of distortions(fillIn(contract.request.body as z.ZodObject))) {

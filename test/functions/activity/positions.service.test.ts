@@ -629,7 +629,7 @@ describe('A user for whom a third party made thousands of ledger entries in one 
 describe('Over ten vaults on two chains', () => {
   const ask = (service: Service, address: Address) => viewsFor(service).positions(address)
 
-  test('positions and a page of the history take two requests at a time to each chain, and one to the table', async ({
+  test('positions and a page of the history take two parallel requests to each chain and one to the table', async ({
     service,
   }) => {
     const views = viewsFor(service)

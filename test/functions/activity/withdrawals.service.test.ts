@@ -141,10 +141,7 @@ describe('A withdrawal in the history', () => {
     },
   )
 
-  test('belongs to its controller, whoever held the shares, and a cancellation returns them there', async ({
-    service,
-    held,
-  }) => {
+  test('belongs to its controller, which a cancellation returns the shares to', async ({ service, held }) => {
     const { vault, redeem } = await held()
     const hash = await redeem(5n * SHARE, BOB, CAROL)
     const entry = { shares: 5n * SHARE, epochId: 2 } as const

@@ -205,7 +205,7 @@ describe('One of two nodes that reports', () => {
   )
 })
 
-test('An event with an invalid time is recorded with its block time, whether one or both of the nodes return it', async ({
+test("An event with an invalid time gets its block's time, whether one or both nodes return it", async ({
   stage,
   renew,
   truths: { whole },

@@ -158,7 +158,7 @@ describe('What a user can claim', () => {
       expect(shown(await rewards.eventsOf(key))).toEqual([['reward.claimable', account, morpho(3)]])
   })
 
-  test('is not reported if it is worth less than a dollar, has no price, or is in no tree that pays now', async ({
+  test('is not reported if it is worth less than a dollar, has no price, or its tree pays nothing yet', async ({
     rewards,
     service,
   }) => {

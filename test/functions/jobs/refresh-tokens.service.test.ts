@@ -79,7 +79,7 @@ describe('A chain', () => {
     ],
     ['comes back without any valid token', ({ tokens }) => Object.assign(tokens, { 8453: [{}, 7, null] })],
   ])(
-    'that %s keeps what it has, loudly, and the others are new',
+    'that %s keeps its old list with an error, and the others are new',
     async ([, change], { world, cache, clock, keptIds }) => {
       await refreshTokens(world)
       const before = await keptIds()

@@ -108,7 +108,7 @@ describe('While CoinGecko is down,', () => {
     return world
   })
 
-  downTest('a coin that the market has no price of has that of DefiLlama', async ({ world, coinById }) => {
+  downTest('a coin without a price in the market has the price of DefiLlama', async ({ world, coinById }) => {
     const { value, isStale } = await coinById('ethereum', 'usd')
     expect(isStale).toBe(false)
     expect(value).toEqual({
@@ -126,7 +126,7 @@ describe('While CoinGecko is down,', () => {
   })
 
   downTest(
-    'a market that is too old gives way to DefiLlama, and is given, marked, when that is down too',
+    'DefiLlama replaces a market that is too old, which is returned as stale if DefiLlama is down too',
     async ({ world, clock, coinById }) => {
       clock.pass(3600)
       const { value, isStale } = await coinById('bitcoin', 'usd')
@@ -148,7 +148,7 @@ describe('While CoinGecko is down,', () => {
     },
   )
 
-  downTest('a price that a failing source may know is not remembered as none', async ({ world, clock, coinById }) => {
+  downTest('a price that a failing source may know is not cached as missing', async ({ world, clock, coinById }) => {
     clock.pass(3600)
     world.fakes.defiLlama.rewrite = () => 'hang up'
     const ask = () => coinById('bitcoin', 'usd', [...world.priceSources, someSource()])
@@ -158,7 +158,7 @@ describe('While CoinGecko is down,', () => {
     expect(await ask()).toMatchObject({ isStale: false })
   })
 
-  downTest('a coin or a currency that is not cached is not there', async ({ coinById, search }) => {
+  downTest('a coin or a currency that is not cached is an upstream error', async ({ coinById, search }) => {
     for (const [id, currency] of [
       ['solana', 'usd'],
       ['bitcoin', 'chf'],

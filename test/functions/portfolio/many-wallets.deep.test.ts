@@ -16,7 +16,7 @@ const USERS = 11
 const WALLETS = 20
 
 chainlessTest(
-  'Eleven users with 20 fresh wallets each, ten of them on one network, do not use up the key that every app carries',
+  "Eleven users with 20 new wallets each, ten on one network, do not use up the apps' shared key",
   async ({ service: shared, clock }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
     const { service, stop } = await startAnew(shared, { isWhole: true })

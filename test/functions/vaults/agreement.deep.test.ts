@@ -172,7 +172,7 @@ const test = base
 
 describe('A node that claims that', () => {
   test.for(LIES.map(([name, bites], index) => [name, bites, index % 2] as const))(
-    '%s gets nothing handed out to sign',
+    '%s makes the service return no transaction',
     async ([name, bites, place], { stage, truth, reading, honest, other }) => {
       tell(other, stage.lies[name] as Lie)
       const believed = await stage.ask(await reading(other), { only: bites })

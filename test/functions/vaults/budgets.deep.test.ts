@@ -573,7 +573,7 @@ function countCosts(service: Service): () => Cost {
   }
 }
 
-describe('For a client of 106 vaults on two chains, the first request to a container and the next ones cost, for', () => {
+describe('The costs of the first request to a container and the next ones, for a client of 106 vaults:', () => {
   const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
   // The client's items cost 9 units, a pin one, and a vault's progress a half, once in 30 s. The key's lease is one written unit.
   test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([

@@ -322,7 +322,7 @@ describe('approvals for the bridge', () => {
   const AMOUNT = 5_000_000n
 
   test.for(ASSETS.map((asset) => ({ asset })))(
-    'An allowance of $asset that suffices needs no approval, and what is beyond the amount stays',
+    'A sufficient allowance of $asset needs no approval, and its excess remains',
     async ({ asset }, { service }) => {
       const journey = journeyTo(await openYieldVault(service, { asset }), service)
       const amount = journey.units('5')

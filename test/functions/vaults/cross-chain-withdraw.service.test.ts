@@ -441,7 +441,7 @@ describe('Without a simulation', () => {
     ['that does not simulate', refusing],
     ['that leaves out the logs of calls', leavingOut],
   ])(
-    'what shares are paid with is not known of a node %s, and nothing is sent',
+    'the payment for shares is unknown from a node %s, and nothing is sent',
     async ([, spoil], { coldService: service }) => {
       const journey = journeyFrom(await synchronous.open(service), service)
       spoil(service)

@@ -206,7 +206,7 @@ describe('the life of a deposit', () => {
   )
 
   test.for(ASSETS.map((asset) => ({ asset })))(
-    'A deposit into a synchronous vault of $asset gives exactly its shares at once',
+    'A deposit into a synchronous vault of $asset gives its exact shares instantly',
     async ({ asset }, { service }) => {
       const vault = await openYieldVault(service, { asset })
       // Yield before the first share makes the rate uneven.
@@ -433,7 +433,7 @@ describe('deposits beyond the balance', () => {
   ] as const
 
   test.for(cases)(
-    "A deposit of more $asset than the user has into a $kind vault has the token's error and the upper gas estimate",
+    "A deposit above the user's $asset into a $kind vault has the token's error and the upper gas estimate",
     async ({ kind, asset, reason }, { service }) => {
       const generation = kind === 'sync' ? undefined : (kind.slice(-3) as LagoonGeneration)
       const vault = generation

@@ -515,7 +515,7 @@ describe('claims', () => {
 
 describe("another account's request for the user", () => {
   test.for(ENDS)(
-    "Another account's request for the user of a Lagoon $generation vault claims for her, then blocks her until she claims it",
+    "Another account's request for a Lagoon $generation user claims for her, then blocks her until she claims it",
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')

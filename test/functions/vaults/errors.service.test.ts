@@ -479,7 +479,7 @@ describe('A route', () => {
   )
 
   test.for([...Object.keys(ALLOWED), '/nope', crossChainPath('')].map((path) => [path] as const))(
-    '%s answers HEAD as GET, with headers alone, or does not take it',
+    '%s responds to HEAD like GET with only the headers, or refuses it',
     async ([path], { service }) => {
       for (const key of [service.apiKey, null]) {
         const [head, asked] = [await service.call('HEAD', path, { key }), await service.call('GET', path, { key })]

@@ -268,7 +268,7 @@ describe('the cancellation of a deposit', () => {
 
 describe('the cancellation of a withdrawal', () => {
   test.for(ASSETS.map((asset) => ({ asset })))(
-    'Lagoon 0.6 of $asset gives back all shares that were requested in the epoch, open and closing',
+    'Lagoon 0.6 of $asset returns all shares requested in the epoch, open and closing',
     async ({ asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation: '0.6', asset })
       const third = (await sharesOf(vault)) / 3n

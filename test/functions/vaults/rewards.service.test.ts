@@ -304,7 +304,7 @@ describe('While the source', () => {
     ['another amount', lie((row) => ({ ...row, amount: `${2n * UNIT}` }))],
     ['the largest amount', lie((row) => ({ ...row, amount: `${maxUint208}` }))],
     ['another proof', lie((row) => ({ ...row, proofs: [pad('0x1')] }))],
-  ] as const)('reports %s, nothing of it is claimed', async ([, rewrite], { service, merkl }) => {
+  ] as const)('reports %s, that reward is not claimed', async ([, rewrite], { service, merkl }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [
       rewardOf(service, account, UNIT),
@@ -318,7 +318,7 @@ describe('While the source', () => {
   test.for([
     ['an amount above the balance of the contract', lie((row) => ({ ...row, amount: `${maxUint208 + 1n}` }))],
     ['a proof of a megabyte', lie((row) => ({ ...row, proofs: Array.from({ length: 16_000 }, () => pad('0x1')) }))],
-  ] as const)('reports %s, the list says that something is missing', async ([, rewrite], { service, merkl }) => {
+  ] as const)('reports %s, the list reports a missing reward', async ([, rewrite], { service, merkl }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, UNIT)])
     merkl.rewrite = rewrite

@@ -405,7 +405,7 @@ describe('the requested amount', () => {
   )
 
   test.for((['0.1', '0.5', '0.5.1', '0.6'] as const).map((generation) => ({ generation })))(
-    'Lagoon $generation takes no request of whom its list does not admit any more, and pays her when closed if its contract does',
+    'Lagoon $generation takes no request of a user no longer on its list; closed, it pays as its contract does',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
