@@ -430,14 +430,14 @@ describe('A registration is refused', () => {
       'secondFactorCredential.credentialKind',
     ],
     [
-      'a recovery credential that is none',
+      'an invalid recovery credential',
       RECOVERY,
       (made) => ({ recoveryCredential: made }),
       'recoveryCredential.credentialKind',
     ],
     ['a password without a second factor', SECOND, () => first(password(PASSWORD)), 'secondFactorCredential'],
     ['a password that is too short', FIRST, () => first(password('1234567')), `${CREDENTIAL}.credentialInfo.password`],
-    ['a code that is none', SECOND, () => second(totp('12345')), 'secondFactorCredential.credentialInfo.otpCode'],
+    ['an invalid code', SECOND, () => second(totp('12345')), 'secondFactorCredential.credentialInfo.otpCode'],
     [
       'a protected key without the key',
       FIRST,

@@ -170,7 +170,7 @@ describe('A position', () => {
     expect(times).toEqual(times.toSorted())
   })
 
-  test('in a synchronous vault says so', async ({ service, sync }) => {
+  test('in a synchronous vault has the type of its vault', async ({ service, sync }) => {
     const vault = await sync(5_000_000n)
     const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
     expect(body).toMatchObject({
@@ -411,7 +411,7 @@ describe('A position', () => {
 })
 
 describe('Positions', () => {
-  test('of a user with nothing are none', async ({ service }) => {
+  test('of a user without deposits are empty', async ({ service }) => {
     const { status, body } = await viewsFor(service).positions(NOBODY)
     expect({ status, body }).toEqual({
       status: 200,
@@ -419,7 +419,7 @@ describe('Positions', () => {
     })
   })
 
-  test('of a client without vaults are none', async ({ service }) => {
+  test('of a client without vaults are empty', async ({ service }) => {
     const key = await service.createClient([])
     for (const { status, body } of [
       await viewsFor(service, key).positions(ALICE.address),

@@ -864,7 +864,7 @@ describe('If events of a vault cannot be reported to clients,', () => {
     (await recordsOf(service).getProgress([{ chainId: BASE, address }]))[0]?.through ?? 0
 
   test.for(['table', 'queue'])(
-    'because the %s is down, none is recorded, the run says so, and clients get each once later',
+    'because the %s is down, none is recorded, the run reports it, and clients get each once later',
     async (what, { service, lagoon }) => {
       const body = { url: 'https://127.0.0.1:9/' }
       expect((await service.call('POST', '/webhooks', { key: lagoon.key, body })).status).toBe(201)

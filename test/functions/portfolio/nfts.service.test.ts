@@ -34,7 +34,7 @@ function asked({ backends }: Service): string[] {
 }
 
 describe('The NFTs of a user', () => {
-  test('are none without wallets', async ({ service, session }) => {
+  test('are empty without wallets', async ({ service, session }) => {
     expect(await nftsOf(service, session)).toMatchObject({
       status: 200,
       body: { addresses: [], nfts: Object.fromEntries(KEYS.map((key) => [key, []])), updated_at: {} },

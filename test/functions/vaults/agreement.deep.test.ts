@@ -44,7 +44,7 @@ const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
   ['the user has sent the shares away', ['withdrawal', 'withdrawal of everything']],
   ['the user has sent the savings away', ['synchronous withdrawal', 'withdrawal to another chain']],
   ['the savings may take everything from the user', ['synchronous deposit']],
-  ['what is pending is settled', ['cancellation']],
+  ['pending requests are settled', ['cancellation']],
   ['the vault gains by a settlement', ['withdrawal', 'withdrawal of everything']],
 ]
 
@@ -77,7 +77,7 @@ async function prepare(service: Service) {
     'the user has sent the shares away': () => act(ALICE.address, 'transfer', BOB.address, 249n * 10n ** 18n),
     'the user has sent the savings away': () => savings.act(ALICE.address, 'transfer', BOB.address, units('90')),
     'the savings may take everything from the user': () => savings.approve(ALICE.address, 2n ** 200n),
-    'what is pending is settled': () => vault.settle(),
+    'pending requests are settled': () => vault.settle(),
     'the vault gains by a settlement': () => vault.settle(units('9')),
   }
   const lies: Record<string, Lie> = {}
@@ -495,7 +495,7 @@ test('A disagreement is logged with hashes of both values and the positions of b
 describe('A response names the blocks it rests on:', () => {
   const VAULTS = '/defi-vaults/v1/vaults'
 
-  test('those read, after a read from a chain', async ({ service, stage }) => {
+  test('the read block, in every read from a chain', async ({ service, stage }) => {
     const { vault, key } = stage
     const of = `/defi-vaults/v1/defi/vault/${vault.address}`
     const user = `/defi-vaults/v1/defi/user/${ALICE.address}`

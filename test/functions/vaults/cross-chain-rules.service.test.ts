@@ -428,7 +428,7 @@ describe("a bridge's API that lies", () => {
     { what: 'the quote for it', isOfBoth: false },
     { what: 'both quotes', isOfBoth: true },
   ])(
-    'If a vault takes another operation than the usual one, a lie in $what is an error',
+    'If a vault does not take the usual operation, a lie in $what is an error',
     async ({ isOfBoth }, { service, bridge }) => {
       const vault = await openLagoonVault(service, { generation: '0.5' })
       await vault.settleForADay()

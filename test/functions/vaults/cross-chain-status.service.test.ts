@@ -106,7 +106,7 @@ describe('A source transaction', () => {
     [59144, 'unknown'],
     [10_000_000_000, 'unknown'],
   ] as const)(
-    'with a deposit to the unsupported chain %i has a final status that says so',
+    'with a deposit to the unsupported chain %i has a final status with that reason',
     async ([to, name], { transfers }) => {
       const hash = await transfers.send(ARBITRUM, ALICE.address, await transfers.depositCall({ to }))
       const { body } = await transfers.askFor(hash, { from: ARBITRUM })

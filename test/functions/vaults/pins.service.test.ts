@@ -466,7 +466,7 @@ describe('A share price', () => {
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   })
 
-  test('that grows alike in eleven vaults stops deposits in none', async ({ service }) => {
+  test('that grows alike in eleven vaults stops no deposits', async ({ service }) => {
     const vaults: TestVault[] = []
     while (vaults.length < 11) vaults.push(await filled(service, 100n * AMOUNT))
     for (let minute = 0; minute < 2; minute += 1) {
