@@ -17,7 +17,6 @@ const OUT = ['withdraw', 'claim', 'cancel'] as const
 const [{ address: USER }] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 
-/** The requests about one vault. */
 const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => Promise<HttpReply>][] = [
   [
     'a deposit',
@@ -40,7 +39,7 @@ const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => 
   ],
 ]
 
-/** One endpoint of each area that a key is asked for. */
+/** One endpoint of each area that needs a scope. */
 const OF_SCOPE: Readonly<Record<string, string>> = {
   vaults: LIST,
   accounts: '/auth/wallets',
@@ -51,18 +50,17 @@ const OF_SCOPE: Readonly<Record<string, string>> = {
 
 const test = base
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
-  /** The one vault that the second client has, and those that it has not. */
+  /** The only vault of the second client, and the vaults that it lacks. */
   .extend('own', ({ vaults }) => vaults[1]?.address as Address)
   .extend('others', ({ vaults, own }) => vaults.map(({ address }) => address).filter((address) => address !== own))
   .extend('second', async ({ service, own }) => service.createClient([{ chainId: 8453, address: own }]))
-  /** Gives the second client one more key of this kind. */
   .extend('addKey', ({ service, second }) => async (overrides: Partial<ApiKey>) => {
     const clientId = parseApiKey(second)?.clientId as string
     const { text, key } = someKey(clientId, overrides)
     await service.backends.admin.clients.putKey(clientId, key)
     return { text, clientId, keyId: key.keyId }
   })
-  /** Gives a client with all vaults a key of these limits. */
+  /** Gives a client with all vaults a key with these limits. */
   .extend('limit', ({ service, vaults }) => async (limits: Partial<KeyLimits>) => {
     const places = vaults.map(({ chainId, address }) => ({ chainId, address }))
     const clientId = parseApiKey(await service.createClient(places))?.clientId as string
@@ -76,7 +74,7 @@ const test = base
     return { base, arbitrum }
   })
 
-/** All that a caller can see of a reply, but for the request's own id and the moment. */
+/** Returns all that a caller can see of a reply, except its request id and its time. */
 function visible({ status, headers, body }: HttpReply) {
   const { requestId: _, ...rest } = body
   const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit'].includes(name))
@@ -84,7 +82,7 @@ function visible({ status, headers, body }: HttpReply) {
 }
 
 describe('A client', () => {
-  test('sees its own vaults in the list and no other, whoever asked before', async ({
+  test('sees only its own vaults in the list, whichever client came before', async ({
     service,
     second,
     own,
@@ -103,7 +101,7 @@ describe('A client', () => {
   })
 
   test.for(ABOUT_A_VAULT)(
-    "asking for %s of another client's vault is answered exactly as for one that does not exist",
+    "gets for %s of another client's vault exactly the reply for a missing vault",
     async ([, ask], { service, second, others }) => {
       const missing = await ask(service, second, NOBODYS_VAULT)
       expectError(missing, 'vault_not_found')
@@ -112,20 +110,20 @@ describe('A client', () => {
   )
 
   test.for(ABOUT_A_VAULT)(
-    'asking for %s of its own vault is not told that there is none',
+    'does not get the error of a missing vault for %s of its own vault',
     async ([, ask], { service, second, own }) => {
       const { status } = await ask(service, second, own)
       expect([200, 400]).toContain(status)
     },
   )
 
-  test('without vaults has none configured, and finds none', async ({ service, own }) => {
+  test('without vaults gets the error of no configured vaults, and finds none', async ({ service, own }) => {
     const key = await service.createClient([])
     expectError(await service.call('GET', LIST, { key }), 'no_vaults_configured')
     for (const [, ask] of ABOUT_A_VAULT) expectError(await ask(service, key, own), 'vault_not_found')
   })
 
-  test('shows a vault that two have as each configured it', async ({ service, second, own }) => {
+  test('sees a shared vault with its own configuration', async ({ service, second, own }) => {
     const { clients } = service.backends.admin
     const record = await clients.get(parseApiKey(second)?.clientId as string)
     const client = someClient()
@@ -155,7 +153,7 @@ describe('A key', () => {
     ['is revoked', { revokedAt: new Date('2026-01-02T00:00:00.000Z') }],
     ['is expired', { expiresAt: new Date('2026-01-02T00:00:00.000Z') }],
     ['is revoked and would not expire yet', { revokedAt: new Date(), expiresAt: new Date('2999-01-01T00:00:00.000Z') }],
-  ])('that %s is refused everywhere as `Invalid API key`', async ([, overrides], { service, addKey, own }) => {
+  ])('that %s is refused at each endpoint as `Invalid API key`', async ([, overrides], { service, addKey, own }) => {
     const { text } = await addKey(overrides)
     expectError(await service.call('GET', LIST, { key: text }), 'invalid_api_key')
     for (const [, ask] of ABOUT_A_VAULT) expectError(await ask(service, text, own), 'invalid_api_key')
@@ -172,7 +170,7 @@ describe('A key', () => {
   test.for([['x-join-key'], ['X-JOIN-KEY'], ['X-Join-Key'], ['x-jOiN-kEy']])(
     'is found in a header written %s',
     async ([name], { service }) => {
-      // `fetch` writes all names in lower case; this does not.
+      // `fetch` writes all header names in lower case; this request does not.
       const status = await new Promise((resolve, reject) => {
         const headers = { [name as string]: service.apiKey }
         request(`${service.baseUrl}${LIST}`, { headers }, (response) => {
@@ -207,13 +205,13 @@ describe('A key with limits', () => {
     }
   })
 
-  test('opens an area only with its scope before anything else is looked at', async ({ service, limit }) => {
+  test('is refused an area without its scope before any other check', async ({ service, limit }) => {
     const key = await limit({ scopes: ['markets'] })
     expectError(await service.call('POST', DEPOSIT, { key, body: 'not JSON' }), 'insufficient_scope')
     expectError(await service.call('GET', '/auth/sessions', { key }), 'insufficient_scope')
   })
 
-  test('for a chain sees the vaults there alone, and takes deposits from there alone', async ({
+  test('for a chain sees only its vaults, and accepts deposits only from it', async ({
     service,
     limit,
     chains: { base, arbitrum },
@@ -237,7 +235,7 @@ describe('A key with limits', () => {
     }
   })
 
-  test('for a vault is refused each other one, whether the client has it or there is none', async ({
+  test('for a vault is refused any other, whether the client has it or it does not exist', async ({
     service,
     limit,
     chains: { base },
@@ -262,7 +260,7 @@ describe('A key with limits', () => {
     expectError(await service.call('POST', DEPOSIT, { key, body }), 'vault_not_found')
   })
 
-  test('on amounts deposits no more of an asset at once, from whichever chain, and no other asset', async ({
+  test('on amounts bounds each deposit of its assets, from any chain, and refuses other assets', async ({
     service,
     limit,
     chains: { base, arbitrum },
@@ -311,7 +309,7 @@ describe('A key with limits', () => {
   })
 
   test.for(OUT)(
-    'is let through to %s from every vault of its client, and sees what users have',
+    'may %s from every vault of its client, and sees all positions of users',
     async (name, { service, limit, chains: { base, arbitrum } }) => {
       const key = await limit({
         chains: [base.chainId],

@@ -15,11 +15,11 @@ import { PROMISED } from '../support/errors.ts'
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
 const ALL = { ...endpoints, ...jobs, ...consumers }
 const CONTRACTS = Object.entries<Contract>(ALL)
-/** As a schema's values are on the wire. */
+/** Options that describe a schema's values as they are sent. */
 const AS_SENT = { io: 'input', unrepresentable: 'any' } as const
 const FILES = globSync('functions/**/contract.ts')
 
-test('Every contract in functions/ is listed, under the name of its folder, and nothing else is', async () => {
+test('Exactly the contracts in functions/ are listed, under the names of their folders', async () => {
   expect(FILES.length).toBeGreaterThan(0)
   const found = await Promise.all(
     FILES.map(async (file) => {
@@ -31,7 +31,7 @@ test('Every contract in functions/ is listed, under the name of its folder, and 
   for (const [name, contract] of found) expect(Object.fromEntries(CONTRACTS)[name]).toBe(contract)
 })
 
-test.for(CONTRACTS.map(([name]) => [name]))('%s has its work in its handler, beside its promise', ([name]) => {
+test.for(CONTRACTS.map(([name]) => [name]))('%s has a handler with its work in the same folder', ([name]) => {
   expect(readFileSync(`functions/${name}/handler.ts`, 'utf8')).toMatch(/\bfunction \w+\(|=>/)
 })
 
@@ -40,14 +40,17 @@ test('Every handler has a contract', () => {
   expect(folders.filter((folder) => !existsSync(`${folder}/contract.ts`))).toEqual([])
 })
 
-test.for(CONTRACTS)('%s says in sentences what it does and what its failure means', ([, { summary, impact }]) => {
-  for (const text of [summary, impact]) expect(text).toMatch(/^[A-Z][^\n]{10,}[^.!?]\.$/)
-})
+test.for(CONTRACTS)(
+  '%s describes in sentences its effect and the meaning of its failure',
+  ([, { summary, impact }]) => {
+    for (const text of [summary, impact]) expect(text).toMatch(/^[A-Z][^\n]{10,}[^.!?]\.$/)
+  },
+)
 
-/** Values that fields are not made for. */
+/** Values that no field expects. */
 const STRANGE = [null, 0, '', 'text', true, [], [null], {}]
 
-/** The same value with each of its positions, one at a time, replaced by each strange value. */
+/** Yields the value with one position at a time replaced by each strange value. */
 function* distortions(value: unknown): Generator<unknown> {
   yield* STRANGE
   if (typeof value !== 'object' || value === null) return
@@ -58,7 +61,7 @@ function* distortions(value: unknown): Generator<unknown> {
   }
 }
 
-/** A value of every optional object of a body's fields, and of the objects in it. */
+/** Builds a value with all optional objects of a body's fields, recursively. */
 function fillIn(schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return fillIn(schema.unwrap())
   if (!(schema instanceof z.ZodObject)) return 'any'
@@ -67,7 +70,7 @@ function fillIn(schema: z.core.$ZodType): unknown {
 
 describe('A contract of an endpoint', () => {
   test.for(ENDPOINTS.filter(([, { request }]) => request.body))(
-    'refuses a body with a value of any other type in any place, and never fails by itself: %s',
+    'refuses a body with a value of another type at any place, without an internal error: %s',
     ([, contract]) => {
       const refusals = new Set<number>()
       for (const body of distortions(fillIn(contract.request.body as z.ZodObject))) {
@@ -116,10 +119,10 @@ describe('A contract of an endpoint', () => {
   })
 
   test.for(ENDPOINTS)(
-    'that is about a user or carries calldata is not to be stored, what all may know for a while: %s',
+    'forbids caching of user data and calldata, and allows it for public data: %s',
     ([name, { caller, tag, method, aged, cacheControl }]) => {
       const isForAll = caller === 'anyone' || (caller === 'client' && ['Markets', 'Portfolio'].includes(tag))
-      // Of a chain, so that it is signed; its past does not change.
+      // The response is signed because it is of a chain. It may be cached because the past does not change.
       if (name === 'vaults/history') return expect(cacheControl).toBe('private, max-age=60')
       if (!isForAll || method === 'POST') expect(cacheControl).toBe('no-store')
       if (isForAll && aged && method === 'GET') expect(cacheControl).toBe('public, max-age=60')
@@ -139,7 +142,7 @@ describe('The default', () => {
   }
   const operations = Object.values(paths)
     .flatMap((operation) => Object.values(operation))
-    // Its pages are as long as the list where no limit is given.
+    // Pages of this list are as long as the list by default.
     .filter(({ operationId }) => operationId !== 'listVaults')
   const fields = operations.flatMap(({ parameters, requestBody }) => [
     ...parameters.map(({ name, schema }) => [name, schema] as const),
@@ -152,13 +155,13 @@ describe('The default', () => {
     ['limit', '50'],
     ['index', '0'],
     ['kind', 'deposit'],
-  ])('of %s is described wherever it is asked for: %j', ([wanted, value]) => {
+  ])('of %s is described at each parameter and field: %j', ([wanted, value]) => {
     const found = fields.filter(([name]) => name === wanted)
     expect(found.length).toBeGreaterThan(0)
     for (const [, schema] of found) expect(schema).toMatchObject({ default: value })
   })
 
-  test('is told in the reference of what takes one', async () => {
+  test('is in the reference of each parameter that has one', async () => {
     const pages = await Promise.all((await readdir('docs/api')).map((name) => readFile(`docs/api/${name}`, 'utf8')))
     const lines = pages.flatMap((text) => text.split('\n'))
     const rows = lines.filter((line) => /^\| `(currency|days|limit|index)` \|.*\| optional/.test(line))
@@ -167,10 +170,10 @@ describe('The default', () => {
   })
 })
 
-/** Words with which the parser says what it expects, and which are no business of a caller's. */
+/** Words of the parser's own errors, which callers must not see. */
 const WORDS_OF_THE_PARSER = /invalid|expected|received|unrecognized|too (small|big)|nan|undefined|option|union|pattern/i
 
-/** Values of a JSON Schema's form of which hardly a part is right: every choice of a union, with each leaf as `leaf`. */
+/** Builds mostly wrong values of a JSON Schema: every choice of a union, with each leaf as `leaf`. */
 function wrongValues(schema: z.core.JSONSchema._JSONSchema, leaf: unknown): unknown[] {
   if (typeof schema === 'boolean') return [leaf]
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
@@ -192,7 +195,7 @@ describe('A request', () => {
 
   test.for(
     ENDPOINTS.filter(([, { request }]) => Object.values(request).some(({ shape }) => Object.keys(shape).length > 0)),
-  )('that is wrong in whatever way is told so in words of ours: %s', ([, contract]) => {
+  )('that is invalid in any way gets an error in our own words: %s', ([, contract]) => {
     const { headers, path, query, body } = contract.request
     const issues = new Set<string>()
     const tell = (event: Parameters<typeof parseRequest>[1]) => {
@@ -220,7 +223,7 @@ describe('A request', () => {
   })
 })
 
-/** What headers, a path or a query can hold. */
+/** True for values that headers, a path or a query can hold. */
 function isTexts(value: unknown): value is Record<string, string> {
   return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
 }
@@ -230,7 +233,7 @@ describe('The routes', () => {
     [path, ...aliases].map((one) => `${method} ${one}`),
   )
 
-  test('are each taken once, whatever their parameters are called', () => {
+  test('are unique, whatever the names of their parameters', () => {
     const shapes = routes.map((route) => route.replaceAll(/\{\w+\}/g, '{}'))
     expect(new Set(shapes).size).toBe(routes.length)
   })
@@ -264,7 +267,7 @@ describe('The routes', () => {
     )
   })
 
-  test('ask who calls, but for those that everybody may ask', () => {
+  test('require authentication, except the public ones', () => {
     const open = ENDPOINTS.filter(([, { caller }]) => caller === 'anyone').map(([, { path }]) => path)
     const wellKnown = [
       '/.well-known/apple-app-site-association',
@@ -278,7 +281,7 @@ describe('The routes', () => {
 
 describe('A job', () => {
   test.for(Object.entries<JobContract>(jobs))(
-    '%s takes every input that it is scheduled with',
+    '%s accepts every input of its schedule',
     ([, { runs, event, everyMinutes }]) => {
       expect(runs.length).toBeGreaterThan(0)
       for (const run of runs) expect(event.safeDecode(run).success).toBe(true)
@@ -287,11 +290,11 @@ describe('A job', () => {
   )
 })
 
-/** What a contract may not bring along: it must cost nothing to read. */
+/** Modules that a contract must not import, because they do something when loaded. */
 const DOES_SOMETHING =
   /@aws-sdk|@smithy|@middy|@aws-lambda-powertools|lib\/aws\/|lib\/logger\.ts|handler\.ts$|(table|reader|readers|rpc)\.ts$|lib\/lambda\/(?!contract\.ts|env\.ts)/
 
-test('The list of all contracts brings along nothing that does anything', async () => {
+test('The list of all contracts imports no module that does anything when loaded', async () => {
   const { metafile } = await build({
     entryPoints: ['functions/contracts.ts'],
     bundle: true,
@@ -305,7 +308,7 @@ test('The list of all contracts brings along nothing that does anything', async 
   const inputs = Object.keys(metafile.inputs)
   expect(inputs).toEqual(expect.arrayContaining(FILES))
   expect(inputs.filter((input) => DOES_SOMETHING.test(input))).toEqual([])
-  // Packages may know built-in modules that are shaken off; our own files may not ask for any.
+  // Packages may import built-in modules that are tree-shaken. Our own files must not import any.
   const own = Object.entries(metafile.inputs).filter(([input]) => !input.includes('node_modules'))
   const builtIns = own.flatMap(([file, { imports }]) =>
     imports.flatMap(({ path, external }) => (external ? [`${file} imports ${path}`] : [])),
@@ -314,34 +317,34 @@ test('The list of all contracts brings along nothing that does anything', async 
 })
 
 describe('The errors', () => {
-  test('have the statuses and texts that were promised', () => {
+  test('have the promised statuses and texts', () => {
     const known = Object.entries(ERRORS).map(([code, { status, error }]) => [code, [status, error]])
     expect(Object.fromEntries(known)).toEqual(PROMISED)
   })
 
-  test('have one text for one meaning: a text stands for several codes only where the trouble is elsewhere', () => {
+  test('share a text only for upstream failures', () => {
     const byText = Map.groupBy(Object.entries(ERRORS), ([, { error }]) => error)
     const shared = [...byText].filter(([, entries]) => entries.length > 1).map(([text]) => text)
     expect(shared).toEqual(['Upstream unavailable', 'Nodes disagree'])
   })
 
-  test('are called by stable words in snake_case', () => {
+  test('have codes in snake_case', () => {
     for (const code of Object.keys(ERRORS)) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
   })
 
-  test('tell in a sentence what to do, and when to come back where that helps', () => {
+  test('have a message in a sentence, and a retry time for 429 and 503', () => {
     for (const [code, definition] of Object.entries(ERRORS)) {
       expect(definition.message, code).toMatch(/^[A-Z].*\.$/)
       expect('retryAfterSeconds' in definition, code).toBe([429, 503].includes(definition.status))
     }
   })
 
-  test('can each be answered by some endpoint', () => {
+  test('are each declared by some endpoint', () => {
     const declared = new Set<string>(ENDPOINTS.flatMap(([, contract]) => listErrors(contract)))
     expect(Object.keys(ERRORS).filter((code) => !declared.has(code))).toEqual([])
   })
 
-  test('stand in docs/errors.md once each, with their statuses and those of the client', () => {
+  test("are each in docs/errors.md once with their status, as are the client's own errors", () => {
     const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` +\| (\d*|any) +\|/gm)
     const told = [...rows].map(([, code, status]) => [code, status])
     const ours = Object.entries(ERRORS).map(([code, { status }]) => [code, `${status}`])

@@ -10,7 +10,7 @@ import { runs } from '../support/runs.ts'
 import { test as base, type HttpReply, USERS } from '../support/service.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
-// So many log lines would take longer than the requests.
+// Writing the log lines would take longer than the requests.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
@@ -27,7 +27,7 @@ type RawRequest = {
 }
 
 const test = base
-  /** Sends a request byte by byte as given; `fetch` would tidy it up. */
+  /** Sends a request byte by byte as given. `fetch` would normalize it. */
   .extend('send', ({ service }, { onCleanup }) => {
     const agent = new Agent({ keepAlive: true })
     onCleanup(() => agent.destroy())
@@ -43,7 +43,10 @@ const test = base
         outgoing.once('error', reject).end(body)
       })
   })
-  /** Sends hundreds of such requests, some of them first, each of which must get what one of its contracts declares; the codes that were met. */
+  /**
+   * Sends hundreds of random requests after the given ones, and returns the codes it met. Each reply must be declared by one of the
+   * contracts.
+   */
   .extend(
     'fuzz',
     ({ send }) =>
@@ -62,7 +65,7 @@ const test = base
   )
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
 
-/** Asserts that a reply is one that these contracts declare: never a 5xx, always the one error body. Gives its code, or success. */
+/** Expects a reply that these contracts declare, never a 5xx, always with the error body. Returns its code, or success. */
 function expectDeclared(contracts: readonly EndpointContract[], reply: HttpReply): string {
   expect(reply.status).toBeLessThan(500)
   if (reply.status === 200) {
@@ -94,7 +97,7 @@ const QUERY = fc.oneof(
   fc.dictionary(fc.string({ unit: CODE_POINT }), fc.string()).map((all) => `?${new URLSearchParams(all)}`),
 )
 
-/** A JSON value, or a text that is nearly an address, an amount or a chain id. */
+/** A JSON value, or a text close to an address, an amount or a chain id. */
 const VALUE = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>('', '0', '-1', '01', '1e3', 2 ** 53, -0, 1.5, `0x${'0'.repeat(40)}`, '0x', {}, [], null),
@@ -104,17 +107,17 @@ const VALUE = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 50 }),
 )
 
-/** Such a value as it stands in a query. `String` throws for an object whose own `toString` is no function. */
+/** Such a value as text in a query. `String` throws for an object whose own `toString` is not a function. */
 const VALUE_TEXT = VALUE.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
 
-/** The text with one of its characters replaced, doubled or taken out. */
+/** Returns the text with one of its characters replaced, doubled or removed. */
 function typo(text: string): fc.Arbitrary<string> {
   return fc
     .tuple(fc.nat({ max: text.length - 1 }), fc.constantFrom('', 'g', 'F', ' ', '\u0660', '\u0000'))
     .map(([at, character]) => text.slice(0, at) + character + text.slice(at + 1))
 }
 
-/** A right body with one thing changed: a field replaced, misspelt, taken out or added. */
+/** Builds a valid body with one change: a field replaced, misspelt, removed or added. */
 function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unknown>> {
   const field = fc.constantFrom(...Object.keys(right), 'srcChainId', 'srcToken', 'chainId')
   return fc.oneof(
@@ -126,7 +129,7 @@ function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unk
   )
 }
 
-/** Bodies of every kind; few of them are right, because those ask a chain. */
+/** Builds bodies of every kind. Few are valid, because valid ones read a chain. */
 function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer | string | undefined> {
   const right = fc.constantFrom(...rights)
   return fc.oneof(
@@ -142,7 +145,7 @@ function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer
 describe('Hundreds of random requests never break', () => {
   test('the vault list', async ({ service, fuzz }) => {
     const contract = endpoints['vaults/list']
-    // The right key is rare, because the list asks both chains.
+    // The right key is rare, because the list reads both chains.
     const key = fc.oneof({ weight: 19, arbitrary: HEADER_TEXT }, { weight: 1, arbitrary: fc.constant(service.apiKey) })
     const requests = fc.record({ query: QUERY, headers: HEADERS, key }).map(({ query, headers, key }) => ({
       method: 'GET',
@@ -188,7 +191,7 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{vaultAddress}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // Without a vault address, or with a dot for one, it is another route.
+    // A path without a vault address, or with a dot for it, is another route.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = [
       'success',
@@ -203,7 +206,7 @@ describe('Hundreds of random requests never break', () => {
     const contract = endpoints['vaults/cross-chain-status']
     const hash = fc.stringMatching(/^0x[0-9a-f]{64}$/)
     const place = fc.oneof(hash.chain(typo), hash, PLAIN_TEXT)
-    // Only two chains are on this machine; the others must not be asked.
+    // Only two chains run on this machine, and others must not be read.
     const elsewhere = EVM_CHAINS.map(({ id }) => id.toString())
     const chainId = fc.oneof(typo('8453'), VALUE_TEXT).filter((text) => !elsewhere.includes(text))
     const query = fc.oneof(
@@ -217,14 +220,14 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{txHash}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // Without a hash, or with a dot for one, it is another route.
+    // A path without a hash, or with a dot for it, is another route.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = ['success', 'invalid_tx_hash', 'missing_src_chain_id', 'invalid_src_chain_id', 'invalid_index']
     expect(met).toEqual(expect.arrayContaining(expected))
   })
 
-  // As every endpoint that takes nothing; its answer is the shortest.
-  test('the health', async ({ fuzz }) => {
+  // This stands for every endpoint without input; its response is the shortest.
+  test('the health endpoint', async ({ fuzz }) => {
     const contract = endpoints['system/health']
     const requests = fc.record({ query: QUERY, headers: HEADERS, key: HEADER_TEXT }).map(({ query, headers, key }) => ({
       method: 'GET',
@@ -255,7 +258,7 @@ describe('Hundreds of random requests never break', () => {
   })
 })
 
-/** Any text as a part of a path or a query; `encodeURIComponent` refuses half a character. */
+/** Encodes any text as a part of a path or a query. `encodeURIComponent` throws for lone surrogates. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }

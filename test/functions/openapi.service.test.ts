@@ -80,7 +80,7 @@ const test = base
 
 const REFERENCE = /^#\/components\/(schemas|responses|parameters|headers)\/([\w-]+)$/
 
-/** The same with what it refers to in its place. */
+/** Returns a part of the document with its references resolved. */
 function inPlace(part: unknown, document: Document): unknown {
   if (Array.isArray(part)) return part.map((item) => inPlace(item, document))
   if (typeof part !== 'object' || part === null) return part
@@ -91,17 +91,16 @@ function inPlace(part: unknown, document: Document): unknown {
   return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
 }
 
-/** What the gateway itself answers, whatever was asked. */
 const GATEWAY_STATUSES = ['413', '429', '431', '500', '503']
 
-/** The schema of a response's errors without the gateway's. */
+/** Returns the schema of a response's errors without the gateway's. */
 function ownErrors(response: Response | undefined): JsonSchema {
   const schema = response?.content?.['application/json'].schema as JsonSchema
   const [own = schema] = (schema['anyOf'] ?? []) as readonly JsonSchema[]
   return own
 }
 
-/** The object that has all of what objects together have, each of which allows what it does not name. */
+/** Merges objects into one with all their properties, each of which allows additional ones. */
 function merged({ allOf, ...schema }: JsonSchema): JsonSchema {
   const parts = (allOf ?? []) as readonly { readonly properties: object; readonly required: readonly string[] }[]
   if (parts.length === 0) return schema
@@ -109,7 +108,7 @@ function merged({ allOf, ...schema }: JsonSchema): JsonSchema {
   return { type: 'object', ...schema, properties, required: parts.flatMap(({ required }) => required) }
 }
 
-/** The schema with nothing allowed beyond what it names. */
+/** Returns the schema without additional properties. */
 function closed(schema: unknown): JsonSchema {
   const close = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(close)
@@ -122,7 +121,7 @@ function closed(schema: unknown): JsonSchema {
   return close(schema) as JsonSchema
 }
 
-/** What is wrong with a value by a JSON Schema; undefined when nothing is. */
+/** Returns the problems of a value by a JSON Schema, or undefined. */
 function problemsOf(schema: JsonSchema, value: unknown): string | undefined {
   const { error } = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value)
   return error && z.prettifyError(error)
@@ -135,7 +134,7 @@ describe('The document', () => {
     expect(validator.version).toBe('3.1')
   })
 
-  test('is of the version that runs, and looks the same each time', async ({ service, document }) => {
+  test('has the running version, and is the same each time', async ({ service, document }) => {
     expect(document.info.version).toBe(packageJson.version)
     const again = await service.call('GET', '/openapi.json')
     expect(again.body).toEqual(document)
@@ -149,7 +148,7 @@ describe('The document', () => {
     expect(documented.sort()).toEqual(promised.sort())
   })
 
-  test('calls every operation by a name of its own', ({ document }) => {
+  test('has a unique name for every operation', ({ document }) => {
     const ids = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),
     )
@@ -176,9 +175,7 @@ describe('The document', () => {
     expect(parameters).toEqual([])
   })
 
-  test('says units at the fields themselves: what is said of an object gives way where it is referred to', ({
-    document,
-  }) => {
+  test('describes units at the fields, because references override the description of an object', ({ document }) => {
     const withUnit = Object.entries(document.components.schemas).filter(
       ([, { properties, description }]) => properties && /second|smallest unit|percent/i.test(`${description}`),
     )
@@ -191,7 +188,7 @@ describe('The document', () => {
     expect(clashingNames(DOCUMENTED.map(([name]) => closed(operationOf(name))))).toEqual([])
   })
 
-  test('points nowhere but into itself', ({ document }) => {
+  test('has only references into itself', ({ document }) => {
     const references = [...JSON.stringify(document).matchAll(/"(#\/[^"]+)"/g)].map(([, reference]) => reference)
     expect(references.length).toBeGreaterThan(0)
     for (const reference of references) {
@@ -229,7 +226,7 @@ describe('The document', () => {
     }
   })
 
-  test.for(DOCUMENTED)("has the gateway's own errors of %s, which have a message alone", ([name], { operationOf }) => {
+  test.for(DOCUMENTED)("has the gateway's own errors of %s, which have only a message", ([name], { operationOf }) => {
     const { responses } = operationOf(name)
     for (const status of GATEWAY_STATUSES) {
       const { description, content } = responses[status] ?? {}
@@ -258,7 +255,7 @@ describe('The document', () => {
     expect([summary, description]).toEqual([contract.title, contract.summary])
   })
 
-  test('says what is required of a body as the service does', ({ operationOf }) => {
+  test('requires the same fields of a body as the service', ({ operationOf }) => {
     const deposit = operationOf('vaults/deposit').requestBody?.content['application/json'].schema as JsonSchema
     expect(deposit['required']).toEqual(['vaultAddress', 'amount', 'userAddress'])
     const right = { vaultAddress: NOBODYS_VAULT, amount: '1', userAddress: USER.address }
@@ -275,7 +272,7 @@ describe('The document', () => {
     }
   })
 
-  test('says that the optional fields of a body may be null, at any depth', ({ operationOf }) => {
+  test('allows null for the optional fields of a body, at any depth', ({ operationOf }) => {
     const bodyOf = (name: string) => operationOf(name).requestBody?.content['application/json'].schema as JsonSchema
     const deposit = { vaultAddress: NOBODYS_VAULT, amount: '1', userAddress: USER.address }
     const nulls = { srcChainId: null, srcToken: null, chainId: null }
@@ -287,7 +284,7 @@ describe('The document', () => {
     expect(problemsOf(bodyOf('accounts/register'), { firstFactorCredential: nothing })).toBeDefined()
   })
 
-  test.for(DOCUMENTED)('has an example of %s, as its schemas say', ([name], { operationOf }) => {
+  test.for(DOCUMENTED)('has an example of %s that matches its schemas', ([name], { operationOf }) => {
     const { parameters, requestBody, responses } = operationOf(name)
     const [success] = Object.entries(responses).flatMap(([code, response]) => (code < '300' ? [response] : []))
     const shown = [
@@ -300,20 +297,19 @@ describe('The document', () => {
     expect(problems).toEqual([])
   })
 
-  test('has no example of an operation that is gone', () => {
+  test('has no example of a removed operation', () => {
     const operations = DOCUMENTED.map(([, contract]) => operationId(contract))
     expect(operations).toEqual(expect.arrayContaining(Object.keys(examples)))
   })
 
-  test('describes every delivery of a webhook: its meaning, headers and body, an example, and what each answer leads to', ({
+  test('describes every webhook delivery: meaning, headers, body, an example, and the effect of each response', ({
     document,
   }) => {
     expect(Object.keys(document.webhooks)).toEqual([...EventType.options, 'webhook.test'])
     for (const [type, webhook] of Object.entries(document.webhooks)) {
-      // What differs from this form fails below.
       const { post } = inPlace(webhook, document) as { post: Delivery }
       expect(post.summary).toBe(type)
-      // What it means, when it is sent, and, of what is in the log, what comes before or after.
+      // The description has the meaning, the time, and for events of the log those before or after.
       expect(post.description).toMatch(/^An? .*Sent /)
       if (type !== 'webhook.test') expect(post.description).toMatch(/[Ff]ollow|in place of|No event says/)
       expect(post.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual(
@@ -326,7 +322,7 @@ describe('The document', () => {
     }
   })
 
-  test('tells events apart by their type, whose other forms have names', ({ document }) => {
+  test('distinguishes events by their type, with a named schema for each', ({ document }) => {
     const { oneOf, discriminator } = document.components.schemas['WebhookEvent'] as {
       oneOf: { $ref: string }[]
       discriminator: { propertyName: string; mapping: Record<string, string> }
@@ -422,7 +418,7 @@ const beginToRecover =
       headers: { platform: 'web' },
       body: { email: someEmail(), ...fields },
     })
-/** A recovery to these credentials of a new key. */
+/** Completes a recovery of a new key to these credentials. */
 const recoverAs =
   (credentialsOf: (begun: Begun, keyPair: ReturnType<typeof someKeyPair>) => object): Ask =>
   async (service) => {
@@ -433,14 +429,13 @@ const recoverAs =
     }))
     return recover(service, email, recoveryKey, (begun) => credentialsOf(begun, someKeyPair()))
   }
-/** A request of a user who is logged in. */
 const asUser =
   (method: string, path: string, body?: unknown): Ask =>
   async (service) => {
     const { headers } = await someSession(service)
     return service.call(method, path, { headers, ...(body !== undefined && { body }) })
   }
-/** A request of a user who is logged in and has just linked a wallet. */
+/** Sends a request of a logged-in user who has just linked a wallet. */
 const withWallet =
   (ask: (call: Call, linked: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
   async (service) => {
@@ -453,12 +448,12 @@ const withWallet =
     return ask(call, linked)
   }
 
-/** Live requests by endpoint: successes as `ok`, and errors by their code. */
+/** Live requests by endpoint. Successes are `ok`, errors have their code. */
 const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', what: string, Ask])[] = [
-  ['vaults/list', 'ok', 'all vaults while no chain answers', withWires('answer 500', list())],
+  ['vaults/list', 'ok', 'all vaults while no chain responds', withWires('answer 500', list())],
   ['vaults/list', 'missing_api_key', 'no key', list('')],
   ['vaults/list', 'invalid_api_key', 'a wrong key', list('x')],
-  ['vaults/deposit', 'ok', 'a deposit at once', deposit(({ syncVault }) => syncVault)],
+  ['vaults/deposit', 'ok', 'an instant deposit', deposit(({ syncVault }) => syncVault)],
   [
     'vaults/deposit',
     'ok',
@@ -519,7 +514,7 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     'a synchronous vault',
     withdrawStatus(({ syncVault }) => syncVault),
   ],
-  ['vaults/withdraw', 'ok', 'a request of everything', withdraw(({ asyncVault }) => asyncVault, { max: true })],
+  ['vaults/withdraw', 'ok', 'a request of the maximum', withdraw(({ asyncVault }) => asyncVault, { max: true })],
   [
     'vaults/withdraw',
     'ok',
@@ -560,7 +555,7 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     'another range',
     get(({ syncVault }) => `/defi-vaults/v1/defi/vault/${syncVault}/history?range=2y`),
   ],
-  ['vaults/cross-chain-status', 'ok', 'a hash that nobody has seen', crossChain(HASH, '?srcChainId=8453')],
+  ['vaults/cross-chain-status', 'ok', 'an unknown hash', crossChain(HASH, '?srcChainId=8453')],
   ['vaults/cross-chain-status', 'invalid_tx_hash', 'no hash', crossChain('x', '?srcChainId=8453')],
   ['vaults/cross-chain-status', 'missing_src_chain_id', 'no chain', crossChain(HASH, '')],
   ['vaults/cross-chain-status', 'unsupported_src_chain_id', 'another chain', crossChain(HASH, '?srcChainId=2')],
@@ -673,10 +668,10 @@ const liveTest = test
     expect(problemsOf(ofThisStatus, body)).toBeUndefined()
   })
 
-/** What was first asked of each operation and answered, as an example. */
+/** The first request to each operation and its response, as an example. */
 const answered = new Map<string, Example>()
 
-/** The same service, of which each call is remembered where it succeeds, with all that it asks the tables. */
+/** Returns the same service with every successful call recorded as an example, and its table access checked. */
 function watch(service: Service): Service {
   const call: Service['call'] = async (...request) => {
     service.table.reset()
@@ -688,7 +683,7 @@ function watch(service: Service): Service {
   return { ...service, call }
 }
 
-// `npm run examples` writes down what the document shows, if every test has passed.
+// `npm run examples` writes the document's examples if every test has passed.
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads fixtures from this pattern.
 afterAll(({}, { tasks }) => {
   if (process.env['EXAMPLES'] !== 'write' || tasks.some(({ result }) => result?.state === 'fail')) return
@@ -699,24 +694,20 @@ afterAll(({}, { tasks }) => {
   writeFileSync(EXAMPLES_FILE, JSON.stringify(keepKnown(examples, recorded)))
 })
 
-describe('A live answer is as the document says:', () => {
-  // It is what some forty tests would be.
-  liveTest(
-    'each of a wallet that does all there is to do',
-    { timeout: 120_000 },
-    async ({ service, vaults, verify }) => {
-      const watched = watch(service)
-      const call: Service['call'] = async (...request) => {
-        const reply = await watched.call(...request)
-        expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
-        verify(findEndpoint(request[0], request[1]).name, reply)
-        return reply
-      }
-      const [chain] = service.backends.chains
-      if (!chain) throw new Error('The story needs a chain')
-      await playWallet({ ...service, call }, { ...vaults, tell: () => recordAll(chain) })
-    },
-  )
+describe('A live response matches the document:', () => {
+  // This one test stands for about forty.
+  liveTest('each one of a wallet that uses all features', { timeout: 120_000 }, async ({ service, vaults, verify }) => {
+    const watched = watch(service)
+    const call: Service['call'] = async (...request) => {
+      const reply = await watched.call(...request)
+      expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
+      verify(findEndpoint(request[0], request[1]).name, reply)
+      return reply
+    }
+    const [chain] = service.backends.chains
+    if (!chain) throw new Error('The story needs a chain')
+    await playWallet({ ...service, call }, { ...vaults, tell: () => recordAll(chain) })
+  })
 
   liveTest.for(LIVE)('%s, %s: %s', async ([name, expected, , ask], { service, vaults, verify }) => {
     const reply = await ask(watch(service), vaults)
@@ -724,11 +715,11 @@ describe('A live answer is as the document says:', () => {
     verify(name, reply)
   })
 
-  test('of every endpoint', () => {
+  test('one of every endpoint', () => {
     expect(new Set(answered.keys())).toEqual(new Set(DOCUMENTED.map(([, contract]) => operationId(contract))))
   })
 
-  test('another body would be found out', ({ operationOf }) => {
+  test('a body that differs would be found', ({ operationOf }) => {
     const schema = closed(operationOf('system/health').responses['200']?.content?.['application/json'].schema)
     expect(problemsOf(schema, { status: 'ok', version: '1' })).toBeUndefined()
     for (const wrong of [

@@ -15,20 +15,19 @@ const EDGE_KEY = 'k'.repeat(43)
 const LOGIN = '/auth/login/init'
 const WALLETS = '/auth/wallets'
 
-/** One network may spend what its key may, as with keys on servers. */
+/** One network may use the whole limit of its key, as with keys on servers. */
 const ON_SERVER: KeyLimits = { ...DEFAULT_LIMITS, scopes: Scope.options }
 
-/** The seconds that the headers of a reply say are left of a window, of so many requests, and how many of these are left. */
+/** Returns the policy, the remaining requests and the remaining seconds of a window, from the headers of a reply. */
 const standing = ({ headers }: HttpReply) => ({
   policy: headers.get('ratelimit-policy'),
   ...(/^"key";r=(?<left>\d+);t=(?<seconds>\d+)$/.exec(headers.get('ratelimit') ?? '')?.groups ?? {}),
 })
 
-/** The leases of requests that were asked for at the table since the wire was reset. */
+/** Lists the leases of requests that the table received since the wire was reset. */
 const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('rate#requests#key#'))
 
 const test = chainlessTest
-  /** Makes a client with a key of these limits. */
   .extend('issue', ({ service }) => async (limits: Partial<KeyLimits>) => {
     const { clients } = service.backends.admin
     const client = someClient()
@@ -48,7 +47,7 @@ const test = chainlessTest
   })
 
 describe('A key', () => {
-  test('is told where it stands on every answer: a success, an error of its own, and HEAD', async ({
+  test('gets its remaining requests with every response: success, error, and HEAD', async ({
     containers: [service],
     issue,
   }) => {
@@ -71,7 +70,7 @@ describe('A key', () => {
     expect(headers.get('ratelimit')).toMatch(/^"key";r=95;t=\d+$/)
   })
 
-  test('of two containers is let through no more often than its limit, and refused with the time to wait', async ({
+  test('in two containers never exceeds its limit, and is refused with the time to wait', async ({
     containers,
     issue,
     clock,
@@ -91,7 +90,7 @@ describe('A key', () => {
     expect((await containers[0].call('POST', LOGIN, { key, body: {} })).status).toBe(200)
   })
 
-  test('that asks too often is refused without the table, and slows no other key down', async ({
+  test('over its limit is refused without the table, and delays no other key', async ({
     containers: [service],
     issue,
   }) => {
@@ -106,10 +105,7 @@ describe('A key', () => {
     expect(leases(service)).toEqual([])
   })
 
-  test('that is known to have none left has no work done, in the table or outside', async ({
-    containers: [service],
-    issue,
-  }) => {
+  test('that is known to have no requests left causes no table request', async ({ containers: [service], issue }) => {
     const { text: key } = await issue({ rate: { requests: 1, seconds: 60 } })
     const search = () => service.call('POST', SEARCH, { key, body: { search: 'ether' } })
     expect((await search()).status).toBe(200)
@@ -119,7 +115,7 @@ describe('A key', () => {
     expect(service.table.tries).toEqual([])
   })
 
-  test('that is not known, or has a wrong check, is counted nowhere', async ({ containers: [service], issue }) => {
+  test('that is unknown or has a wrong checksum is not counted', async ({ containers: [service], issue }) => {
     const { clientId, text } = await issue({})
     service.table.reset()
     for (const key of [someKey(clientId).text, someKey('AbCdE01234').text, `${text}x`, null]) {
@@ -130,7 +126,7 @@ describe('A key', () => {
     expect(leases(service)).toEqual([])
   })
 
-  test('has another limit within a minute after an operator changed it', async ({
+  test('has a new limit within a minute after an operator changed it', async ({
     containers: [service],
     issue,
     clock,
@@ -147,7 +143,7 @@ describe('A key', () => {
     expect(statuses).toEqual([200, 200, 429])
   })
 
-  test('that was issued before there were limits has 6,000 requests a minute', async ({ service, issue }) => {
+  test('issued before limits existed has 6,000 requests a minute', async ({ service, issue }) => {
     const { text, clientId, keyId } = await issue({})
     await service.tables.clients.write({ pk: `CLIENT#${clientId}`, sk: `KEY#${keyId}` }, [remove('limits')])
     const reply = await service.call('POST', LOGIN, { key: text, body: {} })
@@ -156,7 +152,7 @@ describe('A key', () => {
 })
 
 describe('A session', () => {
-  test('that has spent its tenth leaves the rest of the key to others', async ({ service, clock, issue: _ }) => {
+  test('that has used its tenth leaves the rest of the key to others', async ({ service, clock, issue: _ }) => {
     const session = await someSession(service)
     const other = await someSession(service)
     clock.pass(60 - ((Date.now() / 1000) % 60))
@@ -176,7 +172,7 @@ describe('A session', () => {
 })
 
 describe('A network', () => {
-  test('makes a tenth of the requests of a key, and withdrawals besides; others make the rest', async ({
+  test('may use a tenth of the requests of a key, plus withdrawals; others may use the rest', async ({
     service,
     issue,
     clock,
@@ -194,7 +190,7 @@ describe('A network', () => {
     const login = (address: string) => anew.service.call('POST', LOGIN, { ...from(address), body: {} })
     const flood = await Promise.all(Array.from({ length: 100 }, () => login('203.0.113.1')))
     const refused = flood.filter(({ status }) => status !== 200)
-    // One that the container does not count, and a tenth of 300.
+    // One request is not counted by the container, and the limit is a tenth of 300.
     expect(flood.length - refused.length).toBe(1 + 30)
     for (const reply of refused) {
       expectError(reply, 'too_many_requests', ['address'])
@@ -210,10 +206,7 @@ describe('A network', () => {
 })
 
 describe('A lease', () => {
-  test('is waited for by what cannot be taken back, and goes beside all other work', async ({
-    containers: [service],
-    issue,
-  }) => {
+  test('delays only irreversible work; all other work runs in parallel', async ({ containers: [service], issue }) => {
     const { text: key } = await issue({ rate: { requests: 1, seconds: 60 } })
     const { promise, resolve } = Promise.withResolvers<void>()
     service.table.hold = ({ body }) => (body.includes('"LEASES"') ? promise : undefined)
@@ -221,12 +214,12 @@ describe('A lease', () => {
     const search = service.call('POST', SEARCH, { key, body: { search: 'bitcoin' } })
     const others = () => service.table.tries.filter((asked) => !leases(service).includes(asked))
     await expect.poll(() => leases(service).length).toBe(2)
-    // Each has looked for its client, and the search for coins.
+    // Each request has read its client, and the search the coins.
     await expect.poll(() => others().map(({ action }) => action)).toContain('GetItem')
     const ofUsers = others().filter(({ table }) => table.endsWith('users'))
     expect(ofUsers.map(({ action }) => action)).not.toContain('PutItem')
     resolve()
-    // The one request of the window went to the one or to the other.
+    // One of the two got the only request of the window.
     const statuses = (await Promise.all([login, search])).map(({ status }) => status)
     expect(statuses.filter((status) => status === 429)).toHaveLength(1)
   })

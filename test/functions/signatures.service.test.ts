@@ -12,7 +12,7 @@ const LOGIN = '/auth/login/init'
 const OF_REQUEST_BODY = ' "content-digest";req'
 const HEADERS = ['content-digest', 'signature', 'signature-input']
 
-/** Runs an operator's command on the service's own stage; what it prints, or why it fails. */
+/** Runs an operator's command on the service's own stage. Returns its output or the reason of its failure. */
 const test = chainlessTest.extend('run', ({ service }) => async (...args: string[]) => {
   const lines = await runCommandLine(args, async () => service.backends.admin).catch((error: unknown) => [
     describeFailure(error),
@@ -20,8 +20,8 @@ const test = chainlessTest.extend('run', ({ service }) => async (...args: string
   return lines.join('\n')
 })
 
-describe('An answer', () => {
-  test('to a request with a digest is signed together with it, and is bound to that body', async ({ service }) => {
+describe('A response', () => {
+  test('to a request with a digest is signed together with it, which binds it to that body', async ({ service }) => {
     const text = JSON.stringify({ email: 'alice@example.com' })
     const headers = { 'content-digest': contentDigest(Buffer.from(text)) }
     const bound = await service.call('POST', LOGIN, { body: text, headers })
@@ -31,14 +31,14 @@ describe('An answer', () => {
     expect(unbound.headers.get('signature-input')).not.toContain(OF_REQUEST_BODY)
   })
 
-  test('to a request whose contract has headers of its own is signed together with its digest', async ({ service }) => {
+  test('to a request whose contract has its own headers is signed together with its digest', async ({ service }) => {
     const body = '{"email":"signed@example.com"}'
     const headers = { platform: 'web', 'content-digest': contentDigest(Buffer.from(body)) }
     const reply = await service.call('POST', '/auth/register/init', { body, headers })
     expect(reply.headers.get('signature-input')).toContain(OF_REQUEST_BODY)
   })
 
-  test('is refused where the digest is not that of the body, or has another form', async ({ service }) => {
+  test('is an error if the digest is malformed or not that of the body', async ({ service }) => {
     const digest = contentDigest(Buffer.from('{}'))
     for (const wrong of [digest.replace('sha-256', 'sha-512'), `${digest}, ${digest}`, '', 'sha-256=::']) {
       const headers = { 'content-digest': wrong }
@@ -47,7 +47,7 @@ describe('An answer', () => {
     const headers = { 'content-digest': digest }
     expectError(await service.call('POST', LOGIN, { body: '{ }', headers }), 'invalid_content_digest')
     expect((await service.call('POST', LOGIN, { body: '{}', headers })).status).toBe(200)
-    // What is no text comes as base64 from the gateway.
+    // The gateway passes binary bodies as base64.
     const sent = { ...headers, 'content-type': 'application/octet-stream' }
     expect((await service.call('POST', LOGIN, { body: '{}', headers: sent })).status).toBe(200)
   })
@@ -66,7 +66,7 @@ describe('An answer', () => {
     for (const { headers } of replies) for (const name of HEADERS) expect(headers.has(name)).toBe(false)
   })
 
-  test('can be read and asked for by a browser with all that verifies it, and asked for again by its tag', async ({
+  test('is available to browsers with its signature headers, and can be revalidated by its ETag', async ({
     service,
   }) => {
     const { headers } = await exchange(`${service.baseUrl}${POSITIONS}`, {
@@ -80,8 +80,8 @@ describe('An answer', () => {
 })
 
 describe('A path', () => {
-  // API Gateway hands on what it has decoded, so that a caller who encodes what needs no encoding signs another path.
-  test('that is encoded where it need not be is signed as the gateway decodes it', async ({ service }) => {
+  // API Gateway passes decoded paths, so a caller that encodes more than needed signs another path.
+  test('with unnecessary encoding is signed as the gateway decodes it', async ({ service }) => {
     const encoded = POSITIONS.replace('positions', 'p%6Fsitions').replace('0x', '%30x')
     const asked = await exchange(`${service.baseUrl}${encoded}`, { method: 'GET' })
     expect(asked.status).toBe(404)
@@ -96,7 +96,7 @@ describe('A path', () => {
 })
 
 describe('The keys', () => {
-  test('are made, published, changed and forgotten by an operator, while every answer is signed', async ({
+  test('are created, published, rotated and removed by an operator, while every response is signed', async ({
     service,
     run,
   }) => {
@@ -135,7 +135,7 @@ describe('The keys', () => {
     expect(await askAnew()).toEqual({ published: [second], signing: [second] })
   })
 
-  test('reach containers that run already within five minutes', async ({ clock, coldService, run }) => {
+  test('reach running containers within five minutes', async ({ clock, coldService, run }) => {
     const keysNow = async () => (await coldService.call('GET', '/.well-known/jwks.json')).body.keys.length
     expect(await keysNow()).toBe(1)
     await run('add-signing-key')

@@ -38,19 +38,17 @@ const newPassword = (password = PASSWORD, credentialName?: string) => ({
 const newCode = (begun: { otpUrl: string }, steps = -1) => ({
   secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) } },
 })
-/** How long a one-time code holds. */
+/** Milliseconds a one-time code is valid. */
 const STEP_MS = 30_000
 const RECOVERY = { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2' }
 const PROTECTED = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'hunter2' }
 
-/** The user's credentials as they are listed. */
 async function listOf(service: Service, headers: Headers) {
   const { status, body } = await service.call('GET', CREDENTIALS, { headers })
   expect(status).toBe(200)
   return body.credentials
 }
 
-/** What is listed of the first credential of this kind. */
 async function entryOf(service: Service, headers: Headers, kind: string) {
   const entries: { kind: string; id: string; lastUsedAt: string | null }[] = await listOf(service, headers)
   const entry = entries.find((one) => one.kind === kind)
@@ -62,7 +60,7 @@ function remove(service: Service, headers: Headers, { id }: { id: string }): Pro
   return service.call('DELETE', `${CREDENTIALS}/${id}`, { headers })
 }
 
-/** A new user with a password and a key beside it, logged in. */
+/** Registers and logs in a user with a password and a key as second factor. */
 async function somePasswordUser(service: Service) {
   const keyPair = someKeyPair()
   const factorsOf = (begun: Challenge) => ({ firstFactor: passwordOf(), secondFactor: keyPair.get(begun) })
@@ -73,7 +71,7 @@ async function somePasswordUser(service: Service) {
   return { email, keyPair, factorsOf, headers: await openSession(service, email, factorsOf) }
 }
 
-/** A new user with a key and one-time codes, of which that of the next step is not used yet, logged in early in a step. */
+/** Registers and logs in a user with a key and one-time codes, early in a step. The code of the next step is unused. */
 async function someCodesUser(service: Service) {
   const left = STEP_MS - (Date.now() % STEP_MS)
   if (left < 5000) await sleep(left)
@@ -90,7 +88,7 @@ async function someCodesUser(service: Service) {
 }
 
 describe("A user's credentials are listed", () => {
-  test('the oldest first, with what the user called them and nothing that verifies them', async ({ service }) => {
+  test('oldest first, with their names and without verification data', async ({ service }) => {
     const [passkey, keyPair, recovery] = [somePasskey(), someKeyPair(), someKeyPair()]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: { ...passkey.create(begun), credentialName: 'phone' },
@@ -108,7 +106,7 @@ describe("A user's credentials are listed", () => {
       credentials: [
         { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
         { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
-        // Whoever tells its id is given the encrypted key.
+        // A recovery reveals the encrypted key to any caller that knows its id.
         { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: null },
         { ...unused, kind: 'Password', factor: 'first', name: 'the usual', credentialId: null },
       ],
@@ -118,7 +116,7 @@ describe("A user's credentials are listed", () => {
     expect(added.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('with when each was last used, to log in or to confirm', async ({ clock, coldService: service }) => {
+  test('with the time of the last login or confirmation of each', async ({ clock, coldService: service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const { lastUsedAt } = await entryOf(service, headers, 'Key')
     clock.pass(60)
@@ -135,7 +133,7 @@ describe("A user's credentials are listed", () => {
     expect(Date.parse(String(latest)) - Date.parse(String(later))).toBeGreaterThanOrEqual(60_000)
   })
 
-  test('to the user alone', async ({ service }) => {
+  test('only to the user', async ({ service }) => {
     expectError(await service.call('GET', CREDENTIALS), 'missing_session')
     const { headers } = await someSession(service)
     const key = await service.createClient([])
@@ -143,7 +141,7 @@ describe("A user's credentials are listed", () => {
   })
 })
 
-test('A passkey that is backed up after it was made is listed so after its next login', async ({ service }) => {
+test('A passkey that is backed up later is listed as backed up after its next login', async ({ service }) => {
   const [passkey, eligible, backedUp] = [somePasskey(), 0x0d, 0x1d]
   await registerUser(service, (begun) => ({
     firstFactorCredential: passkey.create(begun, { flags: eligible | 0x40 }),
@@ -155,9 +153,7 @@ test('A passkey that is backed up after it was made is listed so after its next 
 })
 
 describe('An addition begins', () => {
-  test("with options of the user, and with the user's own first and second factors to confirm it", async ({
-    service,
-  }) => {
+  test("with the user's options, and with the user's own factors for the confirmation", async ({ service }) => {
     const [passkey, keyPair] = [somePasskey(), someKeyPair()]
     const { email, begun } = await registerUser(service, (options) => ({
       firstFactorCredential: passkey.create(options),
@@ -212,7 +208,7 @@ describe('An addition begins', () => {
 })
 
 describe('A credential is added', () => {
-  /** A credential that a client makes, and what it then signs with it. */
+  /** A credential made by a client, and its later signatures. */
   type Made = { readonly create: (begun: AdditionBegun) => object; readonly get: (begun: Challenge) => object }
   const someProtectedKey = (): Made => {
     const { create, get } = someKeyPair('RSA')
@@ -237,7 +233,7 @@ describe('A credential is added', () => {
     ['a key protected by a password', someProtectedKey],
   ]
 
-  test.for(KEYS)('as first factor: %s, which logs in beside the one before', async ([, some], { service }) => {
+  test.for(KEYS)('as first factor: %s, which logs in as the earlier one still does', async ([, some], { service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const made = some()
     const reply = await addCredential(
@@ -252,7 +248,7 @@ describe('A credential is added', () => {
     }
   })
 
-  test('as a passkey that tells who logs in', async ({ service }) => {
+  test('as a passkey that logs in without an e-mail address', async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const passkey = somePasskey()
     await addCredential(
@@ -266,7 +262,7 @@ describe('A credential is added', () => {
   })
 
   test.for([...KEYS, ['one-time codes', someCodes] as const])(
-    'as second factor: %s, for which every first factor is then asked',
+    'as second factor: %s, which every first factor then requires',
     async ([, some], { service }) => {
       const { email, headers, keyPair } = await someSession(service)
       const [other, made] = [somePasskey(), some()]
@@ -282,13 +278,13 @@ describe('A credential is added', () => {
       }
       const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
       expect(await login(service, email, both)).toMatchObject({ status: 200 })
-      // And so is who adds another one.
+      // The same holds for a further addition.
       const third = (begun: AdditionBegun) => ({ firstFactorCredential: someKeyPair().create(begun) })
       expectError(await addCredential(service, headers, third, confirmationOf), 'confirmation_failed')
     },
   )
 
-  test('as a recovery key, in the place of the old one, whose id is free then', async ({ service }) => {
+  test('as a recovery key that replaces the old one, whose id becomes free', async ({ service }) => {
     const { headers, keyPair } = await someSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
     const [one, other] = [someKeyPair(), someKeyPair()]
@@ -305,7 +301,7 @@ describe('A credential is added', () => {
     }
   })
 
-  test('as a password, in the place of the old one, which logs in no more', async ({ service }) => {
+  test('as a password that replaces the old one, which no longer logs in', async ({ service }) => {
     const { email, keyPair, headers, factorsOf } = await somePasswordUser(service)
     const old = await entryOf(service, headers, 'Password')
     const reply = await addCredential(service, headers, () => newPassword(NEW_PASSWORD), factorsOf)
@@ -320,7 +316,7 @@ describe('A credential is added', () => {
     expect(await login(service, email, changed)).toMatchObject({ status: 200 })
   })
 
-  test('as one-time codes, in the place of the old ones, which serve no more', async ({ service }) => {
+  test('as one-time codes that replace the old ones, which no longer work', async ({ service }) => {
     const { email, begun, headers, withCode } = await someCodesUser(service)
     const added = await beginAddition(service, headers)
     const confirmation = withCode(begun, 1)(added.confirmation)
@@ -331,7 +327,7 @@ describe('A credential is added', () => {
     expect(await login(service, email, withCode(added, 0))).toMatchObject({ status: 200 })
   })
 
-  test('where the user has as many as there may be, only in the place of another', async ({ service }) => {
+  test('at the maximum number of credentials only if it replaces another', async ({ service }) => {
     const { headers, keyPair } = await someSession(service)
     const passkey = somePasskey()
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
@@ -351,13 +347,13 @@ describe('A credential is added', () => {
     expect(await remove(service, headers, await entryOf(service, headers, 'RecoveryKey'))).toMatchObject({
       status: 204,
     })
-    // What was refused has left nothing behind.
+    // The refused addition left nothing behind.
     expect(await addCredential(service, headers, ninth, confirmationOf)).toMatchObject({ status: 201 })
   })
 })
 
 describe('No credential is added', () => {
-  test('that is a passkey on the authenticator of another one, which stays good', async ({ service }) => {
+  test('that is a passkey on the authenticator of another one, which stays valid', async ({ service }) => {
     const authenticator = new Map<string, string>()
     const [one, other] = [1, 2].map(() => somePasskey(undefined, undefined, authenticator))
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: one?.create(begun) }))
@@ -383,7 +379,7 @@ describe('No credential is added', () => {
       ({ keyPair }, begun, made) => ({ firstFactor: keyPair.get(begun), secondFactor: made.get(begun) }),
     ],
   ]
-  test.for(confirmations)('that is confirmed with %s, and its id stays free', async ([, confirm], { service }) => {
+  test.for(confirmations)('if it is confirmed with %s, and its id stays free', async ([, confirm], { service }) => {
     const session = await someSession(service)
     const { headers, keyPair } = session
     const made = somePasskey()
@@ -395,7 +391,7 @@ describe('No credential is added', () => {
     expect(right).toMatchObject({ status: 201 })
   })
 
-  test('that is confirmed with the recovery key, or by another user', async ({ service }) => {
+  test('if it is confirmed with the recovery key, or by another user', async ({ service }) => {
     const { headers, keyPair } = await someSession(service)
     const [recovery, stranger] = [someKeyPair(), await someSession(service)]
     await addCredential(
@@ -415,7 +411,7 @@ describe('No credential is added', () => {
     }
   })
 
-  test('that does not prove itself: the checks that failed are told', async ({ service }) => {
+  test('if its own proof is invalid, and the error names the failed check', async ({ service }) => {
     const { headers, keyPair } = await someSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
     const cases: [string, string, (begun: AdditionBegun) => object][] = [
@@ -444,7 +440,7 @@ describe('No credential is added', () => {
     expect(await listOf(service, headers)).toHaveLength(1)
   })
 
-  test('that is a password beside no second factor', async ({ service }) => {
+  test('that is a password without a second factor', async ({ service }) => {
     const { headers, keyPair } = await someSession(service)
     const reply = await addCredential(
       service,
@@ -455,7 +451,7 @@ describe('No credential is added', () => {
     expectError(reply, 'missing_or_invalid_second_factor_credential', ['secondFactorCredential'])
   })
 
-  test("whose id is taken, by a passkey of another user or any of the user's own", async ({ service }) => {
+  test("whose id belongs to another user's passkey or to any of the user's own credentials", async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const passkey = somePasskey()
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
@@ -468,15 +464,12 @@ describe('No credential is added', () => {
       )
       expectError(reply, 'credential_already_registered')
     }
-    // Both are where they were.
+    // Both credentials are unchanged.
     expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
     expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
   })
 
-  test('with a token that was used, of ten minutes ago, of another user, or that nobody was given', async ({
-    clock,
-    coldService: service,
-  }) => {
+  test("with a token that is used, expired, another user's, or unknown", async ({ clock, coldService: service }) => {
     const { headers, keyPair } = await someSession(service)
     const other = await someSession(service)
     const add = (
@@ -537,7 +530,7 @@ describe('No credential is added', () => {
       ],
       ['an unknown field', 'unknown_field', () => ({ credential: 1 }), ['credential']],
     ]
-  test.for(malformed)('with %s, which uses up no token', async ([, code, change, fields], { service }) => {
+  test.for(malformed)('with %s, which does not use up the token', async ([, code, change, fields], { service }) => {
     const { headers, keyPair } = await someSession(service)
     const { temporaryAuthenticationToken, ...begun } = await beginAddition(service, headers)
     const right = {
@@ -551,7 +544,7 @@ describe('No credential is added', () => {
   })
 })
 
-/** Tries to register somebody with a passkey of this id. */
+/** Tries to register a new user with a passkey of this id. */
 async function registerAgain(service: Service, id: string): Promise<HttpReply> {
   const begun = await beginRegistration(service)
   const { temporaryAuthenticationToken } = begun
@@ -560,7 +553,7 @@ async function registerAgain(service: Service, id: string): Promise<HttpReply> {
 }
 
 describe('A credential is removed', () => {
-  test('and logs in no more, while its id is free', async ({ service }) => {
+  test('and no longer logs in, while its id becomes free', async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const passkey = somePasskey()
     await addCredential(
@@ -577,7 +570,7 @@ describe('A credential is removed', () => {
     expect(await registerAgain(service, passkey.id)).toMatchObject({ status: 200 })
   })
 
-  test('in a session of the last ten minutes alone', async ({ clock, coldService: service }) => {
+  test('only in a session of the last ten minutes', async ({ clock, coldService: service }) => {
     const { email, headers, keyPair } = await someSession(service)
     await addCredential(
       service,
@@ -593,7 +586,7 @@ describe('A credential is removed', () => {
     expect(await remove(service, fresh, entry)).toMatchObject({ status: 204 })
   })
 
-  test('never where it is the last first factor', async ({ service }) => {
+  test('never if it is the last first factor', async ({ service }) => {
     const { headers, keyPair } = await someSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
     const additions: ((begun: AdditionBegun) => object)[] = [
@@ -602,13 +595,13 @@ describe('A credential is removed', () => {
     ]
     for (const addition of additions) await addCredential(service, headers, addition, confirmationOf)
     expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_first_factor')
-    // Without a password nothing needs the second factor.
+    // Without a password, the second factor is not needed.
     for (const kind of ['Fido2', 'RecoveryKey']) {
       expect(await remove(service, headers, await entryOf(service, headers, kind))).toMatchObject({ status: 204 })
     }
   })
 
-  test('never where it is the last second factor beside a password', async ({ service }) => {
+  test('never if it is the last second factor of a password', async ({ service }) => {
     const { headers, factorsOf } = await somePasswordUser(service)
     expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_second_factor')
     expectError(await remove(service, headers, await entryOf(service, headers, 'Password')), 'last_first_factor')
@@ -618,7 +611,7 @@ describe('A credential is removed', () => {
     expectError(await remove(service, headers, await entryOf(service, headers, 'Fido2')), 'last_second_factor')
   })
 
-  test('once, and only by its user', async ({ service }) => {
+  test('only once, and only by its user', async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const other = await someSession(service)
     await addCredential(
@@ -637,10 +630,10 @@ describe('A credential is removed', () => {
   })
 })
 
-describe('Of what is done at the same time,', () => {
+describe('Of parallel changes,', () => {
   const statusesOf = (replies: readonly HttpReply[]) => replies.map(({ status }) => status).sort()
 
-  test('additions all count', async ({ service }) => {
+  test('all additions are made', async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
     const passkeys = [somePasskey(), somePasskey(), somePasskey()]
     const replies = await Promise.all(
@@ -740,7 +733,7 @@ describe('Of what is done at the same time,', () => {
     ],
   ]
   test.for(WITH_WHAT_IS_REMOVED)(
-    '%s what a removal takes away fails where the removal is first',
+    '%s a credential fails if its removal comes first',
     async ([, code, prepare], { service }) => {
       const user = await somePasswordUser(service)
       const { headers, factorsOf } = user
@@ -755,7 +748,7 @@ describe('Of what is done at the same time,', () => {
     },
   )
 
-  test('an addition and a login that comes between both count', async ({ service }) => {
+  test('an addition and a login in between both succeed', async ({ service }) => {
     const { email, headers, factorsOf, keyPair } = await somePasswordUser(service)
     const passkey = somePasskey()
     const credentialOf = (begun: AdditionBegun) => ({ firstFactorCredential: passkey.create(begun) })

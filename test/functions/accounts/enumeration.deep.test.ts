@@ -21,12 +21,12 @@ import { type CreationOptions, type Faults, someKeyPair, somePasskey } from '../
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
 
-// Log lines would be work too.
+// Log lines would count as work too.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
 
-// To count signatures that are verified; the real ones still are.
+// Counts verified signatures, which are still verified.
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>()
   return { ...crypto, verify: vi.fn(crypto.verify) }
@@ -35,7 +35,7 @@ vi.mock('node:crypto', async (original) => {
 const [KEY, OTHER_KEY, PASSKEY] = [someKeyPair(), someKeyPair(), somePasskey()]
 const PASSWORD = 'correct horse battery staple'
 
-/** Users of every kind, for each of which an e-mail address is known. */
+/** Registers a user of every kind and returns their e-mail addresses. */
 async function knownEmails(service: Service): Promise<string[]> {
   const users = await Promise.all([
     registerUser(service, (begun) => ({ firstFactorCredential: somePasskey().create(begun) })),
@@ -61,7 +61,7 @@ async function knownEmails(service: Service): Promise<string[]> {
   return users.map(({ email }) => email)
 }
 
-/** All that a caller can see of a reply, with texts that are new each time told by their lengths alone. */
+/** Returns all that a caller can see of a reply. Texts that differ each time are replaced by their lengths. */
 function shapeOf({ status, headers, body }: HttpReply, email: string): unknown {
   const shape = (value: unknown): unknown => {
     if (typeof value === 'string') {
@@ -72,13 +72,13 @@ function shapeOf({ status, headers, body }: HttpReply, email: string): unknown {
     if (typeof value !== 'object' || value === null) return value
     return Object.entries(value).map(([name, part]) => [name, shape(part)])
   }
-  // A signature is of the body and of the second in which it was made; what is left of a rate is less each time.
+  // A signature covers the body and its second. The rest of a rate decreases each time.
   const changing = ['date', 'x-request-id', 'content-digest', 'signature', 'signature-input', 'ratelimit']
   const seen = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
   return { status, seen, body: shape(body) }
 }
 
-/** The requests to the users' table, by what they do; that of the clients is asked once a minute, whoever the user is. */
+/** Lists the requests to the users' table by action. The clients' table is read once a minute, whoever the user is. */
 function operationsOf(service: Service): string[] {
   const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
   return ofUsers.map(({ action, request }) => `${action} ${Object.keys(request).sort().join()}`)
@@ -106,7 +106,7 @@ const recoverOf =
     service.table.reset()
     return await completeRecovery(service, begun, recoveryOf(newCredentials), newCredentials)
   }
-/** The same as another key's: its id, under a signature that is not its own. */
+/** Signs as another key: its id with a wrong signature. */
 const signedByOther = (newCredentials: object) => {
   const { credentialAssertion, kind } = signRecovery(KEY, newCredentials)
   return { kind, credentialAssertion: { ...credentialAssertion, credId: OTHER_KEY.id } }
@@ -149,30 +149,24 @@ const test = base.extend('emails', { scope: 'file' }, async ({ sharedService }) 
   return [...(await knownEmails(sharedService)), someEmail()]
 })
 
-describe('Nothing tells an e-mail address that is known from one that is not', () => {
-  test.for(CALLS)(
-    'in what is seen of %s: %s, and in the work that is done',
-    async ([, , call], { service, emails }) => {
-      const told: unknown[] = []
-      for (const email of emails) {
-        const hashed: string[] = []
-        const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
-        service.table.reset()
-        vi.mocked(verify).mockClear()
-        hook.enable()
-        const reply = await call(service, email)
-        hook.disable()
-        const verified = vi.mocked(verify).mock.calls.length
-        told.push({ seen: shapeOf(reply, email), operations: operationsOf(service), hashed, verified })
-      }
-      for (const one of told) expect(one).toEqual(told[0])
-    },
-  )
+describe('Nothing distinguishes a known e-mail address from an unknown one', () => {
+  test.for(CALLS)('in the replies of %s: %s, and in their work', async ([, , call], { service, emails }) => {
+    const told: unknown[] = []
+    for (const email of emails) {
+      const hashed: string[] = []
+      const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
+      service.table.reset()
+      vi.mocked(verify).mockClear()
+      hook.enable()
+      const reply = await call(service, email)
+      hook.disable()
+      const verified = vi.mocked(verify).mock.calls.length
+      told.push({ seen: shapeOf(reply, email), operations: operationsOf(service), hashed, verified })
+    }
+    for (const one of told) expect(one).toEqual(told[0])
+  })
 
-  test('in the credentials that a login lists: as many, of the same form, the same each time', async ({
-    service,
-    emails,
-  }) => {
+  test('in the credentials that a login lists: same number, same form, same each time', async ({ service, emails }) => {
     for (const email of emails) {
       const lists = await Promise.all([1, 2].map(async () => (await beginLogin(service, email)).allowCredentials))
       expect(lists[0]).toEqual(lists[1])
@@ -185,7 +179,7 @@ describe('Nothing tells an e-mail address that is known from one that is not', (
     }
   })
 
-  test('in what is said of those credentials to whoever makes one with such an id', async ({ service }) => {
+  test('in the replies to a new credential with one of these ids', async ({ service }) => {
     const { email: ownEmail, headers } = await someSession(service)
     const protectedKey = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
     const known = await registerUser(service, (begun) => ({
@@ -206,12 +200,12 @@ describe('Nothing tells an e-mail address that is known from one that is not', (
     }
   })
 
-  test('in what any other endpoint says: none takes an e-mail address, or follows one that does', () => {
+  test('in any other endpoint, because none takes an e-mail address or completes one that does', () => {
     const starts = Object.entries<EndpointContract>(endpoints).filter(([, { request }]) => request.body?.shape['email'])
     const called = new Set(CALLS.map(([endpoint]) => endpoint))
     expect(starts.map(([endpoint]) => endpoint)).not.toHaveLength(0)
     for (const [start] of starts) {
-      // A registration that is completed is one more user, or finds the address taken: whoever registers learns which.
+      // A completed registration creates a user or finds the address taken, which the caller learns.
       const next = start === 'accounts/register-init' ? [] : [start.replace('-init', '')]
       for (const endpoint of [start, ...next]) expect(called).toContain(endpoint)
     }

@@ -20,7 +20,7 @@ const LIMITS = { perNetwork: 5, perUser: 2, perSeed: 3 }
 const THIRTY_DAYS = 30 * 24 * 3600
 const PASSWORD = 'correct horse battery staple'
 
-/** Two containers with low limits and a clock of their own. */
+/** Two containers with low limits and their own clock. */
 const test = base
   .extend('containers', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
     const { now } = Date
@@ -42,7 +42,7 @@ const test = base
     return { services: [one.service, other.service] as const, pass }
   })
   .extend('pass', ({ containers }) => containers.pass)
-  /** The containers, at the start of ten minutes that no other test has. */
+  /** The containers at the start of ten minutes that no other test uses. */
   .extend('strict', ({ service: _, containers: { services }, pass }) => {
     pass(600 - (Math.floor(Date.now() / 1000) % 600))
     return services
@@ -64,7 +64,7 @@ const wrongPassword = (service: Service, who: Who) =>
 const wrongRecovery = (service: Service, email: string) =>
   recover(service, email, someKeyPair(), (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
 
-/** A new user with a password, and a key as second factor. */
+/** Registers a user with a password, and a key as second factor. */
 async function somePasswordUser(service: Service, options: { email?: string; key?: string } = {}) {
   const keyPair = someKeyPair()
   const { email } = await registerUser(
@@ -92,7 +92,7 @@ async function statuses(replies: readonly Promise<HttpReply>[]): Promise<number[
 }
 
 describe('Wrong passwords', () => {
-  test('are limited for a user, in whatever case, across containers, also when all come at once', async ({
+  test('are limited for a user, in any case of the address, across containers, also in parallel', async ({
     service,
     strict,
   }) => {
@@ -104,7 +104,7 @@ describe('Wrong passwords', () => {
     for (const container of strict) expectError(await login(container), 'too_many_requests')
   })
 
-  test('are limited for a user who is not there in the same way, with the same work', async ({
+  test('are limited for an unknown user in the same way, with the same work', async ({
     service,
     strict: [container],
   }) => {
@@ -118,14 +118,14 @@ describe('Wrong passwords', () => {
       }
       return tries
     }
-    // From now on the container remembers the client's key.
+    // The container now remembers the client's key.
     await tryLogin(container, { email }, (begun) => ({ firstFactor: someKeyPair().get(begun) }))
     const known = await seen(email)
     expect(known.map((one) => (one as [number])[0])).toEqual([401, 401, 429, 429])
     expect(await seen(someEmail())).toEqual(known)
   })
 
-  test('count also where they are to confirm a new credential', async ({ service, strict: [container] }) => {
+  test('also count in the confirmation of a new credential', async ({ service, strict: [container] }) => {
     const { email, factorsOf, login } = await somePasswordUser(service)
     const headers = await openSession(service, email, factorsOf)
     const add = (confirmationOf: typeof factorsOf) =>
@@ -144,7 +144,7 @@ describe('Wrong passwords', () => {
     expectError(await login(container), 'too_many_requests')
   })
 
-  test('are limited for a network, and what is refused does not count', async ({ strict: [service] }) => {
+  test('are limited for a network, and refused attempts do not count', async ({ strict: [service] }) => {
     const [email = '', ...others] = Array.from({ length: 4 }, someEmail)
     const replies = Array.from({ length: 6 }, () => wrongPassword(service, { email }))
     expect(await statuses(replies)).toEqual([401, 401, 429, 429, 429, 429])
@@ -152,7 +152,7 @@ describe('Wrong passwords', () => {
     expectError(await wrongPassword(service, { email: someEmail() }), 'too_many_requests')
   })
 
-  test('can be tried again as soon as Retry-After says', async ({ service, strict: [container], pass }) => {
+  test('can be tried again after the Retry-After time', async ({ service, strict: [container], pass }) => {
     const { email, login } = await somePasswordUser(service)
     for (let i = 0; i < LIMITS.perUser; i += 1) await wrongPassword(container, { email })
     pass(100)
@@ -165,17 +165,14 @@ describe('Wrong passwords', () => {
     expect(await login(container)).toMatchObject({ status: 200 })
   })
 
-  test('are those alone that were wrong', async ({ service, strict: [container] }) => {
+  test('count, and right ones do not', async ({ service, strict: [container] }) => {
     const { email, login } = await somePasswordUser(service)
     for (let i = 0; i < LIMITS.perUser; i += 1) expect(await login(container)).toMatchObject({ status: 200 })
     expectError(await wrongPassword(container, { email }), 'login_failed')
     expect(await login(container)).toMatchObject({ status: 200 })
   })
 
-  test('keep nobody out who signs: with a passkey, naming nobody or the user, or with a key', async ({
-    service,
-    strict: [container],
-  }) => {
+  test('do not block a login with a passkey or a key', async ({ service, strict: [container] }) => {
     const [passkey, keyPair] = [somePasskey(), someKeyPair()]
     const withPasskey = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const withKey = await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
@@ -191,7 +188,7 @@ describe('Wrong passwords', () => {
     expect(reply).toMatchObject({ status: 200 })
   })
 
-  test("and all else, 1,000 requests with a client's key keep out no user of another client", {
+  test("and 1,000 other requests with a client's key block no user of another client", {
     timeout: 120_000,
   }, async ({ service, strict: [container] }) => {
     const key = await service.createClient([])
@@ -214,12 +211,12 @@ describe('No password is hashed for', () => {
   })
   const STRANGERS: [string, 'recovery_failed' | 'confirmation_failed', (service: Service) => Promise<HttpReply>][] = [
     [
-      'whoever signs a recovery with a key of their own',
+      'a recovery signed with a foreign key',
       'recovery_failed',
       async (service) => recover(service, (await someSession(service)).email, someKeyPair(), newPassword),
     ],
     [
-      'whoever has a session alone',
+      'an addition with only a session',
       'confirmation_failed',
       async (service) => {
         const { headers } = await someSession(service)
@@ -245,7 +242,7 @@ describe('No password is hashed for', () => {
 })
 
 describe('Wrong codes', () => {
-  test('after a right passkey are limited, and a stranger cannot have them counted', async ({
+  test('after a valid passkey are limited, and other attempts do not count', async ({
     service,
     strict: [container],
   }) => {
@@ -269,7 +266,7 @@ describe('Wrong codes', () => {
 describe('Wrong codes of one generator', () => {
   const TEN_MINUTES = 600
   const TEN_DAYS = 10 * 24 * 3600
-  test('after a right password are limited in thirty days, and the right one is not', async ({
+  test('after a right password are limited in thirty days, and right codes are not', async ({
     service,
     strict: [container],
     pass,
@@ -300,7 +297,7 @@ describe('Wrong codes of one generator', () => {
     expect(await loginWith(0)).toMatchObject({ status: 200 })
   })
 
-  test('are looked at with the same work after a wrong password', async ({ service, strict: [container] }) => {
+  test('are checked with the same work after a wrong password', async ({ service, strict: [container] }) => {
     const { email, begun } = await registerUser(service, (options) => ({
       firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
       secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(options.otpUrl, -1) } },
@@ -324,25 +321,25 @@ describe('Starts of registrations', () => {
   const start = (service: Service, email: string) =>
     service.call('POST', '/auth/register/init', { key: null, headers: { platform: 'web' }, body: { email } })
 
-  test('are limited for a network, across containers, also when all come at once', async ({ strict }) => {
+  test('are limited for a network, across containers, also in parallel', async ({ strict }) => {
     const replies = Array.from({ length: 12 }, (_, i) => start(strict[i % 2 ? 0 : 1], someEmail()))
     expect(await statuses(replies)).toEqual([...Array(5).fill(200), ...Array(7).fill(429)])
   })
 
-  test('are not limited for an e-mail address, which anybody can name', async ({ strict: [service] }) => {
+  test('are not limited for an e-mail address, which any caller can name', async ({ strict: [service] }) => {
     const email = someEmail()
     for (let i = 0; i < LIMITS.perNetwork; i += 1) expect(await start(service, email)).toMatchObject({ status: 200 })
   })
 })
 
-describe('A start that anybody can ask for', () => {
+describe('A start without authentication', () => {
   const email = `${'a'.repeat(242)}@example.com`
   const STARTS: [string, string, object, string[]][] = [
     ['a login', '/auth/login/init', { email }, ['GetItem', 'PutItem']],
-    ['a login of nobody', '/auth/login/init', {}, ['PutItem']],
+    ['a login without an e-mail address', '/auth/login/init', {}, ['PutItem']],
     ['a recovery', '/auth/recover/init', { email }, ['PutItem']],
     ['a recovery with a key', '/auth/recover/init', { email, credentialId: someKeyPair().id }, ['GetItem', 'PutItem']],
-    // The update counts it at its network.
+    // The update counts it for the network.
     ['a registration', '/auth/register/init', { email }, ['PutItem', 'UpdateItem']],
   ]
   test.for(STARTS)(
@@ -363,7 +360,7 @@ describe('A start that anybody can ask for', () => {
 })
 
 describe('Wrong signatures of wallets', () => {
-  test('are limited for a user; right ones do not count, nor those of others', async ({ service, strict }) => {
+  test('are limited for a user; right ones and those of others do not count', async ({ service, strict }) => {
     const [container] = strict
     const link = async ({ headers }: { headers: Record<string, string> }, { isRight }: { isRight: boolean }) => {
       const wallet = privateKeyToAccount(generatePrivateKey())
@@ -382,8 +379,11 @@ describe('Wrong signatures of wallets', () => {
   })
 })
 
-describe('What is kept of a limit', () => {
-  test('is neither the e-mail address nor the IP address', async ({ strict: [container], service: { table } }) => {
+describe('The stored count of a limit', () => {
+  test('contains neither the e-mail address nor the IP address', async ({
+    strict: [container],
+    service: { table },
+  }) => {
     const email = someEmail()
     await wrongPassword(container, { email })
     const counted = table.tries.map(({ body }) => body).filter((body) => body.includes('LIMIT#'))

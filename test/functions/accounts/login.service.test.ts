@@ -27,7 +27,6 @@ const WALLETS = endpoints['accounts/wallets-list'].path
 const DAYS = 24 * 60 * 60
 const PASSWORD = 'correct horse battery staple'
 
-/** Asserts that this is a login of this user's. */
 function expectSession({ status, headers, body }: HttpReply, email: string): void {
   expect(body).toEqual({
     token: expect.stringMatching(/^[\w-]{43}$/),
@@ -40,7 +39,7 @@ function expectSession({ status, headers, body }: HttpReply, email: string): voi
 
 const passwordOf = (password = PASSWORD) => ({ kind: 'Password', password })
 
-/** A new user with a password and one-time codes. */
+/** Registers a user with a password and one-time codes. */
 async function somePasswordUser(service: Service) {
   const { email, begun } = await registerUser(service, ({ otpUrl }) => ({
     firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
@@ -51,7 +50,7 @@ async function somePasswordUser(service: Service) {
 
 type Held = { readonly passkey: ReturnType<typeof somePasskey>; readonly keyPair: ReturnType<typeof someKeyPair> }
 
-/** A user with a passkey, and a key for a second factor: failed logins change nothing about them. */
+/** A user with a passkey, and a key as second factor. Failed logins do not change them. */
 const test = base
   .extend('held', { scope: 'file' }, (): Held => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
   .extend('email', { scope: 'file' }, async ({ sharedService, held: { passkey, keyPair } }) => {
@@ -85,12 +84,12 @@ describe('A login begins', () => {
     })
   })
 
-  test('without an e-mail address for passkeys alone', async ({ service }) => {
+  test('without an e-mail address only for passkeys', async ({ service }) => {
     const { allowCredentials } = await beginLogin(service)
     expect(allowCredentials).toEqual({ webauthn: [], key: [], passwordProtectedKey: [] })
   })
 
-  test('with the keys of the user among those that it lists', async ({ service }) => {
+  test("with a list that includes the user's keys", async ({ service }) => {
     const [first, second] = [someKeyPair(), someKeyPair('Ed25519')]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: first.create(begun),
@@ -104,25 +103,25 @@ describe('A login begins', () => {
     const ids = (kind: string) => begun.allowCredentials[kind].map(({ id }: { id: string }) => id)
     expect(ids('key')).toContain(first.id)
     expect(ids('passwordProtectedKey')).toContain(second.id)
-    // What protects the key is the password alone: whoever had this could try passwords at leisure.
+    // Only the password protects the key, so its holder could try passwords without limit.
     expect(JSON.stringify(begun)).not.toContain('hunter2')
   })
 
-  test('never with a wrong e-mail address, or with a field that is unknown', async ({ service }) => {
+  test('never with an invalid e-mail address or an unknown field', async ({ service }) => {
     expectError(await service.call('POST', INIT, { body: { email: 'x' } }), 'missing_or_invalid_email', ['email'])
     expectError(await service.call('POST', INIT, { body: { username: 'x' } }), 'unknown_field', ['username'])
   })
 })
 
 describe('A user logs in', () => {
-  test('with a passkey, naming the e-mail address in whatever case', async ({ service }) => {
+  test('with a passkey and the e-mail address in any case', async ({ service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const reply = await login(service, ` ${email.toUpperCase()}`, (begun) => ({ firstFactor: passkey.get(begun) }))
     expectSession(reply, email)
   })
 
-  test('with a passkey, naming nobody', async ({ service }) => {
+  test('with a passkey and no e-mail address', async ({ service }) => {
     const passkey = somePasskey()
     const { email, begun } = await registerUser(service, (options) => ({
       firstFactorCredential: passkey.create(options),
@@ -135,8 +134,8 @@ describe('A user logs in', () => {
   test.for<[string, string | null | undefined]>([
     ['as an empty text', ''],
     ['as null', null],
-    ['by leaving it out', undefined],
-  ])('with a passkey whose client tells no user, %s', async ([, userHandle], { service }) => {
+    ['not at all', undefined],
+  ])('with a passkey whose client sends the user %s', async ([, userHandle], { service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const reply = await login(service, undefined, (begun) => {
@@ -146,7 +145,7 @@ describe('A user logs in', () => {
     expectSession(reply, email)
   })
 
-  test('with a passkey whose client encodes challenge and user once more', async ({ service }) => {
+  test('with a passkey whose client encodes challenge and user twice', async ({ service }) => {
     const passkey = somePasskey()
     const { email, begun } = await registerUser(service, (options) => ({
       firstFactorCredential: passkey.create(options),
@@ -171,7 +170,7 @@ describe('A user logs in', () => {
     expectSession(reply, email)
   })
 
-  test('with a key protected by a password, called by its own kind or a plain key', async ({ service }) => {
+  test('with a key protected by a password, sent as its own kind or as a plain key', async ({ service }) => {
     const keyPair = someKeyPair()
     const extra = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
     const { email } = await registerUser(service, (begun) => ({
@@ -192,7 +191,7 @@ describe('A user logs in', () => {
     expectSession(await login(service, email, () => ({ ...factors, secondFactor: code(1) })), email)
   })
 
-  test("with codes from before the service's key was changed, as long as that is kept beside the new one", async ({
+  test("with codes from before a rotation of the service's key until the old key is removed", async ({
     clock,
     coldService: service,
   }) => {
@@ -221,7 +220,7 @@ describe('A user logs in', () => {
     expectError(await logIn(old), 'login_failed')
   })
 
-  test('with a password written in other code points', async ({ service }) => {
+  test('with a password in other code points of the same text', async ({ service }) => {
     const [composed, decomposed] = ['Ünverständlich 1', 'U\u0308nversta\u0308ndlich 1']
     const keyPair = someKeyPair()
     const { email } = await registerUser(service, (begun) => ({
@@ -235,7 +234,7 @@ describe('A user logs in', () => {
     expectSession(reply, email)
   })
 
-  test('with a second factor that is a passkey, and with no other without it', async ({ service }) => {
+  test('with a passkey as second factor, and not without it', async ({ service }) => {
     const [keyPair, passkey] = [someKeyPair(), somePasskey()]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: keyPair.create(begun),
@@ -249,7 +248,7 @@ describe('A user logs in', () => {
     expectError(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
   })
 
-  test('with a passkey that counts, as long as it counts up', async ({ service }) => {
+  test('with a passkey that counts signatures only if its counter increases', async ({ service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const withCounter = (counter: number) =>
@@ -260,9 +259,7 @@ describe('A user logs in', () => {
     expectSession(await withCounter(6), email)
   })
 
-  test('with a synced passkey whatever each of its places counts, and once with each signature', async ({
-    service,
-  }) => {
+  test('with a synced passkey whatever its counters, and once with each signature', async ({ service }) => {
     const [passkey, synced] = [somePasskey(), 0x1d]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: passkey.create(begun, { flags: synced | 0x40, counter: 50 }),
@@ -294,8 +291,8 @@ describe('A login fails, always in the same way,', () => {
         secondFactor: keyPair.get(begun),
       }),
     ],
-    ['with a passkey that nobody has', (_, begun) => ({ firstFactor: somePasskey().get(begun) })],
-    ['with a key that nobody has', (_, begun) => ({ firstFactor: someKeyPair().get(begun) })],
+    ['with an unknown passkey', (_, begun) => ({ firstFactor: somePasskey().get(begun) })],
+    ['with an unknown key', (_, begun) => ({ firstFactor: someKeyPair().get(begun) })],
     [
       "with another key under the user's id",
       ({ keyPair }, begun) => ({ firstFactor: someKeyPair('P-256', keyPair).get(begun) }),
@@ -304,9 +301,9 @@ describe('A login fails, always in the same way,', () => {
       "with another passkey under the user's id",
       ({ passkey }, begun) => ({ firstFactor: somePasskey(passkey.id).get(begun) }),
     ],
-    ['with a password where there is none', () => ({ firstFactor: passwordOf() })],
+    ['with a password if the user has none', () => ({ firstFactor: passwordOf() })],
     [
-      'with a code where there is none',
+      'with a code if the user has none',
       ({ passkey }, begun) => ({ firstFactor: passkey.get(begun), secondFactor: { kind: 'Totp', otpCode: '123456' } }),
     ],
   ]
@@ -327,7 +324,7 @@ describe('A login fails, always in the same way,', () => {
       const factors = { firstFactor: passwordOf(password), secondFactor }
       expectError(await login(service, email, () => factors), 'login_failed')
     }
-    // None of this has used up the code.
+    // The failed logins have not used up the code.
     expectSession(await login(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() })), email)
   })
 
@@ -340,10 +337,7 @@ describe('A login fails, always in the same way,', () => {
     expectError(await login(service, email, (begun) => ({ firstFactor: recovery.get(begun) })), 'login_failed')
   })
 
-  test('with a challenge that was used, is of ten minutes ago, or that nobody was given', async ({
-    clock,
-    coldService: service,
-  }) => {
+  test('with a challenge that is used, expired or unknown', async ({ clock, coldService: service }) => {
     const { email, keyPair } = await someSession(service)
     const begun = await beginLogin(service, email)
     const factors = { firstFactor: keyPair.get(begun) }
@@ -356,7 +350,7 @@ describe('A login fails, always in the same way,', () => {
     expectError(await completeLogin(service, { challengeIdentifier: OTHER }, factors), 'login_failed')
   })
 
-  test('a second time with the same challenge, after a try that failed', async ({ service }) => {
+  test('with the challenge of a failed attempt', async ({ service }) => {
     const { email, keyPair } = await someSession(service)
     const begun = await beginLogin(service, email)
     const wrong = { firstFactor: keyPair.get(begun, { challenge: OTHER }) }
@@ -376,7 +370,7 @@ describe('A login fails, always in the same way,', () => {
     }
   })
 
-  test('naming nobody, with what is no passkey', async ({ service }) => {
+  test('without an e-mail address and without a passkey', async ({ service }) => {
     const { keyPair } = await someSession(service)
     expectError(await login(service, undefined, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
     expectError(await login(service, undefined, () => ({ firstFactor: passwordOf() })), 'login_failed')
@@ -409,13 +403,13 @@ describe('A login fails, always in the same way,', () => {
       },
       ['firstFactor.credentialAssertion.signature'],
     ],
-  ])('but for %s, which is told', async ([, code, body, fields], { service }) => {
+  ])('except for %s, which the error names', async ([, code, body, fields], { service }) => {
     expectError(await service.call('POST', LOGIN, { body }), code, fields)
   })
 })
 
 describe('A session', () => {
-  test('is good for 30 days', async ({ clock, coldService: service }) => {
+  test('is valid for 30 days', async ({ clock, coldService: service }) => {
     const { headers } = await someSession(service)
     clock.pass(30 * DAYS - 5)
     expect(await service.call('GET', WALLETS, { headers })).toMatchObject({ status: 200, body: { wallets: [] } })
@@ -423,7 +417,7 @@ describe('A session', () => {
     expectError(await service.call('GET', WALLETS, { headers }), 'invalid_session')
   })
 
-  test('ends with a logout, and no other does', async ({ service }) => {
+  test('ends with its logout, and other sessions do not', async ({ service }) => {
     const { headers, email, keyPair } = await someSession(service)
     const { body } = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
     expect(await service.call('POST', LOGOUT, { headers })).toMatchObject({ status: 204, body: undefined })
@@ -446,19 +440,17 @@ describe('A session', () => {
     ['another scheme', 'Basic YTpi', 'missing_session'],
     ['no token', 'Bearer', 'missing_session'],
     ['two tokens', 'Bearer a b', 'missing_session'],
-    ['a token that nobody was given', `Bearer ${'x'.repeat(43)}`, 'invalid_session'],
-  ])('is not %s', async ([, authorization, code], { service }) => {
+    ['an unknown token', `Bearer ${'x'.repeat(43)}`, 'invalid_session'],
+  ])('cannot be %s', async ([, authorization, code], { service }) => {
     const headers = authorization === undefined ? {} : { authorization }
     expectError(await service.call('GET', WALLETS, { headers }), code)
   })
 
-  test('is found in one request to the table beside those for the key, which are remembered', async ({
-    coldService: service,
-  }) => {
+  test('is found in one table request, plus those for the key, which are cached', async ({ coldService: service }) => {
     const { headers } = await someSession(service)
     service.table.reset()
     await service.call('GET', '/auth/wallets', { headers })
-    // The key, a lease of its requests beside the session, and the user.
+    // The requests are the key, a lease of its requests, the session, and the user.
     expect(service.table.tries.map(({ body }) => body)).toHaveLength(4)
     expect(service.table.tries.map(({ body }) => body).join()).not.toContain(headers.authorization.split(' ')[1])
   })

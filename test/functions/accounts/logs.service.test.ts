@@ -20,14 +20,14 @@ import { chainlessTest as test, USERS } from '../../support/service.ts'
 const PASSWORD = 'hunter2 hunter2'
 const [USER] = USERS
 
-/** Every text inside a value that is long enough to be a secret. */
+/** Lists the texts inside a value that are long enough to be secrets. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 6 ? [value] : []
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-describe('The log of a service whose users come and go', () => {
-  test('has nothing that users sent or were given', async ({ coldService: service }) => {
+describe('The log of a service during the life of its users', () => {
+  test('contains nothing that users sent or received', async ({ coldService: service }) => {
     const { lines, text } = captureLogs()
     const seen: unknown[] = []
     const kept = <T>(value: T): T => {
@@ -92,7 +92,7 @@ describe('The log of a service whose users come and go', () => {
     expect(lines.filter(({ message: logged }) => logged === 'request').length).toBeGreaterThan(20)
     expect(lines.filter(({ level }) => level === 'ERROR').length).toBeGreaterThan(0)
     const logged = text()
-    // Words of the interface that any log may have.
+    // Words of the interface that may be in logs.
     const words = [
       'public-key',
       'required',

@@ -21,7 +21,7 @@ import { chainlessTest as base, type HttpReply, type Service, startAnew } from '
 
 type Passkey = ReturnType<typeof somePasskey>
 
-/** A user with two passkeys and a recovery key, and two sessions of the first passkey. */
+/** Registers a user with two passkeys and a recovery key, and opens two sessions of the first passkey. */
 async function someAccount(service: Service) {
   const [first, second, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
   const { email, begun: registration } = await registerUser(service, (begun) => ({
@@ -50,7 +50,7 @@ async function someAccount(service: Service) {
 }
 type Account = Awaited<ReturnType<typeof someAccount>>
 
-/** A change of an account that only has to be asked for, and the passkeys that open it after the change. */
+/** A change of an account that is ready to be requested, and the passkeys that log in after it. */
 type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (passkeys: Passkey[]) => Passkey[] }
 
 const CHANGES = {
@@ -90,7 +90,7 @@ const CHANGES = {
 } satisfies Record<string, (service: Service, account: Account) => Promise<Prepared>>
 type Change = keyof typeof CHANGES
 
-/** What becomes of a change that comes late, by the one that comes before it; of the others nothing is told. */
+/** Error of a late change, by the change before it. Other pairs have no error. */
 const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
   'a recovery': { 'a recovery': 'recovery_failed', 'a deletion': 'recovery_failed' },
   'an addition': {
@@ -111,7 +111,7 @@ const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
     'a deletion': 'login_failed',
   },
   'the end of the session': { 'a recovery': 'invalid_session', 'a deletion': 'invalid_session' },
-  // One that finds nobody says so as the first one does: it may be its own.
+  // A second deletion that finds no user succeeds like the first, because it may be a retry.
   'a deletion': { 'a recovery': 'invalid_session', 'the end of the session': 'invalid_session' },
 }
 
@@ -119,10 +119,9 @@ const ALL = Object.keys(CHANGES) as Change[]
 const PAIRS = ALL.flatMap((late) => ALL.map((between) => [late, between] as const))
 
 const test = base
-  /** One account for all tests, as it was made. */
   .extend('account', async ({ service }) => {
     const account = await service.restore('account', () => someAccount(service))
-    // Others may have registered its passkeys since.
+    // Other tests may have registered its passkeys again.
     for (const passkey of [account.first, account.second]) passkey.create({ challenge: '', user: account.user })
     return account
   })
@@ -136,7 +135,7 @@ const test = base
     return { ...service, table }
   })
 
-/** Has a slow container change an account, and lets something come before the first of these writes. */
+/** Makes a change in a slow container, and runs something before the first of these writes. */
 async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
   let passing: Promise<void> | undefined
   table.hold = ({ action, body }) => {
@@ -150,7 +149,7 @@ async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, b
   return reply
 }
 
-/** Expects that these passkeys of all log in and are taken, and that the others are free. */
+/** Expects that these of all passkeys log in and are taken, and that the others are free. */
 async function expectOpenedBy(service: Service, { email }: Account, passkeys: Passkey[], all: Passkey[]) {
   for (const passkey of new Set(all)) {
     const { status } = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))
@@ -161,9 +160,9 @@ async function expectOpenedBy(service: Service, { email }: Account, passkeys: Pa
   }
 }
 
-describe('Of two changes of one account at the same time', () => {
+describe('Of two parallel changes of one account', () => {
   const WRITE = /^(Update|Delete)Item .*"(USER|SESSION)#/
-  test.for(PAIRS)('%s that has read the user finds %s', async ([late, between], { service, account, slow }) => {
+  test.for(PAIRS)('%s that has read the user follows %s', async ([late, between], { service, account, slow }) => {
     const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
     const reply = await changeLate(slow, WRITE, after, async () => {
       expect((await before.ask()).status).toBeLessThan(300)
@@ -182,7 +181,7 @@ describe('Of two changes of one account at the same time', () => {
   )
   const LAST_WRITE = /^(Update|Delete)Item .*"USER#/
   test.for(ENDING)(
-    '%s that has ended sessions leaves what it or %s says',
+    '%s that has ended sessions ends in the state of it or of %s',
     async ([late, between], { service, account, slow }) => {
       const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
       let told: HttpReply | undefined
@@ -200,10 +199,10 @@ describe('Of two changes of one account at the same time', () => {
   )
 })
 
-describe('Whoever has a session keeps nobody out', () => {
+describe('A session holder cannot block', () => {
   const USER_WRITE = /^UpdateItem .*"USER#/
   test.for(['a login with the passkey', 'an addition', 'a removal of the passkey'] as const)(
-    'who asks, before each write of %s, to end sessions that there are none of',
+    '%s by requests to end sessions before each of its writes',
     async (change, { service, account, slow }) => {
       const end = () => service.call('DELETE', '/auth/sessions', { headers: account.headers })
       expect((await end()).status).toBe(204)
@@ -217,7 +216,10 @@ describe('Whoever has a session keeps nobody out', () => {
     },
   )
 
-  test('who ends another session while a password is compared: it is compared once', async ({ service, slow }) => {
+  test('a login by ending a session during the comparison of its password, which runs once', async ({
+    service,
+    slow,
+  }) => {
     const [password, second] = ['correct horse battery staple', someKeyPair()]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password } },
@@ -236,7 +238,7 @@ describe('Whoever has a session keeps nobody out', () => {
       expect((await service.call('DELETE', '/auth/sessions', { headers })).status).toBe(204)
     })
     expect(reply.status).toBe(200)
-    // At the user and at the network, before it is compared.
+    // The attempt counts for the user and the network before the comparison.
     expect(
       slow.table.tries.map(({ body }) => body).filter((body) => /"do":"add","path":"tries"/.test(body)),
     ).toHaveLength(2)

@@ -32,7 +32,7 @@ type KeyPair = ReturnType<typeof someKeyPair>
 const asRecovery = (keyPair: KeyPair, begun: Begun, encryptedPrivateKey = 'x') =>
   keyPair.create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey })
 
-/** A new user with a key and a recovery key. */
+/** Registers a user with a key and a recovery key. */
 async function someUser(service: Service, options: { key?: string } = {}) {
   const [keyPair, recoveryKey] = [someKeyPair(), someKeyPair()]
   const { email, begun } = await registerUser(
@@ -46,7 +46,6 @@ async function someUser(service: Service, options: { key?: string } = {}) {
 const loginWith = (service: Service, email: string, { get }: Pick<KeyPair, 'get'>) =>
   login(service, email, (begun) => ({ firstFactor: get(begun) }))
 
-/** Asserts that a user is recovered: the reply of a registration. */
 function expectRecovered({ status, headers, body }: HttpReply): void {
   expect(body).toBeUndefined()
   expect(status).toBe(200)
@@ -75,7 +74,7 @@ describe('A recovery begins', () => {
     })
   })
 
-  test('with the encrypted recovery key for those alone who tell its id', async ({ service }) => {
+  test('with the encrypted recovery key only for callers that send its id', async ({ service }) => {
     const { email, kit, credential } = await someKitUser(service)
     const credentialId = kit.id
     const allowed = async (asked: Parameters<typeof beginRecovery>[2] & { email?: string }) =>
@@ -83,7 +82,7 @@ describe('A recovery begins', () => {
     const encryptedRecoveryKey = credential.encryptedPrivateKey
     expect(await allowed({ credentialId })).toEqual([{ id: credentialId, encryptedRecoveryKey }])
 
-    // Not even the id is told: whoever had it would be given the key.
+    // The id is not returned either, because any holder of it would get the key.
     const unasked = await allowed({})
     expect(unasked).toEqual([{ id: RANDOM, encryptedRecoveryKey: null }])
     expect(unasked[0]?.id).not.toBe(credentialId)
@@ -105,7 +104,7 @@ describe('A recovery begins', () => {
     expect(new Set([...dummies, encryptedRecoveryKey]).size).toBe(5)
   })
 
-  test('with the same dummies each time, and another challenge and user handle', async ({ service }) => {
+  test('with the same dummies, but a new challenge and user handle each time', async ({ service }) => {
     const credentialId = randomBytes(32).toString('base64url')
     for (const email of [(await someUser(service)).email, someEmail()]) {
       for (const asked of [{ credentialId }, {}]) {
@@ -134,7 +133,7 @@ describe('A recovery begins', () => {
   })
 })
 
-/** A new user with a key and a recovery key that is made as the provider's clients make it. */
+/** Registers a user with a key and a recovery key made like the provider's clients. */
 async function someKitUser(service: Service) {
   const email = someEmail()
   const begun = await beginRegistration(service, email)
@@ -144,7 +143,6 @@ async function someKitUser(service: Service) {
   return { email, kit, credential }
 }
 
-/** Recovers with a kit, as the provider's clients do. */
 async function recoverWithKit(service: Service, email: string, kit: RecoveryKit, newOf: (begun: Begun) => object) {
   const begun = await beginRecovery(service, email, { credentialId: kit.id })
   const next = await someRecoveryKit(begun)
@@ -161,7 +159,7 @@ const totp = (begun: Begun, steps = -1) => ({
 const password = { credentialKind: 'Password', credentialInfo: { password: PASSWORD } }
 
 describe('A user recovers', () => {
-  test('with a kit of the provider, and again with the kit that was made then', async ({ service }) => {
+  test('with a kit of the provider, and again with the kit made in that recovery', async ({ service }) => {
     const { email, kit } = await someKitUser(service)
     const [first, second] = [someKeyPair(), somePasskey()]
     const one = await recoverWithKit(service, email, kit, (begun) => ({ firstFactorCredential: first.create(begun) }))
@@ -172,7 +170,7 @@ describe('A user recovers', () => {
     const other = await recoverWithKit(service, email, one.kit, passkey)
     expectRecovered(other.reply)
     expect((await loginWith(service, email, second)).status).toBe(200)
-    // What the service hands out for a kit that is used up, the kit does not open.
+    // A used kit cannot decrypt the service's response for it.
     await expect(recoverWithKit(service, email, kit, passkey)).rejects.toThrow()
   })
 
@@ -222,14 +220,14 @@ describe('A user recovers', () => {
   const base64url = (text: string) => Buffer.from(text).toString('base64url')
   test.for<[string, (newCredentials: object, challenge: string) => string]>([
     ['the JSON text of the new credentials', (made) => base64url(JSON.stringify(made))],
-    ['it with its fields in another order', (made) => base64url(JSON.stringify(inOtherOrder(made), null, 1))],
+    ['this text with its fields in another order', (made) => base64url(JSON.stringify(inOtherOrder(made), null, 1))],
     [
-      'it with nothing where they have none',
+      'this text with null for missing fields',
       (made) => base64url(JSON.stringify({ ...made, recoveryCredential: null })),
     ],
     ['the challenge', (_, challenge) => challenge],
-    ['the challenge encoded once more', (_, challenge) => base64url(challenge)],
-  ])('where the recovery key signed %s', async ([, challengeOf], { service }) => {
+    ['the challenge encoded twice', (_, challenge) => base64url(challenge)],
+  ])('if the recovery key signed %s', async ([, challengeOf], { service }) => {
     const { email, recoveryKey } = await someUser(service)
     const keyPair = someKeyPair()
     const begun = await beginRecovery(service, email)
@@ -243,7 +241,7 @@ describe('A user recovers', () => {
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
   })
 
-  test('with the token as Authorization, from an application', async ({ service }) => {
+  test('from an application with the token as Authorization', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const begun = await beginRecovery(service, email, { platform: 'ios' })
     const passkey = somePasskey()
@@ -255,7 +253,7 @@ describe('A user recovers', () => {
     expectRecovered(reply)
   })
 
-  test("with what the provider's page hands to its own server", async ({ service }) => {
+  test("with the fields that the provider's page sends to its own server", async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const { temporaryAuthenticationToken: tempAuthToken, ...begun } = await beginRecovery(service, email)
     const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
@@ -265,7 +263,7 @@ describe('A user recovers', () => {
   })
 })
 
-/** The same value with the fields of its objects the other way round. */
+/** Returns the same value with the fields of its objects in reverse order. */
 function inOtherOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value).map(([name, part]) => [name, inOtherOrder(part)] as const)
@@ -273,7 +271,7 @@ function inOtherOrder(value: unknown): unknown {
 }
 
 describe('After a recovery', () => {
-  test('no session is open, and no credential of before is good for anything', async ({ service }) => {
+  test('no session is open, and no earlier credential works', async ({ service }) => {
     const [passkey, keyPair, recoveryKey, next] = [somePasskey(), someKeyPair(), someKeyPair(), someKeyPair()]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: passkey.create(begun),
@@ -297,7 +295,7 @@ describe('After a recovery', () => {
     expect((await loginWith(service, email, next)).status).toBe(200)
   })
 
-  test('no password of before is good, and no code', async ({ service }) => {
+  test('no earlier password or code works', async ({ service }) => {
     const recoveryKey = someKeyPair()
     const { email, begun } = await registerUser(service, (given) => ({
       firstFactorCredential: password,
@@ -339,7 +337,7 @@ describe('After a recovery', () => {
     expect((await callerOf(session)('GET', WALLETS)).body).toEqual(wallets)
   })
 
-  test('the ids of the passkeys before are free, and those of the new ones taken', async ({ service }) => {
+  test('the ids of the earlier passkeys are free, and those of the new ones are taken', async ({ service }) => {
     const [old, next, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: old.create(begun),
@@ -357,7 +355,7 @@ describe('After a recovery', () => {
 })
 
 describe('A recovery is refused', () => {
-  /** The reply to a recovery whose assertion is what `recoveryOf` makes. */
+  /** Completes a recovery whose assertion comes from `recoveryOf`, and returns the reply. */
   async function recoverAs(
     service: Service,
     email: string,
@@ -383,11 +381,11 @@ describe('A recovery is refused', () => {
     }
     const otherKey = await service.createClient([])
     const replies = await Promise.all([
-      // An e-mail address that is unknown, that has no recovery key, that another client knows.
+      // Cases with an e-mail address: unknown, without a recovery key, known only to another client.
       recoverAs(service, someEmail(), signed({})),
       recoverAs(service, unprepared, signed({})),
       recoverAs(service, email, signed({}), { key: otherKey }),
-      // A signature of something else, of another page, of another kind, of a challenge that was never given.
+      // Cases with a signature of other data, another page, another kind, or an unknown challenge.
       recoverAs(service, email, signed({ signature: 'of something else' })),
       recoverAs(service, email, signed({ origin: 'http://localhost:6666' })),
       recoverAs(service, email, signed({ crossOrigin: true })),
@@ -396,12 +394,12 @@ describe('A recovery is refused', () => {
       recoverAs(service, email, signed({ challenge: '' })),
       recoverAs(service, email, signed({ clientData: () => 'null' })),
       recoverAs(service, email, signed({ challenge: Buffer.from('null').toString('base64url') })),
-      // Of other credentials.
+      // Signs other credentials.
       recoverAs(service, email, (_, begun) =>
         signRecovery(recoveryKey, { firstFactorCredential: someKeyPair().create(begun) }),
       ),
       recoverAs(service, email, (made) => signRecovery(recoveryKey, { ...made, secondFactorCredential: {} })),
-      // By another key: one to log in with, a stranger's recovery key, either under the right id.
+      // Cases with another key: a login key and a stranger's recovery key, each under the right id.
       recoverAs(service, email, (made) => signRecovery(keyPair, made)),
       recoverAs(service, email, (made) => signRecovery(stranger.recoveryKey, made)),
       recoverAs(service, email, (made) => withId(made, recoveryKey.id, stranger.recoveryKey)),
@@ -415,7 +413,7 @@ describe('A recovery is refused', () => {
     expectRecovered(await recover(service, email, recoveryKey, made))
   })
 
-  test('with a token that is used, unknown, of another client, or of a registration', async ({ service }) => {
+  test("with a token that is used, unknown, another client's, or a registration's", async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const complete = (begun: Begun, key?: string) => {
       const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
@@ -444,7 +442,7 @@ describe('A recovery is refused', () => {
     expectError(reply, 'registration_expired_or_used')
   })
 
-  test('for new credentials that are wrong, which is told to whoever has the recovery key', async ({ service }) => {
+  test('for invalid new credentials, with the reasons only for the holder of the recovery key', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const made = (begun: Begun) => ({
       firstFactorCredential: somePasskey().create(begun, { origin: 'https://other.example' }),
@@ -466,7 +464,7 @@ describe('A recovery is refused', () => {
     expectError(await recover(service, someEmail(), recoveryKey, made), 'recovery_failed')
   })
 
-  test('for new credentials that somebody has, or the user has already', async ({ service }) => {
+  test('for new credentials that already belong to a user', async ({ service }) => {
     const { email, keyPair, recoveryKey } = await someUser(service)
     const [passkey, fresh] = [somePasskey(), someKeyPair()]
     const stranger = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
@@ -483,7 +481,7 @@ describe('A recovery is refused', () => {
     expectRecovered(await recover(service, email, recoveryKey, made))
   })
 
-  test('without what it needs', async ({ service }) => {
+  test('without a required field', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const begun = await beginRecovery(service, email)
     const { temporaryAuthenticationToken } = begun
@@ -521,7 +519,7 @@ describe('A recovery is refused', () => {
     expectRecovered(await call({ ...token, recovery, newCredentials }))
   })
 
-  test('with two passkeys, of which an authenticator keeps the second alone', async ({ service }) => {
+  test('with two passkeys, because an authenticator would keep only the second', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const begun = await beginRecovery(service, email)
     const newCredentials = {
@@ -534,7 +532,7 @@ describe('A recovery is refused', () => {
 })
 
 describe('A recovery key', () => {
-  test('never logs in, and is no factor', async ({ service }) => {
+  test('never logs in and is not a factor', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const begun = await beginLogin(service, email)
     for (const listed of [begun.allowCredentials.key, begun.allowCredentials.passwordProtectedKey]) {
@@ -562,8 +560,8 @@ describe('A recovery key', () => {
   })
 })
 
-describe('Of what happens at once', () => {
-  test('one of many recoveries counts, and leaves nothing of the others', async ({ service }) => {
+describe('Of parallel requests', () => {
+  test('one of many recoveries succeeds, and the others leave nothing', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     const attempts = await Promise.all(
       [1, 2, 3, 4].map(async () => {
@@ -599,7 +597,7 @@ describe('Of what happens at once', () => {
     for (const { next } of winners) expectRecovered(await recover(service, email, next, made))
   })
 
-  test('a login with the old key opens no session that outlasts the recovery', async ({ service }) => {
+  test('a login with the old key opens no session that survives the recovery', async ({ service }) => {
     for (let round = 0; round < 3; round += 1) {
       const { email, keyPair, recoveryKey } = await someUser(service)
       const next = someKeyPair()

@@ -24,7 +24,7 @@ const REGISTER = endpoints['accounts/register'].path
 const ANDROID = 'android:apk-key-hash:FG3pg8VzBlDY7rmVLzT8ZBagg0LmHb6oigSWsj_PROU'
 const PASSWORD = 'correct horse battery staple'
 
-/** Asserts that a credential was refused for this check, and says nothing of what was received. */
+/** Expects a credential to be refused for this check, without details of the request. */
 function expectRefused(reply: HttpReply, check: string, field = 'firstFactorCredential'): void {
   expectError(reply, 'invalid_credential', [field])
   expect(reply.body.details).toEqual([{ field, issue: `The ${check} is wrong.` }])
@@ -65,7 +65,7 @@ describe('A registration begins', () => {
     })
   })
 
-  test('anew each time, with nothing that came before', async ({ service }) => {
+  test('with new values each time', async ({ service }) => {
     const [one, other] = [await beginRegistration(service, 'a@b.cc'), await beginRegistration(service, 'a@b.cc')]
     expect(one.challenge).not.toBe(other.challenge)
     expect(one.user.id).not.toBe(other.user.id)
@@ -131,7 +131,7 @@ describe('A user is registered', () => {
       }),
     ],
     [
-      'a passkey, and a key for recovery that is kept elsewhere',
+      'a passkey, and a recovery key stored elsewhere',
       (begun) => ({
         firstFactorCredential: somePasskey().create(begun),
         recoveryCredential: someKeyPair('RSA').create(begun, {}, { kind: 'RecoveryKey' }),
@@ -159,7 +159,7 @@ describe('A user is registered', () => {
     expect(begun.user.id).toHaveLength(43)
   })
 
-  test('by clients that encode the challenge once more, whatever the kind', async ({ service }) => {
+  test('by clients that encode the challenge twice, for any kind', async ({ service }) => {
     const twice = ({ challenge }: Begun) => ({ challenge: Buffer.from(challenge).toString('base64url') })
     await registerUser(service, (begun) => ({ firstFactorCredential: somePasskey().create(begun, twice(begun)) }))
     const { email } = await registerUser(service, (begun) => ({
@@ -168,7 +168,7 @@ describe('A user is registered', () => {
     expect(email).toContain('@')
   })
 
-  test('by clients that write the client data in another order, or with spaces', async ({ service }) => {
+  test('by clients that write the client data in another order and with spaces', async ({ service }) => {
     const clientData = ({ type, challenge }: Record<string, unknown>) =>
       `{ "challenge": "${challenge}", "crossOrigin": false, "origin": "http://localhost:3000", "type": "${type}" }`
     const { email } = await registerUser(service, (begun) => ({
@@ -186,7 +186,7 @@ describe('A user is registered', () => {
       }),
     ],
     [
-      'the id of the application beside',
+      'the id of the application too',
       (temporaryAuthenticationToken, firstFactorCredential) => ({
         body: { appId: 'ap-1', temporaryAuthenticationToken, signedChallenge: { firstFactorCredential } },
       }),
@@ -221,7 +221,7 @@ describe('A user is registered', () => {
       Object.entries(fields).map(([name, text]) => [name, Buffer.from(String(text), 'base64url').toString('base64')]),
     )
 
-  test('with a key in padded base64, as applications of iOS write it', async ({ service }) => {
+  test('with a key in padded base64, as iOS applications write it', async ({ service }) => {
     const begun = await beginRegistration(service)
     const { credentialInfo, ...rest } = someKeyPair().create(begun)
     const firstFactorCredential = { ...rest, credentialInfo: inBase64(credentialInfo) }
@@ -229,9 +229,9 @@ describe('A user is registered', () => {
     expect(status).toBe(200)
   })
 
-  // All fields of iOS, and on Android the ids (https://github.com/f-23/react-native-passkey, before 3.0).
+  // Padded base64 is used by iOS in all fields, and by Android in ids (https://github.com/f-23/react-native-passkey, before 3.0).
   test('with a passkey in padded base64, and logs in with it in either form', async ({ service }) => {
-    // In base64 its first characters are "+/".
+    // Its first characters in base64 are "+/".
     const passkey = somePasskey(Buffer.concat([Buffer.from([0xfb, 0xff]), randomBytes(30)]).toString('base64url'))
     const { email } = await registerUser(service, (begun) => {
       const { credentialInfo, ...rest } = passkey.create(begun)
@@ -265,7 +265,7 @@ describe('A user is registered', () => {
 describe('A credential is refused', () => {
   const OTHER_CHALLENGE = randomBytes(32).toString('base64url')
   test.for(['android-key', 'packed'] as const)(
-    'that has certificates of its own in the format %s, and nobody asks where they send',
+    'that has its own certificates in the format %s, and their URLs are never fetched',
     async (attestation, { service }) => {
       const sink = await startWire(service.baseUrl)
       const root = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -293,9 +293,7 @@ describe('A credential is refused', () => {
     expectRefused(reply, 'code', 'secondFactorCredential')
   })
 
-  test('with all that is wrong with each of the three, of which one is for the page of another platform', async ({
-    service,
-  }) => {
+  test("with the error of each of three credentials, one of them for another platform's page", async ({ service }) => {
     const begun = await beginRegistration(service)
     const reply = await completeRegistration(service, begun, {
       firstFactorCredential: somePasskey().create(begun, { origin: ANDROID }),
@@ -307,7 +305,7 @@ describe('A credential is refused', () => {
     expect(issues).toEqual(['The origin is wrong.', 'The challenge is wrong.', 'The signature is wrong.'])
   })
 
-  test('that is a passkey which was registered before, by whomever', async ({ service }) => {
+  test('that is a passkey registered by any user', async ({ service }) => {
     const passkey = somePasskey()
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const begun = await beginRegistration(service)
@@ -315,19 +313,19 @@ describe('A credential is refused', () => {
     expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
   })
 
-  test('that is given twice in one registration', async ({ service }) => {
+  test('that is sent twice in one registration', async ({ service }) => {
     const begun = await beginRegistration(service)
     const keyPair = someKeyPair()
     const made = { firstFactorCredential: keyPair.create(begun), secondFactorCredential: keyPair.create(begun) }
     expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
-    // Nothing of it stays behind.
+    // The refused registration left nothing behind.
     const { email } = await registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) }))
     expect(email).toContain('@')
   })
 })
 
 describe('A registration is refused', () => {
-  test('with a token that was used, also where its try failed', async ({ service }) => {
+  test('with a used token, also if its attempt failed', async ({ service }) => {
     const begun = await beginRegistration(service)
     const credentials = { firstFactorCredential: someKeyPair().create(begun) }
     expect(await completeRegistration(service, begun, credentials)).toMatchObject({ status: 200 })
@@ -340,7 +338,7 @@ describe('A registration is refused', () => {
     expectError(await completeRegistration(service, failed, right), 'registration_expired_or_used')
   })
 
-  test('with a token of ten minutes ago', async ({ clock, coldService: service }) => {
+  test('with an expired token, after ten minutes', async ({ clock, coldService: service }) => {
     const begun = await beginRegistration(service)
     const late = await beginRegistration(service)
     const credentials = { firstFactorCredential: someKeyPair().create(begun) }
@@ -351,7 +349,7 @@ describe('A registration is refused', () => {
     expectError(await completeRegistration(service, late, tooLate), 'registration_expired_or_used')
   })
 
-  test('with a token that nobody was given', async ({ service }) => {
+  test('with an unknown token', async ({ service }) => {
     const begun = await beginRegistration(service)
     const credentials = { firstFactorCredential: someKeyPair().create(begun) }
     const made = { temporaryAuthenticationToken: randomBytes(32).toString('base64url') }
@@ -364,18 +362,17 @@ describe('A registration is refused', () => {
     expectRefused(await completeRegistration(service, other, credentials), 'challenge')
   })
 
-  test('for an e-mail address that is registered, in whatever case', async ({ service }) => {
+  test('for a registered e-mail address, in any case', async ({ service }) => {
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
     const begun = await beginRegistration(service, email.toUpperCase())
     const passkey = somePasskey()
     const credentials = { firstFactorCredential: passkey.create(begun) }
     expectError(await completeRegistration(service, begun, credentials), 'user_already_registered')
-    // The credential is free again.
     const free = await registerUser(service, (next) => ({ firstFactorCredential: passkey.create(next) }))
     expect(free.email).not.toBe(email)
   })
 
-  test('for all but one of many that race for an e-mail address', async ({ service }) => {
+  test('for all but one of parallel requests with one e-mail address', async ({ service }) => {
     for (let round = 0; round < 3; round += 1) {
       const email = someEmail()
       const begun = await Promise.all([1, 2, 3].map(() => beginRegistration(service, email)))
@@ -387,7 +384,7 @@ describe('A registration is refused', () => {
     }
   })
 
-  test('for all but one of many with the same token', async ({ service }) => {
+  test('for all but one of parallel requests with one token', async ({ service }) => {
     const begun = await beginRegistration(service)
     const replies = await Promise.all(
       [1, 2, 3].map(() => completeRegistration(service, begun, { firstFactorCredential: someKeyPair().create(begun) })),
@@ -403,7 +400,7 @@ describe('A registration is refused', () => {
     }
     expectError(await service.call('POST', REGISTER, { key: null, body }), 'missing_api_key')
     expectError(await service.call('POST', REGISTER, { key: 'x', body }), 'invalid_api_key')
-    // Neither has used up the token.
+    // Neither request has used up the token.
     expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
   })
 
@@ -418,7 +415,7 @@ describe('A registration is refused', () => {
   const first = (firstFactorCredential: unknown) => ({ firstFactorCredential })
   const second = (secondFactorCredential: unknown) => ({ secondFactorCredential })
 
-  /** What is changed in a right body, given its first factor; the field that is told. */
+  /** A change of a valid body, given its first factor, and the field that the error names. */
   const malformed: [string, Parameters<typeof expectError>[1], (made: object) => object, string][] = [
     ['no token', TOKEN, () => ({ [TEMPORARY]: undefined }), TEMPORARY],
     ['a token of no text', TOKEN, () => ({ [TEMPORARY]: 5 }), TEMPORARY],
@@ -433,14 +430,14 @@ describe('A registration is refused', () => {
       'secondFactorCredential.credentialKind',
     ],
     [
-      'a recovery credential that is none',
+      'an invalid recovery credential',
       RECOVERY,
       (made) => ({ recoveryCredential: made }),
       'recoveryCredential.credentialKind',
     ],
     ['a password without a second factor', SECOND, () => first(password(PASSWORD)), 'secondFactorCredential'],
     ['a password that is too short', FIRST, () => first(password('1234567')), `${CREDENTIAL}.credentialInfo.password`],
-    ['a code that is none', SECOND, () => second(totp('12345')), 'secondFactorCredential.credentialInfo.otpCode'],
+    ['an invalid code', SECOND, () => second(totp('12345')), 'secondFactorCredential.credentialInfo.otpCode'],
     [
       'a protected key without the key',
       FIRST,
@@ -468,7 +465,7 @@ describe('A registration is refused', () => {
       'signedChallenge.secondFactorCredential',
     ],
   ]
-  test.for(malformed)('with %s, which uses up no token', async ([, code, change, field], { service }) => {
+  test.for(malformed)('with %s, which does not use up the token', async ([, code, change, field], { service }) => {
     const begun = await beginRegistration(service)
     const firstFactorCredential = someKeyPair().create(begun)
     const body = { temporaryAuthenticationToken: begun.temporaryAuthenticationToken, firstFactorCredential }
@@ -478,13 +475,13 @@ describe('A registration is refused', () => {
     expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
   })
 
-  test('with nothing, or a password alone, which is told with all that is missing', async ({ service }) => {
+  test('with nothing or only a password, and the error names all missing fields', async ({ service }) => {
     expectError(await service.call('POST', REGISTER, { body: {} }), TOKEN, [TEMPORARY, CREDENTIAL])
     const alone = await service.call('POST', REGISTER, { body: first(password(PASSWORD)) })
     expectError(alone, TOKEN, [TEMPORARY, 'secondFactorCredential'])
   })
 
-  test('with two passkeys, of which an authenticator keeps the second alone; its token stays good', async ({
+  test('with two passkeys, because an authenticator would keep only the second; the token stays valid', async ({
     service,
   }) => {
     const authenticator = new Map<string, string>()
@@ -505,7 +502,7 @@ describe('A registration is refused', () => {
 
   test.for<[string, string]>([
     ['credId', ''],
-    // A login lists it among dummies of 32 bytes.
+    // Logins list it among dummies of 32 bytes.
     ['credId', 'x'.repeat(42)],
     ['credId', 'x'.repeat(44)],
     ['credId', 'not base64url!'],
@@ -529,8 +526,8 @@ describe('A registration is refused', () => {
   })
 })
 
-describe('What is kept', () => {
-  test('is neither token nor password nor the secret of one-time codes', async ({ service }) => {
+describe('The stored user', () => {
+  test('contains neither token nor password nor the secret of one-time codes', async ({ service }) => {
     const begun = await beginRegistration(service)
     const open = await beginRegistration(service)
     await completeRegistration(service, begun, {
@@ -545,7 +542,7 @@ describe('What is kept', () => {
     expect(written).not.toContain(PASSWORD)
   })
 
-  test('of a password is what scrypt makes of it at the cost in production', async ({ service, onTestFinished }) => {
+  test("contains the password's scrypt hash at the cost of production", async ({ service, onTestFinished }) => {
     costAll()
     onTestFinished(costNothing)
     const container = await startAnew(service)
@@ -567,7 +564,7 @@ describe('What is kept', () => {
     expect(loggedIn).toMatchObject({ status: 200 })
   })
 
-  test('is one item, put on the condition that there is none', async ({ service }) => {
+  test('is one item, written on the condition that none exists', async ({ service }) => {
     const begun = await beginRegistration(service)
     service.table.reset()
     await completeRegistration(service, begun, { firstFactorCredential: someKeyPair().create(begun) })
@@ -578,7 +575,7 @@ describe('What is kept', () => {
     })
   })
 
-  test('of a form that this version does not know is 503, as for what a newer version wrote', async ({ service }) => {
+  test('in an unknown form, as of a newer version, causes a 503', async ({ service }) => {
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
     const record = service.table.tries.map(({ body }) => body).findLast((body) => body.includes('"USER#'))
     const { item } = JSON.parse(record ?? '{}')

@@ -7,7 +7,7 @@ import { type Service, test } from '../../support/service.ts'
 
 const SESSIONS = '/auth/sessions'
 
-/** A user with a key, who is not logged in. */
+/** Registers a user with a key who is not logged in. */
 async function someUser(service: Service) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
@@ -33,13 +33,12 @@ async function listSessions(service: Service, { headers }: LoggedIn) {
   return body.sessions as { id: string; platform: string | null; isCurrent: boolean; createdAt: string }[]
 }
 
-/** Whether a session still opens something. */
 async function isOpen(service: Service, { headers }: LoggedIn): Promise<boolean> {
   return (await service.call('GET', '/auth/wallets', { headers })).status === 200
 }
 
 describe('The sessions of a user', () => {
-  test('are listed with when and from what they are, and say nothing that opens them', async ({ service }) => {
+  test('are listed with their time and device, without any secret', async ({ service }) => {
     const user = await someUser(service)
     const phone = await user.logIn('ios')
     const page = await user.logIn()
@@ -62,7 +61,7 @@ describe('The sessions of a user', () => {
     }
   })
 
-  test('end one by one, or all but the own', async ({ service }) => {
+  test('end one by one, or all except the current one', async ({ service }) => {
     const user = await someUser(service)
     const [first, second, third] = [await user.logIn(), await user.logIn(), await user.logIn()]
     const [, { id = '' } = {}] = await listSessions(service, third)
@@ -78,7 +77,7 @@ describe('The sessions of a user', () => {
     expect(await isOpen(service, third)).toBe(false)
   })
 
-  test('end only themselves eleven minutes after their login', async ({ service }) => {
+  test('end only themselves from ten minutes after their login', async ({ service }) => {
     const user = await someUser(service)
     const [old, other] = [await user.logIn(), await user.logIn()]
     await ageSession(service, old, 11)
@@ -103,7 +102,7 @@ describe('The sessions of a user', () => {
     expect(await isOpen(service, hers)).toBe(true)
   })
 
-  test('are listed no more after a logout', async ({ service }) => {
+  test('are no longer listed after a logout', async ({ service }) => {
     const user = await someUser(service)
     const [first, second] = [await user.logIn(), await user.logIn()]
     expect((await service.call('POST', '/auth/logout', { headers: first.headers })).status).toBe(204)
@@ -120,25 +119,25 @@ describe('The sessions of a user', () => {
     expect(await isOpen(service, oldest)).toBe(false)
   })
 
-  test('all stand in the list, also of logins at the same time', async ({ service }) => {
+  test('are all listed, also those of parallel logins', async ({ service }) => {
     const user = await someUser(service)
     const sessions = await Promise.all([user.logIn(), user.logIn(), user.logIn()])
     const [session = sessions[0]] = sessions
     expect(await listSessions(service, session)).toHaveLength(3)
   })
 
-  test('end also for a login that comes while all others are ended', async ({ service }) => {
+  test('also end for a login that comes while all others are ended', async ({ service }) => {
     const user = await someUser(service)
     const own = await user.logIn()
     const [ended, other] = await Promise.all([service.call('DELETE', SESSIONS, { headers: own.headers }), user.logIn()])
     expect(ended.status).toBe(204)
-    // Either it came before, and has ended, or it came after, and is listed.
+    // The login came before and has ended, or it came after and is listed.
     expect(await listSessions(service, own)).toHaveLength((await isOpen(service, other)) ? 2 : 1)
   })
 })
 
 describe('A user who deletes the account', () => {
-  test('is gone with everything, and can register anew with the same passkey', async ({ service }) => {
+  test('is deleted completely, and can register again with the same passkey', async ({ service }) => {
     const passkey = somePasskey()
     const email = someEmail()
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email })
@@ -154,7 +153,7 @@ describe('A user who deletes the account', () => {
     expect((await login(service, email, factors)).status).toBe(200)
   })
 
-  test('must have logged in a moment ago', async ({ service }) => {
+  test('must have logged in within ten minutes', async ({ service }) => {
     const user = await someUser(service)
     const session = await user.logIn()
     await ageSession(service, session, 11)
@@ -163,7 +162,7 @@ describe('A user who deletes the account', () => {
     expect(await isOpen(service, session)).toBe(true)
   })
 
-  test('is deleted once, also by two requests at a time, and against a login', async ({ service }) => {
+  test('is deleted by two parallel requests even during a login', async ({ service }) => {
     const user = await someUser(service)
     const [first, second] = [await user.logIn(), await user.logIn()]
     const started = await beginLogin(service, user.email)

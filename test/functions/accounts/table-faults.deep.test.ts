@@ -30,10 +30,10 @@ import { type HttpReply, type Service, chainlessTest as test } from '../../suppo
 
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
 
-/** A request that is ready to be made, and what must still work after it. */
+/** A request that is ready to be sent, and a check of the state after it. */
 type Act = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
 
-/** A message for a new wallet of a new user, and the request that links it. */
+/** Prepares a message for a new wallet of a new user, and the request that links it. */
 async function someLink(service: Service) {
   const { headers } = await someSession(service)
   const wallet = privateKeyToAccount(generatePrivateKey())
@@ -50,7 +50,7 @@ const Counted = z.object({
 })
 const Limit = z.object({ tries: z.set(z.string()).default(new Set()) })
 
-/** The limits at which the requests since the last reset of the table counted an attempt that still counts. */
+/** Lists the limits at which requests since the last reset of the table left a counted attempt. */
 async function listCounted({ table, tables }: Service): Promise<string[]> {
   const counted = table.tries.flatMap(({ request, body }) => {
     if (!body.includes('"LIMIT#')) return []
@@ -72,14 +72,13 @@ async function listSessions(service: Service, headers: { authorization: string }
   return body.sessions
 }
 
-/** A new user with two sessions. */
 async function someSessions(service: Service) {
   const { email, keyPair, headers } = await someSession(service)
   const other = await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
   return { headers, other }
 }
 
-/** By the endpoint, what it is asked for, and the status of its reply. */
+/** The requests to each endpoint: a name, the status of the reply, and its preparation. */
 const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => Promise<Act>][] = [
   [
     'accounts/register-init',
@@ -388,10 +387,9 @@ function beginLoginOf(service: Service): Promise<HttpReply> {
   return service.call('POST', '/auth/login/init', { body: { email: someEmail() } })
 }
 
-/** A write of an item, as DynamoDB's actions are called. */
 const WRITE = /^(Put|Update|Delete)Item$/
 
-describe('An answer of the table that is lost after the write changes nothing for', () => {
+describe('A lost response of the table after a write changes nothing for', () => {
   test.for(REQUESTS)('%s: %s whichever write it is', async ([, name, status, prepare], { service }) => {
     for (let lost = 0, isOver = false; !isOver; lost += 1) {
       const { act, after } = await service.restore(name, () => prepare(service))
@@ -411,7 +409,7 @@ describe('An answer of the table that is lost after the write changes nothing fo
     }
   })
 
-  test('any other endpoint, which has no write or a row above', () => {
+  test('any other endpoint, which either has no write or is listed above', () => {
     const writing = Object.entries<EndpointContract>(endpoints).filter(
       ([, { tag, uses }]) => tag === 'Accounts' && uses.users?.some((access) => WRITE.test(access)),
     )
@@ -419,8 +417,8 @@ describe('An answer of the table that is lost after the write changes nothing fo
   })
 })
 
-describe('A table that takes no more requests', () => {
-  test.for(REQUESTS)('is said to be the trouble at %s: %s whichever request is the first', async (row, { service }) => {
+describe('A throttled table', () => {
+  test.for(REQUESTS)('causes a temporary error at %s: %s whichever request is the first', async (row, { service }) => {
     const [, name, status, prepare] = row
     for (let served = 0, isOver = false; !isOver; served += 1) {
       const { act } = await service.restore(name, () => prepare(service))
@@ -436,7 +434,7 @@ describe('A table that takes no more requests', () => {
       const reply = await act()
       service.table.reset()
       isOver = requests <= served
-      // What was done, or refused, is said so: ids that are not given back are void soon.
+      // A completed or refused request is reported as such. Ids that are not released become void soon.
       if (isOver || reply.status === status) {
         expect(reply.status).toBe(status)
         expect(isOver || isWritten || status >= 400).toBe(true)
@@ -445,7 +443,7 @@ describe('A table that takes no more requests', () => {
   })
 })
 
-/** A new credential that is handed over, and, with another start, handed over again. */
+/** Sends a new credential. A second call sends it again with a new start. */
 const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise<HttpReply>>][] = [
   [
     'a registration',
@@ -479,13 +477,11 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
   ],
 ]
 
-/** The write of a user. */
 const isOfUser = ({ action, body }: Tried) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
-/** The release of a passkey's id. */
 const isRelease = ({ action, body }: Tried) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
 
 describe('The id of a new passkey is free again', () => {
-  test.for(NEW_PASSKEYS)('at once after %s whose write is throttled', async ([, status, prepare], { service }) => {
+  test.for(NEW_PASSKEYS)('immediately after %s whose write is throttled', async ([, status, prepare], { service }) => {
     const handOver = await prepare(service)
     service.table.throttles = isOfUser
     expectError(await handOver(), 'service_unavailable')
@@ -508,7 +504,7 @@ describe('The id of a new passkey is free again', () => {
     },
   )
 
-  test('never at once after a write whose first answer was lost, and the second refused', async ({ service }) => {
+  test('never immediately after a write with a lost response and a refused retry', async ({ service }) => {
     const [passkey, email] = [somePasskey(), someEmail()]
     const create = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
     const begun = await beginRegistration(service, email)
@@ -520,7 +516,6 @@ describe('The id of a new passkey is free again', () => {
     }
     expectError(await completeRegistration(service, begun, create(begun)), 'service_unavailable')
     service.table.reset()
-    // The user was written.
     const reply = await login(service, email, (challenge) => ({ firstFactor: passkey.get(challenge) }))
     expect(reply.status).toBe(200)
     const next = await beginRegistration(service)

@@ -34,9 +34,8 @@ type Session = Awaited<ReturnType<typeof someSession>>
 type WalletBegun = { readonly message: string; readonly expiresAt: string }
 
 const test = base
-  /** One chain, without vaults. */
+  /** One chain without vaults. */
   .extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [], bridgedChainIds: [CHAIN] }))
-  /** Deploys smart accounts. */
   .extend('factory', { scope: 'file' }, async ({ sharedService }): Promise<Address> => {
     const { bytecode } = await compiledContract('SmartAccountFactory')
     const address = await transact(sharedService, { data: bytecode })
@@ -45,7 +44,7 @@ const test = base
   })
   .extend('session', ({ service }) => someSession(service))
 
-/** Puts a contract of this code, at most 255 bytes, on the chain. */
+/** Deploys a contract of this code, at most 255 bytes. */
 async function deployCode(service: Service, code: string): Promise<Address> {
   const length = (code.length / 2).toString(16).padStart(2, '0')
   const address = await transact(service, { data: `0x60${length}80600b6000396000f3${code}` })
@@ -53,7 +52,7 @@ async function deployCode(service: Service, code: string): Promise<Address> {
   return getAddress(address)
 }
 
-/** Sends a transaction of somebody's, and gives the address of the contract that it made. */
+/** Sends a transaction and returns the address of the contract that it created. */
 async function transact(service: Service, transaction: object): Promise<Address | undefined> {
   const [chain] = service.backends.chains
   if (!chain) throw new Error('There is no chain.')
@@ -116,7 +115,7 @@ describe('The text to be signed', () => {
     expect(Math.round(minutes)).toBe(10)
   })
 
-  test('names the page that asks, where it is one of ours', async ({ service, session: { headers } }) => {
+  test('names the page of the request if it is one of ours', async ({ service, session: { headers } }) => {
     const { address } = someWallet()
     const domainFor = async (origin: string) => {
       const options = { headers: { ...headers, origin }, body: { address, chain: 'evm' } }
@@ -126,7 +125,7 @@ describe('The text to be signed', () => {
     expect(await domainFor('https://evil.example')).toBe('localhost')
   })
 
-  test('is the same idea for Solana', async ({ service, session }) => {
+  test('has a similar form for Solana', async ({ service, session }) => {
     const { address } = someSolanaWallet()
     const { message, expiresAt } = await begin(service, session, { address, chain: 'solana' })
     expect(message.split('\n')).toEqual([
@@ -174,7 +173,7 @@ describe('The text to be signed', () => {
 })
 
 describe('A wallet is linked', () => {
-  test('that is a plain account, without a look at a chain', async ({ service, session }) => {
+  test('that is a plain account, without a read from a chain', async ({ service, session }) => {
     const wallet = someWallet()
     const reply = await linkPlain(service, session, wallet)
     const linked = { address: wallet.address, chain: 'evm', linkedAt: expect.stringMatching(/Z$/) }
@@ -194,7 +193,7 @@ describe('A wallet is linked', () => {
     expect(service.rpc[CHAIN]?.bodies).toHaveLength(1)
   })
 
-  test('that is a contract which takes a signature of one byte', async ({ service, session }) => {
+  test('that is a contract accepting a signature of one byte', async ({ service, session }) => {
     const address = await deployCode(service, '631626ba7e60e01b60005260206000f3')
     const { message } = await begin(service, session, { address, chainId: CHAIN })
     expect(await link(service, session, message, '0x01')).toMatchObject({ status: 201, body: { address } })
@@ -214,24 +213,20 @@ describe('A wallet is linked', () => {
     expect(await link(service, session, message, await signatureOf(owner))).toMatchObject({ status: 201 })
   })
 
-  test('that is of Solana', async ({ service, session }) => {
+  test('that is on Solana', async ({ service, session }) => {
     const wallet = someSolanaWallet()
     const { message } = await begin(service, session, { address: wallet.address, chain: 'solana' })
     const reply = await link(service, session, message, wallet.sign(message))
     expect(reply).toMatchObject({ status: 201, body: { address: wallet.address, chain: 'solana' } })
   })
 
-  test('to each user who shows to hold it', async ({ service, session }) => {
+  test('to each user who proves to hold it', async ({ service, session }) => {
     const wallet = someWallet()
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })
     expect(await linkPlain(service, await someSession(service), wallet)).toMatchObject({ status: 201 })
   })
 
-  test('after a try while the chain could not be reached, with the same text', async ({
-    service,
-    session,
-    factory,
-  }) => {
+  test('with the same text after an attempt during an outage of the chain', async ({ service, session, factory }) => {
     const owner = someWallet()
     const address = await accountOf(service, factory, owner.address)
     await transact(service, {
@@ -256,20 +251,20 @@ describe('A wallet is not linked', () => {
     expectError(await service.call('POST', INIT, { headers, body }), 'fresh_login_required')
   })
 
-  test('with the signature of somebody else', async ({ service, session }) => {
+  test('with the signature of another account', async ({ service, session }) => {
     const { message } = await begin(service, session, { address: someWallet().address, chainId: CHAIN })
     const signature = await someWallet().signMessage({ message })
     expectError(await link(service, session, message, signature), 'invalid_signature')
   })
 
-  test('with the signature of somebody else, that is of Solana', async ({ service, session }) => {
+  test('with the signature of another Solana account', async ({ service, session }) => {
     const { message } = await begin(service, session, { address: someSolanaWallet().address, chain: 'solana' })
     for (const signature of [someSolanaWallet().sign(message), 'x', '1'.repeat(64), '0x00']) {
       expectError(await link(service, session, message, signature), 'invalid_signature')
     }
   })
 
-  test('whose signatures anybody can make', async ({ service, session }) => {
+  test('whose signatures any account can forge', async ({ service, session }) => {
     // The System Program's address is a point of small order: this signature is valid for one message in four.
     const address = '1'.repeat(32)
     for (let i = 0; i < 8; i += 1) {
@@ -291,7 +286,7 @@ describe('A wallet is not linked', () => {
     expect(service.rpc[CHAIN]?.bodies).toHaveLength(asked)
   })
 
-  test('that is a contract whose code never ends, or fails', async ({ service, session }) => {
+  test('that is a contract whose code never ends or fails', async ({ service, session }) => {
     for (const code of ['5b600056', '60006000fd', '00']) {
       const address = await deployCode(service, code)
       const { message } = await begin(service, session, { address, chainId: CHAIN })
@@ -302,7 +297,7 @@ describe('A wallet is not linked', () => {
     for (const { params } of calls) expect(Number((params[0] as { gas: string }).gas)).toBeLessThanOrEqual(5_000_000)
   })
 
-  test('where one of two hosts alone says that the contract takes the signature', async ({ service, session }) => {
+  test('if only one of two hosts reports that the contract accepts the signature', async ({ service, session }) => {
     const [chain] = service.backends.chains
     const [honest, liar] = [service.rpc[CHAIN], await startWire(chain?.rpcUrl ?? '')]
     onTestFinished(liar.stop)
@@ -324,11 +319,11 @@ describe('A wallet is not linked', () => {
     ['another nonce', (message) => message.replace(/Nonce: (\w)/, (_, first) => `Nonce: ${first === '0' ? '1' : '0'}`)],
     ['another chain', (message) => message.replace(`Chain ID: ${CHAIN}`, 'Chain ID: 1')],
     ['another address', (message) => message.replace(/0x\w{40}/, NOBODY)],
-    ['a later end', (message) => message.replace(/Expiration Time: 20/, 'Expiration Time: 30')],
+    ['a later expiration', (message) => message.replace(/Expiration Time: 20/, 'Expiration Time: 30')],
     ['a space at the end', (message) => `${message} `],
   ]
   test.for(alterations)(
-    'with a text for %s, whether it is sent or only signed',
+    'with a text changed to %s, whether it is sent or only signed',
     async ([, alter], { service, session }) => {
       const wallet = someWallet()
       const { message } = await begin(service, session, { address: wallet.address, chainId: CHAIN })
@@ -347,7 +342,7 @@ describe('A wallet is not linked', () => {
     const owner = someWallet()
     const address = await accountOf(service, factory, owner.address)
     const { message } = await begin(service, session, { address, chainId: CHAIN })
-    // Not deployed here, and nothing says how it would be.
+    // The contract is not deployed here, and the signature has no deployment data.
     const signature = await owner.signMessage({ message })
     expectError(await link(service, session, message, signature), 'invalid_signature')
   })
@@ -361,7 +356,7 @@ describe('A wallet is not linked', () => {
     expectError(await linkPlain(service, session, wallet), 'wallet_already_linked')
   })
 
-  test('twice by two that race with the same text', async ({ service, session }) => {
+  test('twice by parallel requests with the same text', async ({ service, session }) => {
     const wallet = someWallet()
     const { message } = await begin(service, session, { address: wallet.address })
     const signature = await wallet.signMessage({ message })
@@ -379,7 +374,7 @@ describe('A wallet is not linked', () => {
     expectError(await link(service, session, message, signature), 'challenge_expired_or_used')
   })
 
-  test('when the user has twenty, also where several come at once', async ({ service, session }) => {
+  test('if the user has twenty, also in parallel requests', async ({ service, session }) => {
     for (let i = 0; i < 19; i += 1) expect(await linkPlain(service, session)).toMatchObject({ status: 201 })
     const replies = await Promise.all([1, 2, 3].map(() => linkPlain(service, session)))
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409])
@@ -405,7 +400,7 @@ describe('A wallet is not linked', () => {
 describe('Wallets stay as they are', () => {
   type Key = ReturnType<typeof someKeyPair>
   type Recoverable = Session & { readonly recoveryKey: Key }
-  /** Ends a session; gives the key that opens the account from then on. */
+  /** Ends a session, and returns the key that opens the account afterwards. */
   const ENDS: [string, (service: Service, session: Recoverable) => Promise<Key>][] = [
     [
       'ends',
@@ -423,7 +418,7 @@ describe('Wallets stay as they are', () => {
       },
     ],
     [
-      'ends with its user, and somebody registers anew with the e-mail address',
+      'ends with its user, whose e-mail address is registered again',
       async (service, { email, headers }) => {
         const made = someKeyPair()
         await service.call('DELETE', '/auth/user', { headers })
@@ -462,7 +457,7 @@ describe('Wallets stay as they are', () => {
 })
 
 describe('A wallet is unlinked', () => {
-  test('in whatever case its address is written, and can be linked again', async ({ service, session }) => {
+  test('in any case of its address, and can be linked again', async ({ service, session }) => {
     const wallet = someWallet()
     await linkPlain(service, session, wallet)
     await linkPlain(service, session)
@@ -471,14 +466,14 @@ describe('A wallet is unlinked', () => {
     expect((await listed(service, session)).map(({ address }) => address)).not.toContain(wallet.address)
     service.table.reset()
     expectError(await service.call('DELETE', path, session), 'wallet_not_found')
-    // A write that fails costs as much as one that does not.
+    // A failed write costs as much as a successful one.
     const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
     expect(ofUsers.map(({ action }) => action)).not.toContain('UpdateItem')
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })
     expect(await listed(service, session)).toMatchObject([{}, { address: wallet.address }])
   })
 
-  test('by its user alone', async ({ service, session }) => {
+  test('only by its user', async ({ service, session }) => {
     const wallet = someWallet()
     await linkPlain(service, session, wallet)
     const other = await someSession(service)
@@ -486,7 +481,7 @@ describe('A wallet is unlinked', () => {
     expect(await listed(service, session)).toHaveLength(1)
   })
 
-  test('never where the address is none', async ({ service, session }) => {
+  test('never for an invalid address', async ({ service, session }) => {
     const reply = await service.call('DELETE', `${WALLETS}/hunter2`, session)
     expectError(reply, 'missing_or_invalid_address', ['address'])
   })

@@ -13,12 +13,11 @@ import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of two users in ERC-7540 vaults, made on a chain and told to a model of the vaults side by side. The
- * model is written from the standards, the vaults' rules and the meanings of the fields, and shares nothing with the
- * service.
+ * Random histories of two users in ERC-7540 vaults, made on a chain and in a model of the vaults. The model follows the standards, the
+ * vaults' rules and the meanings of the fields. It shares no code with the service.
  */
 const USER_ADDRESSES = USERS.slice(0, 2).map(({ address }) => address)
-/** The vaults and the decimals of their shares; those of the asset are 6. */
+/** The vaults and the decimals of their shares. The asset has 6. */
 const VAULTS = [
   { make: 'aggregated', decimals: 18 },
   { make: 'counted', decimals: 6 },
@@ -29,7 +28,7 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 type Side = 'deposit' | 'redeem'
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
-/** As a vault keeps it: `pending` in what was requested with, `claimable` in what it is settled in. */
+/** A request in the vault's state. `pending` is in the requested unit, `claimable` in the unit of its result. */
 type Request = {
   readonly id: bigint
   pending: bigint
@@ -43,7 +42,7 @@ type Account = {
   readonly requests: Readonly<Record<Side, Request[]>>
   readonly deposits: Line
   readonly withdrawals: Line
-  /** Where shares came from, in order: a deposit of the line by its number, or somebody else. */
+  /** The sources of the shares in order: the number of a deposit, or null for another account. */
   readonly sources: { readonly deposit: number | null; readonly shares: bigint }[]
   deposited: bigint
   withdrawn: bigint
@@ -55,8 +54,8 @@ const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => to
 const up = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor
 
 /**
- * The requests of an account in their order. What was taken back of them is known by their ids, and by that alone; claims
- * name no request, so they are of the oldest of what was not taken back.
+ * The requests of an account in order. A cancellation names its request by id only. Claims name none, so they take the oldest requests that
+ * were not cancelled.
  */
 class Line {
   readonly requests: { readonly id: bigint; readonly amount: bigint; cancelled: bigint }[] = []
@@ -74,7 +73,7 @@ class Line {
       rest -= taken
     }
   }
-  /** The same line, of which this is cancelled besides. */
+  /** Returns the same requests with these amounts cancelled too. */
   with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): Line {
     const line = new Line()
     for (const request of this.requests) line.requests.push({ ...request })
@@ -85,7 +84,7 @@ class Line {
   claim(taken: bigint, given: bigint): void {
     this.claims.push({ taken, given, among: this.requests.length })
   }
-  /** What each request became, where the vault tells this much of all of them, and what is claimable is worth so much. */
+  /** Returns the state of each request, given the vault's totals and the worth of the claimable amount. */
   told({ pending, claimable, worth }: { pending: bigint; claimable: bigint; worth: bigint }) {
     const standing = this.requests.map(({ amount, cancelled }) => amount - cancelled)
     const newest = (whole: bigint, of: readonly bigint[]) => {
@@ -131,7 +130,7 @@ class Line {
   }
 }
 
-/** A whole divided in proportion, each part with those before it rounded down. */
+/** Divides a whole in proportion. The sum of each part and those before it is rounded down. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let [upTo, given] = [0n, 0n]
@@ -143,7 +142,7 @@ function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   })
 }
 
-/** An ERC-7540 vault as its documentation describes it. */
+/** A model of an ERC-7540 vault, from its documentation. */
 class Model implements VaultModel {
   price = WAD
   lastId = 0n
@@ -151,7 +150,6 @@ class Model implements VaultModel {
 
   readonly make: AsyncVaultKind
   readonly vault: TestAsyncVault
-  /** What a price is divided by. */
   private readonly scale: bigint
 
   constructor(make: AsyncVaultKind, decimals: number, vault: TestAsyncVault) {
@@ -178,7 +176,7 @@ class Model implements VaultModel {
   sharesFor(assets: bigint, price = this.price): bigint {
     return price === 0n ? 0n : (assets * this.scale) / price
   }
-  /** What is claimable, in what was requested with. */
+  /** Returns the claimable amount in the requested unit. */
   claimable(side: Side, { claimable, price }: Request): bigint {
     return side === 'deposit' ? this.worth(claimable, price) : this.sharesFor(claimable, price)
   }
@@ -188,11 +186,11 @@ class Model implements VaultModel {
   waiting(user: Address, side: Side): bigint {
     return this.total(user, side, ({ pending }) => pending)
   }
-  /** What is cancelled and not taken back yet, where the vault says that it cancels. */
+  /** Returns the cancelled amount not yet returned, or 0 for a vault that does not report it. */
   cancelled(user: Address, side: Side): bigint {
     return this.make === 'syncDeposits' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)
   }
-  /** What became of each deposit, or each withdrawal; of what is cancelled and not taken back too. */
+  /** Returns the state of each deposit or withdrawal, including cancelled amounts not yet returned. */
   told(user: Address, side: Side) {
     const { requests, deposits, withdrawals } = this.account(user)
     const { requested: claimable, settled: worth } = this.most(user, side)
@@ -201,7 +199,7 @@ class Model implements VaultModel {
       .with(untaken.map(({ id, cancelled }) => ({ id, amount: cancelled })))
       .told({ pending: this.waiting(user, side), claimable, worth })
   }
-  /** The most that each of the two calls claims: by what was requested with, and by what it is settled in. */
+  /** Returns the maximum of each of the two claim calls: in the requested unit, and in the unit of the result. */
   most(user: Address, side: Side): { requested: bigint; settled: bigint } {
     return {
       requested: this.total(user, side, (request) => this.claimable(side, request)),
@@ -212,7 +210,7 @@ class Model implements VaultModel {
     return this.account(user).requests[side].some(({ isCancelling }) => isCancelling)
   }
 
-  // ---------------------------------------------------------------------------------------------- what the vault does
+  // ---------------------------------------------------------------------------------------------- the vault's actions
 
   depositNow(user: Address, assets: bigint): void {
     const shares = this.sharesFor(assets)
@@ -253,7 +251,7 @@ class Model implements VaultModel {
     request.pending -= side === 'deposit' ? assets : shares
     if (request.pending === 0n) request.isCancelling = false
   }
-  /** Claims by an amount of what was requested with, or `bySettled` of what it is settled in; the oldest request first. */
+  /** Claims an amount of the requested unit, or of the result's unit if `bySettled`. The oldest request comes first. */
   claim(side: Side, user: Address, amount: bigint, bySettled: boolean, receiver = user): void {
     const account = this.account(user)
     let [rest, other] = [amount, 0n]
@@ -261,7 +259,7 @@ class Model implements VaultModel {
       const { price } = request
       const part = min(rest, bySettled ? request.claimable : this.claimable(side, request))
       rest -= part
-      // What is rounded, is rounded away from the user.
+      // Rounds against the user.
       const isInShares = (side === 'deposit') === bySettled
       const [dividend, divisor] = isInShares ? [part * price, this.scale] : [part * this.scale, price]
       if (part > 0n) other += bySettled ? up(dividend, divisor) : dividend / divisor
@@ -301,7 +299,7 @@ class Model implements VaultModel {
     this.account(to).shares += shares
     this.handOver(from, to, shares)
   }
-  /** Shares that become somebody else's, at their worth then; those worth less than one unit of the asset count nothing. */
+  /** Moves shares to another account at their current worth. Shares worth less than one unit of the asset count as nothing. */
   private handOver(from: Address, to: Address, shares: bigint): void {
     if (from === to || shares === 0n) return
     const value = this.worth(shares)
@@ -314,7 +312,7 @@ class Model implements VaultModel {
     receiver.sources.push({ deposit: null, shares })
   }
 
-  // ------------------------------------------------------------------------------------------ what is to be answered
+  // ------------------------------------------------------------------------------------------ the expected responses
 
   isUsed(user: Address): boolean {
     return this.account(user).used
@@ -355,7 +353,7 @@ class Model implements VaultModel {
   history(user: Address) {
     const { sources, shares } = this.account(user)
     const told = this.told(user, 'deposit')
-    // The shares that left were the first that came.
+    // The first shares that came are the first that left.
     const came = sources.map(({ deposit, shares }) => (deposit === null ? shares : (told[deposit]?.given ?? 0n)))
     let spent = sum(came) - shares
     const kept = new Map<number, bigint>()
@@ -380,7 +378,7 @@ class Model implements VaultModel {
   withdrawals(user: Address) {
     return this.told(user, 'redeem')
       .map(({ id, amount, cancelled, pending, claimable, worth, taken, given }) => {
-        // Of what is neither paid nor taken back a vault may show nothing: that it is settled is not known.
+        // A vault may report nothing of an amount neither paid nor cancelled, so its settlement is unknown.
         const isOpen = taken === 0n && cancelled === 0n && claimable === 0n
         const status = isOpen
           ? 'pending'
@@ -411,7 +409,7 @@ function statusOf(of: { isCancelled: boolean; pending: bigint; claimable: bigint
   return of.isCancelled ? 'cancelled' : 'completed'
 }
 
-/** What is called for what on each side of a vault; claims by what was requested with, and by what it is settled in. */
+/** The calls of each action on each side of a vault. The claims are in the requested unit, then in the result's unit. */
 const CALLS = {
   deposit: {
     fulfill: 'fulfillDeposit',
@@ -429,7 +427,7 @@ const CALLS = {
   },
 } as const
 
-/** What has to be done before something can be done; what is asked for where that is impossible now. */
+/** The action that must precede another. It is done instead if the other is impossible now. */
 const BEFORE: { readonly [what in What]?: What } = {
   ...{ claim: 'fulfill', fulfill: 'request' },
   ...{ take: 'agree', agree: 'ask', ask: 'request' },
@@ -440,11 +438,11 @@ type Command = {
   readonly what: What | 'record'
   readonly side: Side
   readonly user: number
-  /** Whether the other user receives it, whether it is by the other of two calls, and of the newest request. */
+  /** True if the other user receives the result. The next two choose the second claim call and the newest request. */
   readonly isForOther: boolean
   readonly isOtherCall: boolean
   readonly isNewest: boolean
-  /** What part of what there is, in thousandths; of a million where there is nothing to take a part of. */
+  /** Share of the available amount, in thousandths; of a million if nothing is available. */
   readonly part: number
 }
 
@@ -469,7 +467,7 @@ const command: fc.Arbitrary<Command> = fc.record({
 const test = base.extend('silence', { scope: 'file' }, () => createSilence())
 
 test.for(VAULTS)(
-  'Over random histories, positions, deposits and withdrawals are what an ERC-7540 vault did, to the last unit, live and recorded: $make',
+  'After random histories, positions, deposits and withdrawals equal the model of the ERC-7540 vault, live and recorded: $make',
   {
     timeout: 120_000,
   },
@@ -488,7 +486,7 @@ test.for(VAULTS)(
           for (const [index, step] of commands.entries()) {
             if (step.what === 'record') await recordAfterSilence(service, chain, silence)
             else await doOrPrepare(model, step, step.what)
-            // Whoever did something last has the newest books; those of both are checked in the end.
+            // The user who acted last has the most recent history. The end checks both users.
             if (index % 8 === 7) await check([USER_ADDRESSES[step.user] as Address])
           }
           await check()
@@ -500,13 +498,13 @@ test.for(VAULTS)(
           await check()
         },
       ),
-      // A failure is shrunk for as long as that; its seed and path go on from there.
+      // Vitest shrinks a failure within the same limit. Its seed and path allow to continue from there.
       { numRuns: runs(1), skipAllAfterTimeLimit: 100_000 },
     )
   },
 )
 
-/** Everybody has plenty of the asset, which the vault may take, and an operator for whatever comes. */
+/** Gives each account plenty of the asset, approves the vault, and sets an operator for later calls. */
 async function fund(vault: TestAsyncVault): Promise<void> {
   const plenty = 10n ** 15n
   for (const account of [...USER_ADDRESSES, ROLES.safe]) await vault.mint(account, plenty)
@@ -517,13 +515,13 @@ async function fund(vault: TestAsyncVault): Promise<void> {
   }
 }
 
-/** Does what the step says, or where that is impossible now what has to be done before. */
+/** Does the step, or the action that must precede it if the step is impossible now. */
 async function doOrPrepare(model: Model, step: Command, what: What): Promise<void> {
   const before = BEFORE[what]
   if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)
 }
 
-/** Does it on the chain and in the model; false where the vault does not allow it now. */
+/** Does the action on the chain and in the model. Returns false if the vault does not allow it now. */
 async function perform(model: Model, step: Command, what: What): Promise<boolean> {
   const { side, isForOther, isOtherCall, isNewest, part } = step
   const { vault } = model
@@ -559,7 +557,7 @@ async function perform(model: Model, step: Command, what: What): Promise<boolean
     case 'fulfill': {
       const request = requestThat(({ pending }) => pending > 0n)
       const amount = portion(request?.pending ?? 0n)
-      // A price of its own, which may be none that the vault ever tells.
+      // The request settles at its own price, which the vault may never publish.
       const atPrice = side === 'deposit' ? model.sharesFor(amount) : model.worth(amount)
       const settled = (atPrice * BigInt(900 + part)) / 1234n
       if (!request || settled === 0n) return false
@@ -617,8 +615,8 @@ async function perform(model: Model, step: Command, what: What): Promise<boolean
 }
 
 /**
- * What an operator can do for a user, in one transaction: claims by each call, what was taken back, and with as many
- * shares as the last claim gave a transfer and a request, so that amounts tell nothing.
+ * Does all that an operator can do for a user in one transaction: each claim call, cancelled amounts, a transfer and a request. The last
+ * two have as many shares as the last claim, so equal amounts cannot identify them.
  */
 async function doTogether(model: Model, user: Address, other: Address): Promise<void> {
   const { vault } = model

@@ -23,7 +23,7 @@ const DESCRIPTIONS = {
   cancelled: 'The deposit request was cancelled.',
 }
 
-/** A user's deposits as a client sees them that has this vault alone; newest first. */
+/** Returns a user's deposits, newest first, as seen by a client that has only this vault. */
 async function historyOf(service: Service, vault: TestVault, { address }: Pick<LocalAccount, 'address'>, query = '') {
   const reply = await viewsFor(service, vault.key).deposits(address, query)
   expect(reply.status).toBe(200)
@@ -31,7 +31,7 @@ async function historyOf(service: Service, vault: TestVault, { address }: Pick<L
   return reply.body
 }
 
-/** The same before and after the job recorded everything. */
+/** Returns the history and expects it to be the same before and after the job records it. */
 async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
   const live = await historyOf(service, vault, user)
   await recordAll(vault.chain)
@@ -40,7 +40,7 @@ async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<
   return recorded
 }
 
-/** What was shown live in these tests, to be compared with what is shown when all of it is recorded. */
+/** Live histories of these tests, to compare with the recorded ones. */
 const shownLive = new Map<TestVault, unknown>()
 
 async function liveHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
@@ -49,7 +49,7 @@ async function liveHistoryOf(service: Service, vault: TestVault, user: Pick<Loca
   return shown
 }
 
-/** The entry of the only event of its kind in a transaction, with every field of the interface. */
+/** Returns the entry of the only event of its kind in a transaction, with every field of the interface. */
 async function entryOf(
   vault: TestVault,
   user: Pick<LocalAccount, 'address'>,
@@ -122,7 +122,7 @@ const test = base
     await vault.settle(vault.units('123.456789'))
     return vault
   })
-  /** A client with a Lagoon vault of each chain and a synchronous one, in which Alice made these deposits, oldest first. */
+  /** A client with a Lagoon vault on each chain and a synchronous one, with these deposits of Alice's, oldest first. */
   .extend('busy', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),
@@ -139,7 +139,7 @@ const test = base
       await third.request(ALICE.address, 3_000_000n + round)
       if (round === 1n) await first.settle()
       if (round === 0n) await third.act(ALICE.address, 'cancelRequestDeposit')
-      // Some of it recorded, some of it live.
+      // Some deposits are recorded, some are live.
       if (round === 2n) await recordAll(first.chain)
     }
     return { key, vaults, views: viewsFor(service, key) }
@@ -154,7 +154,7 @@ const sharesOf = (vault: TestVault, { address }: Pick<LocalAccount, 'address'>) 
 
 describe('A deposit in the history', () => {
   test.for(['0.4', '0.6'] as const)(
-    'of a Lagoon %s vault is pending within a block, then claimable, then completed, and the same once it is recorded',
+    'of a Lagoon %s vault is pending within a block, then claimable, then completed, also once recorded',
     async (generation, { service, seasoned }) => {
       const vault = await seasoned(generation)
       const assets = vault.units('1234.567891')
@@ -179,7 +179,7 @@ describe('A deposit in the history', () => {
     },
   )
 
-  test('that was taken back is cancelled, and one made again in the same epoch is pending', async ({
+  test('whose request was cancelled is cancelled, and a new one in the same epoch is pending', async ({
     service,
     seasoned,
   }) => {
@@ -203,7 +203,7 @@ describe('A deposit in the history', () => {
     const first = (await vault.request(ALICE.address, 5_000_001n)).at(-1) as Hash
     const second = (await vault.request(ALICE.address, 6_000_002n)).at(-1) as Hash
     await vault.settle(999_999n)
-    // All of the first and a part of the second.
+    // This claims the first deposit and a part of the second.
     await vault.act(ALICE.address, 'deposit', 7_000_000n, ALICE.address, ALICE.address)
     const [claimable, inWallet] = [await vault.read('maxMint', ALICE.address), await sharesOf(vault, ALICE)]
 
@@ -226,15 +226,12 @@ describe('A deposit in the history', () => {
     ])
   })
 
-  test('is that of whom it was made for: a stranger has none, though the stranger paid', async ({
-    service,
-    seasoned,
-  }) => {
+  test('belongs to its receiver, and not to the third party that paid it', async ({ service, seasoned }) => {
     const vault = await seasoned()
     const own = (await vault.request(ALICE.address, 5_000_000n)).at(-1) as Hash
     await vault.settle()
     const shares = await vault.read('maxMint', ALICE.address)
-    // This claims hers along the way.
+    // This also claims her settled deposit.
     const gift = (await vault.request(CAROL.address, 1n, ALICE.address)).at(-1) as Hash
     only(await liveHistoryOf(service, vault, ALICE), ALICE, [
       await entryOf(vault, ALICE, gift, { assets: 1n, epochId: 5, status: 'pending', pendingDeposit: 1n }),
@@ -244,7 +241,7 @@ describe('A deposit in the history', () => {
   })
 
   test.for(['0.5', '0.6'] as const)(
-    'made at once in a Lagoon %s vault is completed, with epoch 0 and its shares',
+    'made instantly in a Lagoon %s vault is completed, with epoch 0 and its shares',
     async (generation, { service, seasoned }) => {
       const vault = await seasoned(generation)
       await vault.settleForADay(1_000_000n)
@@ -263,7 +260,7 @@ describe('A deposit in the history', () => {
     },
   )
 
-  test('into a synchronous vault is completed, and is that of its receiver', async ({ service }) => {
+  test('into a synchronous vault is completed and belongs to its receiver', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.mint(CAROL.address, 5_000_000n)
     await vault.approve(CAROL.address, 5_000_000n)
@@ -280,7 +277,7 @@ describe('A deposit in the history', () => {
     only(await historyOf(service, vault, CAROL), CAROL, [])
   })
 
-  test('from another chain is that of its user, and not of the contract that made it', async ({ service }) => {
+  test('from another chain belongs to its user, and not to the contract that made it', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     const journey = journeyTo(vault, service)
     const reply = await journey.ask(ALICE, journey.units('250'))
@@ -292,7 +289,7 @@ describe('A deposit in the history', () => {
     ])
   })
 
-  test('is the same once it is recorded, whatever became of it', async ({ service }) => {
+  test('is the same once it is recorded, whatever its status', async ({ service }) => {
     const vaults = [...shownLive.keys()]
     expect(vaults.length).toBeGreaterThan(6)
     for (const chain of new Set(vaults.map((vault) => vault.chain))) await recordAll(chain)
@@ -319,7 +316,7 @@ describe('The history', () => {
     }
   })
 
-  test('comes page by page, in pages of any size, nothing twice and nothing left out', async ({ busy: { views } }) => {
+  test('comes in pages of any size, with each entry once', async ({ busy: { views } }) => {
     const all = idsOf((await views.deposits(ALICE.address)).body)
     for (const limit of [5, 12, 100]) {
       const seen: string[] = []
@@ -338,7 +335,7 @@ describe('The history', () => {
     }
   })
 
-  test('has only what matches, and counts only that', async ({ busy: { views, vaults } }) => {
+  test('contains and counts only the entries that match the filter', async ({ busy: { views, vaults } }) => {
     const { body: everything } = await views.deposits(ALICE.address)
     type Entry = { vaultAddress: Address; chainId: number; status: string }
     const cases: [string, (entry: Entry) => boolean][] = [
@@ -371,7 +368,7 @@ describe('The history', () => {
     expect(statuses).toEqual(new Set(['pending', 'completed', 'cancelled']))
   })
 
-  test('stays the same under deposits that are made while it is read', async ({ busy: { views, vaults } }) => {
+  test('keeps its pages consistent while deposits are made', async ({ busy: { views, vaults } }) => {
     const [, sync] = vaults
     const before = idsOf((await views.deposits(ALICE.address)).body)
     await fc.assert(
@@ -393,7 +390,7 @@ describe('The history', () => {
             for (let i = 0; i < inserts; i += 1) await sync.act(ALICE.address, 'deposit', 1_000n, ALICE.address)
           }
           expect(new Set(seen).size).toBe(seen.length)
-          // What one chain's clock puts behind another's last deposit comes in its place.
+          // A deposit that one chain's clock puts before the other chain's last one appears in its place.
           const known = seen.filter((id) => start.includes(id))
           expect(known).toEqual(start.slice(0, known.length))
         },
@@ -404,11 +401,11 @@ describe('The history', () => {
     expect(after.filter((id) => before.includes(id))).toEqual(before)
   })
 
-  test('knows a cursor only for the list that it was given for', async ({ service, busy: { key, views, vaults } }) => {
+  test('accepts a cursor only for the list that returned it', async ({ service, busy: { key, views, vaults } }) => {
     const { body } = await views.deposits(ALICE.address, '?limit=2')
     const cursor = body.nextCursor
     expect((await views.deposits(ALICE.address, `?cursor=${cursor}`)).status).toBe(200)
-    // The size of the page is no part of the list.
+    // The page size does not belong to the list.
     expect((await views.deposits(ALICE.address, `?limit=7&cursor=${cursor}`)).status).toBe(200)
     const others = [
       await views.deposits(CAROL.address, `?cursor=${cursor}`),
@@ -432,7 +429,7 @@ describe('The history', () => {
     only(body, { address: NOBODY }, [])
   })
 
-  test('has the vaults of the calling client alone', async ({ service, seasoned }) => {
+  test('has only the vaults of the calling client', async ({ service, seasoned }) => {
     const vault = await seasoned()
     await vault.request(ALICE.address, 5_000_000n)
     const other = await seasoned()

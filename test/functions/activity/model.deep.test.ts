@@ -16,8 +16,8 @@ import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of several users in several vaults, made on a chain and told to a model of the vaults side by side.
- * The model is written from the vaults' rules and the meanings of the fields, and shares nothing with the service.
+ * Random histories of several users in several vaults, made on a chain and in a model of the vaults. The model follows the vaults' rules
+ * and the meanings of the fields. It shares no code with the service.
  */
 const USER_ADDRESSES = USERS.slice(0, 3).map(({ address }) => address)
 const ACCOUNTS_CHECKED = [...USER_ADDRESSES, ROLES.feeReceiver]
@@ -30,13 +30,13 @@ const RATES: Record<Kind, LagoonRates> = {
   '0.6': { managementRate: 100, performanceRate: 1_500, entryRate: 137, exitRate: 149, haircutRate: 777 },
   sync: NO_FEES,
 }
-/** Who receives the manager's part of all fees; its books are checked as a user's. */
+/** Recipient of the manager's part of all fees. Its figures are checked like a user's. */
 const FEE_RECEIVER = ROLES.feeReceiver
 
 type Kind = (typeof KINDS)[number]
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
 type Deposit = { epoch: bigint; assets: bigint; claimed: bigint; minted: bigint; cancelled: boolean }
-/** A redemption request, or what was paid at once: `left` is neither paid nor taken back. */
+/** A redemption request or an instant withdrawal. `left` is neither paid nor cancelled. */
 type Withdrawal = {
   epoch: bigint
   shares: bigint
@@ -61,11 +61,11 @@ type Account = {
 }
 type Rate = { assets: bigint; supply: bigint }
 
-/** A fee in basis points, rounded up. */
+/** Returns a fee in basis points, rounded up. */
 const feeOn = (shares: bigint, rate: number) => (shares * BigInt(rate) + 9_999n) / 10_000n
 const min = (left: bigint, right: bigint) => (left < right ? left : right)
 
-/** A vault as its documentation describes it. */
+/** A model of a vault, from its documentation. */
 class Model implements VaultModel {
   assets = 0n
   supply = 0n
@@ -78,7 +78,6 @@ class Model implements VaultModel {
   readonly depositRates = new Map<bigint, Rate>()
   readonly redeemRates = new Map<bigint, Rate>()
   readonly accounts = new Map<Address, Account>()
-  /** All that the vault gained, less what it lost. */
   gains = 0n
   events = 0
 
@@ -123,12 +122,12 @@ class Model implements VaultModel {
     const claimable = this.claimable(user)
     return claimable === 0n ? 0n : this.claimed(claimable, this.depositRates.get(this.account(user).epoch))
   }
-  /** What a claim of these assets mints at a rate: less the fee on entry. */
+  /** Returns the shares that a claim of these assets mints at a rate, after the entry fee. */
   claimed(assets: bigint, rate?: Rate): bigint {
     const shares = this.sharesFor(assets, rate)
     return shares - feeOn(shares, this.rates.entryRate)
   }
-  /** What these shares give at a rate: less the fee on exit. */
+  /** Returns the assets of these shares at a rate, after the exit fee. */
   paid(shares: bigint, rate?: Rate): bigint {
     return this.worth(shares - feeOn(shares, this.rates.exitRate), rate)
   }
@@ -149,7 +148,7 @@ class Model implements VaultModel {
     if (this.claimable(user) > 0n) this.claim(user, this.claimable(user))
     const account = this.account(user)
     if (account.epoch !== this.depositEpoch) Object.assign(account, { epoch: this.depositEpoch, requested: 0n })
-    // Anybody may request nothing in another's name: it claims what is settled, and is no deposit.
+    // Anyone may request zero for another account. It claims the settled amount and is no deposit.
     if (assets === 0n) return
     account.requested += assets
     account.deposited += assets
@@ -170,7 +169,7 @@ class Model implements VaultModel {
     if (this.pendingAssets > 0n) this.depositEpoch += 2n
     if (this.pendingShares > 0n) this.redeemEpoch += 2n
   }
-  /** `fees`: the shares that were minted for the time and the gain since the valuation before. */
+  /** Settles at a valuation. `fees` are the shares minted for the time and gain since the last one. */
   settle(valuation: bigint, fees: bigint): void {
     this.gains += valuation - this.assets
     this.assets = valuation
@@ -202,7 +201,7 @@ class Model implements VaultModel {
     account.requested -= assets
     account.shares += shares
     this.events += 1
-    // The oldest first, each its part of this claim.
+    // The oldest deposits come first, each with its part of this claim.
     let [rest, upTo, given] = [assets, 0n, 0n]
     for (const source of account.sources) {
       const { deposit } = source
@@ -230,13 +229,13 @@ class Model implements VaultModel {
     this.supply += minted
     this.events += 1
   }
-  /** The shares of a fee, minted to somebody. */
+  /** Mints the shares of a fee to an account. */
   receive(user: Address, shares: bigint): void {
     const account = this.account(user)
     account.shares += shares
     this.got(user, shares, this.worth(shares))
   }
-  /** Shares that are worth less than one unit of the asset are in the wallet, and nothing besides. */
+  /** Adds shares to the wallet. Shares worth less than one unit of the asset change nothing else. */
   private got(user: Address, shares: bigint, value: bigint): void {
     if (value === 0n) return
     const account = this.account(user)
@@ -258,7 +257,7 @@ class Model implements VaultModel {
     const account = this.account(user)
     if (account.redeemEpoch !== this.redeemEpoch)
       Object.assign(account, { redeemEpoch: this.redeemEpoch, redeeming: 0n })
-    // Anybody may request nothing in another's name.
+    // Anyone may request zero for another account.
     if (shares === 0n) return
     account.redeeming += shares
     account.shares -= shares
@@ -283,7 +282,7 @@ class Model implements VaultModel {
     account.withdrawn += assets
     account.redeeming -= shares
     this.events += 1
-    // The oldest first, each its part of this claim.
+    // The oldest withdrawals come first, each with its part of this claim.
     let [rest, upTo, given] = [shares, 0n, 0n]
     for (const withdrawal of account.withdrawals) {
       const taken = min(rest, withdrawal.left)
@@ -296,7 +295,7 @@ class Model implements VaultModel {
       withdrawal.paidAssets += part
     }
   }
-  /** `haircut` in basis points: what it keeps is counted again with the next valuation. */
+  /** Withdraws instantly. The vault keeps `haircut`, in basis points, and counts it in the next valuation. */
   withdrawNow(user: Address, shares: bigint, haircut = 0): void {
     const net = shares - feeOn(shares, this.rates.exitRate)
     const assets = this.worth(net - feeOn(net, haircut))
@@ -310,7 +309,7 @@ class Model implements VaultModel {
     this.events += 1
   }
 
-  // ------------------------------------------------------------------------------------------ what is to be answered
+  // ------------------------------------------------------------------------------------------ the expected responses
 
   value(user: Address): bigint {
     const shares = this.account(user).shares + this.claimableShares(user) + this.pendingRedeem(user)
@@ -344,7 +343,7 @@ class Model implements VaultModel {
     return epoch > this.settledDeposits && epoch === this.account(user).epoch ? 'pending' : 'claimable'
   }
 
-  /** Newest first. What is left of requests is pending, or all of it claimable. */
+  /** Returns the withdrawals, newest first. The rest of each request is pending, or all of it is claimable. */
   withdrawals(user: Address) {
     const isPending = this.pendingRedeem(user) > 0n
     const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]
@@ -374,7 +373,6 @@ class Model implements VaultModel {
       .toReversed()
   }
 
-  /** Newest first. */
   history(user: Address) {
     const { deposits, sources, shares } = this.account(user)
     let spent = sources.reduce((sum, source) => sum + source.shares, 0n) - shares
@@ -435,7 +433,7 @@ type Command = {
   readonly vault: number
   readonly user: number
   readonly other: number
-  /** What part of what there is, in thousandths; of a million where there is nothing to take a part of. */
+  /** Share of the available amount, in thousandths; of a million if nothing is available. */
   readonly part: number
 }
 
@@ -458,7 +456,7 @@ const command: fc.Arbitrary<Command> = fc.record({
 
 const test = base.extend('silence', { scope: 'file' }, () => createSilence())
 
-test('Over random histories, positions, deposits and withdrawals are what the vaults did, to the last unit, live and recorded', {
+test('After random histories, positions, deposits and withdrawals equal the model of the vaults, live and recorded', {
   timeout: 120_000,
 }, async ({ service, silence, transfers }) => {
   const chain = service.backends.chains[0] as Service['backends']['chains'][number]
@@ -481,14 +479,14 @@ test('Over random histories, positions, deposits and withdrawals are what the va
       const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) => expectAsModelled(views, models, accounts)
       const checkSums = () => {
         for (const model of models) {
-          // Of fees and haircuts somebody else has a part.
+          // Other accounts get a part of fees and haircuts.
           if (model.kind !== '0.4') continue
           const earned = USER_ADDRESSES.reduce((sum, user) => {
             const { deposited, withdrawn } = model.account(user)
             return sum + model.value(user) + withdrawn - deposited
           }, 0n)
-          // Every division that rounds leaves less than a unit in the vault: one for each event that divided, and
-          // one for each user's value. What is nobody's, the virtual share, keeps its part of the gains.
+          // Every division that rounds leaves less than a unit in the vault: one per dividing event and one per user's value. The virtual
+          // share belongs to no user and keeps its part of the gains.
           const lost = model.gains - earned
           const rounding = BigInt(model.events + 2 * USER_ADDRESSES.length)
           const unowned = model.worth(model.virtual) + 1n
@@ -501,7 +499,7 @@ test('Over random histories, positions, deposits and withdrawals are what the va
         if (step.what === 'record') await record()
         else if (step.what === 'arrive') await arrive(transfers, models[step.vault] as Model, step)
         else await perform(chain, models[step.vault] as Model, step)
-        // Whoever did something last has the newest books; those of all are checked in the end.
+        // The user who acted last has the most recent history. The end checks all users.
         if (index % 3 === 2) await check([USER_ADDRESSES[step.user] as Address])
       }
       for (const model of models.filter(({ kind }) => kind !== 'sync')) await close(chain, model)
@@ -518,7 +516,7 @@ test('Over random histories, positions, deposits and withdrawals are what the va
 type Chain = { readonly rpcUrl: string }
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** The shares that transactions minted for fees, in order: to whom, and whether for a valuation. */
+/** Lists the fee shares that transactions minted, in order: their recipient, and whether for a valuation. */
 async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   const receipts = await callRpc(
     chain,
@@ -541,7 +539,7 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   })
 }
 
-/** Sends one transaction to a vault, does the same in the model, and gives its fees to their receiver there. */
+/** Sends one transaction to a vault, repeats it in the model, and gives the model's receiver its fees. */
 async function both(
   chain: Chain,
   model: Model,
@@ -555,7 +553,7 @@ async function both(
   for (const { value } of fees?.received ?? []) model.receive(FEE_RECEIVER, value)
 }
 
-/** Calls of a vault in one transaction, by an operator of all users. */
+/** Builds one transaction of several vault calls by the operator of all users. */
 function together(vault: Address, calls: readonly (readonly [FunctionName, readonly unknown[]])[]): LocalTransaction {
   const datas = calls.map(([functionName, args]) => ({
     target: vault,
@@ -565,7 +563,7 @@ function together(vault: Address, calls: readonly (readonly [FunctionName, reado
   return transaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
 }
 
-/** Closes a vault; then each user claims and redeems, all in one transaction and twice the same amount. */
+/** Closes a vault. Then each user claims and redeems the same amount twice in one transaction. */
 async function close(chain: Chain, model: Model): Promise<void> {
   const { vault, assets } = model
   await transact(chain, [
@@ -581,7 +579,7 @@ async function close(chain: Chain, model: Model): Promise<void> {
     const claimed = model.claimableRedeem(user)
     const shares = model.account(user).shares / 3n
     const redeem = (amount: bigint): [FunctionName, readonly unknown[]] => ['redeem', [amount, user, user]]
-    // A part of the claim is as much as what is redeemed after it, so that amounts tell nothing.
+    // A part of the claim equals the redemption after it, so equal amounts cannot identify them.
     const part = min(claimed, shares)
     const claims = [part, claimed - part].filter((amount) => amount > 0n)
     const directs = shares > 0n && model.pendingRedeem(user) === 0n ? [shares, shares] : []
@@ -593,7 +591,7 @@ async function close(chain: Chain, model: Model): Promise<void> {
   }
 }
 
-/** Every user has plenty of the asset, and every vault may take it. */
+/** Gives every user plenty of the asset and approves every vault. */
 async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   const plenty = 10n ** 15n
   await transact(
@@ -608,7 +606,7 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   )
 }
 
-/** A fill of the bridge's that deposits for a user what came from another chain, where the vault allows it now. */
+/** Deposits for a user by a fill of the bridge from another chain, if the vault allows it now. */
 async function arrive(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
   const user = USER_ADDRESSES[index] as Address
   const { address, token } = model.vault
@@ -622,7 +620,7 @@ async function arrive(transfers: Transfers, model: Model, { user: index, part }:
     ...{ inputToken: pad(token), outputToken: pad(token), inputAmount: outputAmount, outputAmount },
     ...{ fillDeadline: (await transfers.clockOf(BASE)) + 3_600, exclusivityDeadline: 0 },
     message: depositMessage({ token, vault: address, user, entry }),
-    // Where it was deposited is not the fill's business.
+    // The origin of the deposit does not matter to the fill.
     ...{ quoteTimestamp: 0, blockNumber: 0n, logIndex: 0 },
   }
   await transfers.sendTogether(BASE, transfers.fillCalls({ deposit }))
@@ -631,7 +629,7 @@ async function arrive(transfers: Transfers, model: Model, { user: index, part }:
 }
 let arrivals = 10n ** 9n
 
-/** Does on the chain and in the model what the step says, where the vault allows it now. */
+/** Does the step on the chain and in the model, if the vault allows it now. */
 async function perform(chain: Chain, model: Model, { what, user: index, other, part }: Command): Promise<void> {
   const { vault, kind } = model
   const user = USER_ADDRESSES[index] as Address
@@ -667,7 +665,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       model.settle(valuation, fees),
     )
   if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
-    // A valuation stands for a moment.
+    // A valuation stays valid for a moment.
     await transact(chain, [
       transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
       transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
@@ -688,7 +686,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
     ])
   } else if (what === 'nothing') {
-    // A stranger requests nothing in a user's name, which claims what is settled.
+    // A third party requests zero for a user, which claims the settled amount.
     const blocked = model.pending(receiver) > 0n && model.account(receiver).epoch !== model.depositEpoch
     if (!blocked) {
       await send(user, 'requestDeposit', 0n, receiver, user)

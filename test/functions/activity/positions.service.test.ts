@@ -15,7 +15,7 @@ const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
 type User = Pick<LocalAccount, 'address'>
 
-/** A user's position as a client sees it that has this vault alone. */
+/** Returns a user's position as seen by a client that has only this vault. */
 async function positionOf(service: Service, vault: TestVault, { address }: User) {
   const { status, body } = await viewsFor(service, vault.key).positions(address)
   expect(status).toBe(200)
@@ -23,7 +23,6 @@ async function positionOf(service: Service, vault: TestVault, { address }: User)
   return body.positions[0]
 }
 
-/** The figures of a position, as numbers. */
 async function figuresOf(service: Service, vault: TestVault, user: User) {
   const position = await positionOf(service, vault, user)
   const figure = (name: string) => BigInt(position[name])
@@ -55,7 +54,7 @@ const test = base
     await vault.settle(vault.units('123.456789'))
     return vault
   })
-  /** A vault in which Alice has shares of a settled deposit. */
+  /** Opens a vault in which Alice holds shares of a settled deposit. */
   .extend('invested', ({ seasoned }) => async (assets: bigint, generation?: '0.1' | '0.4' | '0.5' | '0.6') => {
     const vault = await seasoned(generation)
     await vault.request(ALICE.address, assets)
@@ -70,7 +69,7 @@ const test = base
     await vault.act(ALICE.address, 'deposit', assets, ALICE.address)
     return vault
   })
-  /** A client with a vault on each chain, in both of which Alice has a pending deposit. */
+  /** A client with a vault on each chain; Alice has a pending deposit in both. */
   .extend('both', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),
@@ -151,7 +150,7 @@ describe('A position', () => {
     })
 
     await recordAll(vault.chain)
-    // The hour of mined blocks between has its part in the yield of a year.
+    // The hour of mined blocks in between changes the yearly yield.
     const rest = ({
       apy: _,
       annualYield: _yield,
@@ -163,7 +162,7 @@ describe('A position', () => {
     expect(recorded.map(rest)).toEqual([position].map(rest))
     const { sharePriceHistory, ...detail } = (await views.position(ALICE.address, vault.address)).body
     expect(rest(detail)).toEqual({ ...rest(liveDetail.body), sharePriceHistory: undefined })
-    // From the first price on; the last is the price now.
+    // The history begins with the first price and ends with the current one.
     expect(sharePriceHistory.length).toBeGreaterThan(1)
     expect(sharePriceHistory[0].sharePrice).toBe('1000000')
     expect(sharePriceHistory.at(-1).sharePrice).toBe(sharePrice)
@@ -171,7 +170,7 @@ describe('A position', () => {
     expect(times).toEqual(times.toSorted())
   })
 
-  test('in a synchronous vault says so', async ({ service, sync }) => {
+  test('in a synchronous vault has the type of its vault', async ({ service, sync }) => {
     const vault = await sync(5_000_000n)
     const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
     expect(body).toMatchObject({
@@ -185,7 +184,7 @@ describe('A position', () => {
   })
 
   test.for(['0.1', '0.6'] as const)(
-    'in a Lagoon %s vault has all of the user in its value, whatever is in flight, and no gain before there is one',
+    'in a Lagoon %s vault counts all pending and claimable amounts in its value, and no gain too early',
     async (generation, { service, seasoned }) => {
       const vault = await seasoned(generation)
       const check = async (expected: { deposited: bigint; withdrawn?: bigint; value: bigint; shares: bigint }) => {
@@ -221,7 +220,7 @@ describe('A position', () => {
         value: (await worth(vault, shares - redeemed)) + assets,
         shares: shares - redeemed,
       })
-      // What is settled does not gain any more.
+      // A settled amount gains nothing further.
       await vault.settle(11_000_000n)
       await check({
         deposited,
@@ -238,7 +237,7 @@ describe('A position', () => {
     },
   )
 
-  test('shows each amount of what is in flight', async ({ service, invested }) => {
+  test('shows each pending and each claimable amount', async ({ service, invested }) => {
     const vault = await invested(9_000_000n)
     const shares = await sharesOf(vault, ALICE)
     const amounts = async () => (await viewsFor(service, vault.key).position(ALICE.address, vault.address)).body.amounts
@@ -275,12 +274,12 @@ describe('A position', () => {
       await vault.request(ALICE.address, 4_000_000n)
       await vault.settle(2_000_000n)
       await claim(vault, ALICE, 1_500_000n)
-      // What is settled keeps its own rate.
+      // A settled request keeps its own rate.
       await vault.settle(3_000_000n)
       const views = viewsFor(service, vault.key)
       const before = (await views.position(ALICE.address, vault.address)).body
       await vault.act(ROLES.admin, 'pause')
-      // The chart ends with the price now, as of another block.
+      // The chart ends with the current price, of another block.
       const { sharePriceHistory, ...position } = before
       const prices = sharePriceHistory.map(({ sharePrice }: { sharePrice: string }) => ({ sharePrice }))
       const paused = (await views.position(ALICE.address, vault.address)).body
@@ -314,10 +313,7 @@ describe('A position', () => {
     })
   })
 
-  test('leaves out what was cancelled, and begins with the first deposit that was not', async ({
-    service,
-    seasoned,
-  }) => {
+  test('leaves out cancelled deposits, and begins with the first other one', async ({ service, seasoned }) => {
     const vault = await seasoned()
     await vault.request(ALICE.address, 5_000_000n)
     await vault.act(ALICE.address, 'cancelRequestDeposit')
@@ -341,7 +337,7 @@ describe('A position', () => {
   })
 
   test.for(['a Lagoon vault', 'a synchronous vault'] as const)(
-    'in %s whose shares move to another user is no loss and no gain, for neither',
+    'in %s has no gain or loss when its shares move to another user',
     async (kind, { service, invested, sync }) => {
       const vault = await (kind === 'a Lagoon vault' ? invested(9_000_000n) : sync(9_000_000n))
       const before = await figuresOf(service, vault, ALICE)
@@ -359,14 +355,14 @@ describe('A position', () => {
         lastDepositDate: await timeOf(vault, hash),
       })
       if (kind === 'a Lagoon vault') {
-        // From here on it is the other one's gain.
+        // The other user gets all later gains.
         await vault.settle(100_000_000n)
         expect((await figuresOf(service, vault, CAROL)).earned).toBe((await worth(vault, sent)) - value)
       }
     },
   )
 
-  test('is not moved by a trade of a few units: the value of shares then is that of an honest trade', async ({
+  test('values transferred shares at an honest price, whatever price a trade of a few units has', async ({
     service,
     sync,
   }) => {
@@ -375,7 +371,7 @@ describe('A position', () => {
     await vault.mint(ALICE.address, 100_000_003n)
     await vault.approve(ALICE.address, 100_000_003n)
     await vault.act(ALICE.address, 'deposit', 100_000_000n, ALICE.address)
-    // Three units buy two: half as much again as the price.
+    // Three units buy two shares: half as much again as the price.
     await vault.act(ALICE.address, 'deposit', 3n, ALICE.address)
     const sent = 300_000_000n
     const value = await worth(vault, sent)
@@ -386,7 +382,7 @@ describe('A position', () => {
     expect(earned).toBe(value - deposited)
   })
 
-  test('whose shares were claimed for somebody else is that of both', async ({ service, seasoned }) => {
+  test('whose shares were claimed for another account is split between both', async ({ service, seasoned }) => {
     const vault = await seasoned()
     await vault.request(ALICE.address, 5_000_000n)
     await vault.settle()
@@ -397,7 +393,7 @@ describe('A position', () => {
     expect(await figuresOf(service, vault, CAROL)).toMatchObject({ deposited: value, shares, value, earned: 0n })
   })
 
-  test('shows the latest 20 deposits, and that there are more', async ({ service }) => {
+  test('shows the latest 20 deposits and reports that there are more', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.mint(ALICE.address, 21_000_000n)
     await vault.approve(ALICE.address, 21_000_000n)
@@ -415,7 +411,7 @@ describe('A position', () => {
 })
 
 describe('Positions', () => {
-  test('of a user with nothing are none', async ({ service }) => {
+  test('of a user without deposits are empty', async ({ service }) => {
     const { status, body } = await viewsFor(service).positions(NOBODY)
     expect({ status, body }).toEqual({
       status: 200,
@@ -423,7 +419,7 @@ describe('Positions', () => {
     })
   })
 
-  test('of a client without vaults are none', async ({ service }) => {
+  test('of a client without vaults are empty', async ({ service }) => {
     const key = await service.createClient([])
     for (const { status, body } of [
       await viewsFor(service, key).positions(ALICE.address),
@@ -433,7 +429,7 @@ describe('Positions', () => {
     }
   })
 
-  test('are those in the vaults of the calling client alone', async ({ service, invested, seasoned }) => {
+  test('are only those in the vaults of the calling client', async ({ service, invested, seasoned }) => {
     const vault = await invested(5_000_000n)
     const other = await seasoned()
     const { body } = await viewsFor(service, other.key).positions(ALICE.address)
@@ -461,7 +457,7 @@ describe('Positions', () => {
     expect((await views.position(BOB.address.toLowerCase(), vault.address.toLowerCase())).status).toBe(200)
   })
 
-  test('have a yield of about seven days, as the vault list', async ({ coldService: service, sync }) => {
+  test('have the same yield of about seven days as the vault list', async ({ coldService: service, sync }) => {
     const vault = await sync(5_000_000n)
     const week = BigInt(Math.floor(Date.now() / 1000) - 8 * 86_400)
     const place = { chainId: 8453, address: vault.address }
@@ -480,8 +476,8 @@ describe('Positions', () => {
   })
 })
 
-describe('While one chain is to', () => {
-  test('fail, what is on the other is answered, and the failing one named', async ({ service, both }) => {
+describe('When one chain is to', () => {
+  test('fail, the response has the data of the other and names the failing one', async ({ service, both }) => {
     const { vaults, views } = both
     const failing = service.rpc[42161] as Wire
     failing.behaviour = 'refuse connections'
@@ -501,7 +497,7 @@ describe('While one chain is to', () => {
     expect((await views.positions(ALICE.address)).body).not.toHaveProperty('errors')
   })
 
-  test('fail, and the other too, the answer is their error', async ({ service, both }) => {
+  test('fail, and the other too, the response is their error', async ({ service, both }) => {
     const { vaults, views } = both
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer results of the wrong type'
     const replies = await Promise.all([
@@ -512,7 +508,7 @@ describe('While one chain is to', () => {
     for (const reply of replies) expectError(reply, 'upstream_bad_answer')
   })
 
-  test('fail, a position on the other is answered without it', async ({ service, both }) => {
+  test('fail, a position on the other is read without it', async ({ service, both }) => {
     const { vaults, views } = both
     const failing = service.rpc[42161] as Wire
     failing.behaviour = 'never answer'
@@ -535,8 +531,8 @@ describe('A vault that cannot be read', () => {
 
   test.for<[string, Hex]>([
     ['burns all gas', '0xfe'],
-    ['answers each call with a million bytes', '0x620f42405ff3'],
-  ])('because it %s takes no other out of the answer', async ([, code], { service, invested, sync }) => {
+    ['returns a million bytes for each call', '0x620f42405ff3'],
+  ])('because it %s removes no other from the response', async ([, code], { service, invested, sync }) => {
     const [good, broken] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([broken, good].map(({ address }) => ({ chainId: 8453, address })))
     const views = viewsFor(service, key)
@@ -546,7 +542,7 @@ describe('A vault that cannot be read', () => {
       const errors = { 8453: expect.any(String) }
       const { body } = await views.positions(ALICE.address)
       expect(body).toMatchObject({ positions: [{ vaultAddress: good.address }], totalRecords: 1, errors })
-      // Bob never had anything there.
+      // Bob never had anything in this vault.
       expect((await views.positions(BOB.address)).body).not.toHaveProperty('errors')
       const deposits = await views.deposits(ALICE.address)
       expect(deposits.body).toMatchObject({ deposits: [{ vaultAddress: good.address }], totalRecords: 1, errors })
@@ -555,15 +551,11 @@ describe('A vault that cannot be read', () => {
   })
 })
 
-describe('A vault that tells amounts beyond all that there are', () => {
-  /** Answers every call with 2^256 - 1. */
+describe('A vault that reports impossible amounts', () => {
+  /** Returns 2^256 - 1 for every call. */
   const ALL_ONES: Hex = `0x7f${'ff'.repeat(32)}60005260206000f3`
 
-  test('takes no other out of the answer, and is told as the one that cannot be read', async ({
-    service,
-    invested,
-    sync,
-  }) => {
+  test('removes no other from the response, and is reported as unreadable', async ({ service, invested, sync }) => {
     const [good, bad] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([good, bad].map(({ address }) => ({ chainId: 8453, address })))
     const views = viewsFor(service, key)
@@ -585,8 +577,8 @@ describe('A vault that tells amounts beyond all that there are', () => {
   })
 })
 
-describe('A user to whom a stranger made thousands of ledger entries in one vault', () => {
-  /** Adds more ledger entries than a response reads of one vault, as far as they are read. */
+describe('A user for whom a third party made thousands of ledger entries in one vault', () => {
+  /** Adds more ledger entries than a response reads of one vault. */
   const flood = ({ tables }: Service, { chain, address }: TestVault, user: User) => {
     const prefix = `EVENT#${chain.chainId}#${address}#`
     const pk = `ACCOUNT#${user.address}`
@@ -598,25 +590,21 @@ describe('A user to whom a stranger made thousands of ledger entries in one vaul
     return tables.deposits.putMany(entries)
   }
 
-  test('sees all of them where they are no more than can be shown, however many pages they are', async ({
-    service,
-    invested,
-    sync,
-  }) => {
+  test('sees all of them within the limit, however many pages they take', async ({ service, invested, sync }) => {
     const vaults = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient(vaults.map(({ address }) => ({ chainId: 8453, address })))
     for (const vault of vaults) await recordAll(vault.chain)
     const ask = async () => (await viewsFor(service, key).deposits(ALICE.address)).body
     const before = await ask()
     expect(before.totalRecords).toBe(2)
-    // A page of one ledger entry each.
+    // Each page has one ledger entry.
     service.table.reset()
     service.table.maxPage = 1
     expect(await ask()).toEqual(before)
     expect(service.table.tries.length).toBeGreaterThan(4)
   })
 
-  test('sees all others, and that this one is left out', async ({ service, invested, sync }) => {
+  test('sees all other vaults, and an error that names the omission', async ({ service, invested, sync }) => {
     const [one, other] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([one, other].map(({ address }) => ({ chainId: 8453, address })))
     await recordAll(one.chain)
@@ -641,7 +629,7 @@ describe('A user to whom a stranger made thousands of ledger entries in one vaul
 describe('Over ten vaults on two chains', () => {
   const ask = (service: Service, address: Address) => viewsFor(service).positions(address)
 
-  test('positions and a page of the history take two requests at a time to each chain, and one to the table', async ({
+  test('positions and a page of the history take two parallel requests to each chain and one to the table', async ({
     service,
   }) => {
     const views = viewsFor(service)
@@ -652,10 +640,10 @@ describe('Over ten vaults on two chains', () => {
       for (const wire of [...Object.values(service.rpc), service.table]) wire.reset()
       const { status } = await read()
       expect(status).toBe(200)
-      // The balances, and apart, so that a refused range of blocks does not cost them, what happened.
+      // One request is for the balances. The other is for events, so that a refused block range does not cost the balances.
       expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([2, 2])
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
-      // Now and then a lease of the key's rate besides.
+      // A lease of the key's rate comes now and then.
       const requests = service.table.tries.filter(({ body }) => !body.includes('rate#'))
       const queries = requests.filter(({ action }) => action === 'Query')
       expect(queries.map(({ body }) => body)).toEqual([expect.stringContaining(`ACCOUNT#${user}`)])

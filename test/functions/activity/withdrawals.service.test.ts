@@ -18,7 +18,7 @@ const DESCRIPTIONS = {
   cancelled: 'The redemption request was cancelled.',
 }
 
-/** A user's withdrawals as a client sees them that has this vault alone; newest first. */
+/** Returns a user's withdrawals, newest first, as seen by a client that has only this vault. */
 async function historyOf(service: Service, vault: TestVault, account: Address, query = '') {
   const reply = await viewsFor(service, vault.key).withdrawals(account, query)
   expect(reply.status).toBe(200)
@@ -26,10 +26,10 @@ async function historyOf(service: Service, vault: TestVault, account: Address, q
   return reply.body
 }
 
-/** What was shown live in these tests, to be compared with what is shown when all of it is recorded. */
+/** Live histories of these tests, to compare with the recorded ones. */
 const shownLive: { readonly vault: TestVault; readonly account: Address; readonly shown: unknown }[] = []
 
-/** The withdrawals of a user, with a page's other fields as they are where all is on one page. */
+/** Returns a user's withdrawals and expects all of them on one page. */
 async function liveHistoryOf(service: Service, vault: TestVault, account: Address): Promise<unknown[]> {
   const { withdrawals, ...page } = await historyOf(service, vault, account)
   expect(page).toEqual({ userAddress: account, totalRecords: withdrawals.length, hasMore: false, nextCursor: null })
@@ -48,7 +48,7 @@ type Expected = Parts & {
   readonly event?: 'RedeemRequest' | 'Withdraw' | 'WithdrawSync'
 }
 
-/** The entry of the only event of its kind in a transaction, with every field of the interface. */
+/** Returns the entry of the only event of its kind in a transaction, with every field of the interface. */
 async function entryOf(
   vault: TestVault,
   account: Address,
@@ -91,7 +91,7 @@ async function entryOf(
 }
 
 const test = base
-  /** A vault in which Alice and Carol hold shares, after a gain. */
+  /** Opens a vault in which Alice and Carol hold shares, after a gain. */
   .extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
     const vault = await openLagoonVault(service, { generation })
     for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
@@ -109,7 +109,7 @@ const test = base
 
 describe('A withdrawal in the history', () => {
   test.for(['0.4', '0.6'] as const)(
-    'of a Lagoon %s vault is pending within a block, then claimable, then completed, and the same once it is recorded',
+    'of a Lagoon %s vault is pending within a block, then claimable, then completed, also once recorded',
     async (generation, { service, held }) => {
       const { vault, redeem, claim, claimable } = await held(generation)
       const shares = 123n * SHARE + 7n
@@ -141,7 +141,7 @@ describe('A withdrawal in the history', () => {
     },
   )
 
-  test('is that of whom it is for, whoever had the shares, and is taken back to', async ({ service, held }) => {
+  test('belongs to its controller, which a cancellation returns the shares to', async ({ service, held }) => {
     const { vault, redeem } = await held()
     const hash = await redeem(5n * SHARE, BOB, CAROL)
     const entry = { shares: 5n * SHARE, epochId: 2 } as const
@@ -153,12 +153,12 @@ describe('A withdrawal in the history', () => {
       await entryOf(vault, BOB, hash, { ...entry, status: 'cancelled', assets: 0n, cancelledShares: 5n * SHARE }),
     ])
     expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
-    // Nothing came or went: the shares were a gift, which he has.
+    // The position has no flows: the shares were a gift, which he holds.
     const [position] = (await viewsFor(service, vault.key).positions(BOB)).body.positions
     expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
   })
 
-  test('made at once is completed by its own transaction, with epoch 0', async ({ service, held }) => {
+  test('made instantly is completed by its own transaction, with epoch 0', async ({ service, held }) => {
     const { vault } = await held()
     await vault.settleForADay(1_000_000n)
     const before = await vault.balanceOf(BOB)
@@ -173,7 +173,7 @@ describe('A withdrawal in the history', () => {
     expect(await liveHistoryOf(service, vault, BOB)).toEqual([])
   })
 
-  test('from a synchronous vault is completed, and is that of whose shares they were', async ({ service }) => {
+  test('from a synchronous vault is completed and belongs to the owner of the shares', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.mint(ALICE, 9_000_000n)
     await vault.approve(ALICE, 9_000_000n)
@@ -188,7 +188,7 @@ describe('A withdrawal in the history', () => {
     expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
   })
 
-  test('from a closed vault is told from a claim of the same amount in the same transaction', async ({
+  test('from a closed vault is distinguished from a claim of the same shares in the same transaction', async ({
     service,
     held,
   }) => {
@@ -219,7 +219,7 @@ describe('A withdrawal in the history', () => {
     shownLive.push({ vault, account: ALICE, shown: withdrawals })
   })
 
-  test('is the same once it is recorded, whatever became of it', async ({ service }) => {
+  test('is the same once it is recorded, whatever its status', async ({ service }) => {
     expect(shownLive.length).toBeGreaterThan(10)
     const last = new Map(shownLive.map((one) => [`${one.vault.address} ${one.account}`, one]))
     for (const chain of new Set(shownLive.map(({ vault }) => vault.chain))) await recordAll(chain)
@@ -230,7 +230,7 @@ describe('A withdrawal in the history', () => {
 })
 
 describe('The history of withdrawals', () => {
-  test('is newest first over all vaults, page by page, with what matches alone', async ({ service, held }) => {
+  test('is newest first over all vaults, in pages, with only the entries that match', async ({ service, held }) => {
     const { vault, redeem } = await held()
     const sync = await openYieldVault(service)
     await sync.mint(ALICE, 9_000_000n)
@@ -240,7 +240,7 @@ describe('The history of withdrawals', () => {
     for (let round = 1n; round <= 3n; round += 1n) {
       hashes.push(await redeem(round * SHARE))
       hashes.push(...(await sync.act(ALICE, 'redeem', round * 1_000_000n, ALICE, ALICE)))
-      // Some of it recorded, some of it live.
+      // Some withdrawals are recorded, some are live.
       if (round === 2n) await recordAll(vault.chain)
     }
     const key = await service.createClient([vault, sync].map(({ address }) => ({ chainId: 8453, address })))

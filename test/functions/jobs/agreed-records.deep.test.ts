@@ -21,16 +21,15 @@ import { type Behaviour, callsIn, startWire, type Wire } from '../../support/wir
 const [ALICE, BOB] = USERS
 const BASE = 8453
 
-/** Where a node answers. */
 type At = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
-/** Changes the events that a node tells. */
+/** Changes the events that a node returns. */
 const events = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
   rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
 
-/** Changes the headers that a node tells for blocks that are asked for by their names. */
+/** Changes the headers that a node returns for blocks requested by tag. */
 const named = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
   rewriteResults(wire, (result, { method, params }: Call) =>
     method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
@@ -44,13 +43,13 @@ const later = (time: Hex, seconds: number) => numberToHex(Number(time) + seconds
 /** The same event with another first amount. */
 const withMore = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
 
-/** What a node says that is not so, of which something would be recorded. */
+/** False responses of a node that would change records. */
 const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: Lie) => void])[] = [
   [
-    'an event that never was',
+    'an event that did not happen',
     events((logs) => [...logs, ...logs.slice(-1).map((log) => ({ ...log, logIndex: '0xfff' }))]),
   ],
-  ['all events but the deposits', events((logs) => logs.filter(({ topics }) => topics[0] !== DEPOSITED))],
+  ['all events except the deposits', events((logs) => logs.filter(({ topics }) => topics[0] !== DEPOSITED))],
   ['no events', events(() => [])],
   [
     'another amount of an event',
@@ -113,7 +112,7 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** The job that reads Base at these nodes: what one run reports, undefined for one that fails. */
+  /** Returns a run of the job that reads Base at these nodes. The run returns its report, or undefined if it fails. */
   .extend('jobAt', ({ service: { tables } }) => {
     const { services } = jobServices(tables)
     return (...nodes: [At, ...At[]]) => {
@@ -127,28 +126,28 @@ const test = base
       }
     }
   })
-  /** What is recorded now, but for how many hosts told it. */
+  /** Returns the current records, without the number of hosts that reported them. */
   .extend('recorded', ({ service, stage: { hour } }) => async () => {
     const records = await scanRecords(service)
-    // A price of an earlier hour that the nodes disagree on in its time is missing for good.
+    // The price of an earlier hour is missing for good if the nodes disagreed on it in that hour.
     const isMissed = (key: string) => / PRICE#/.test(key) && BigInt(key.split('#').at(-1) as string) < hour
     return new Map(
       [...records]
-        // Of what waits for a settlement the ledger entries are there, too; a settlement that is disputed is none yet.
-        // The first price of a day is that of the head before the events of the day are recorded.
+        // Open requests have ledger entries too, and a disputed settlement is not recorded yet. The first price of a day is that of the
+        // head before the day's events are recorded.
         .filter(([key]) => !/ (OPEN|DAY)#/.test(key) && !isMissed(key))
         .map(([key, item]) => [key, JSON.stringify(item).replace(/"nodes":\d/, '"nodes":0')]),
     )
   })
 
-  /** Forgets what was recorded since the chain is as it is. */
+  /** Restores the records from before the test. */
   .extend(
     'renew',
     ({ service, stage }) =>
       () =>
         restoreRecords(service, stage.before),
   )
-  /** What an honest node gets recorded, and what one that gives events alone. */
+  /** The records from an honest node, and those from one that returns only events. */
   .extend('truths', async ({ stage, renew, jobAt, honest, recorded }) => {
     if (stage.truths) return stage.truths
     await renew()
@@ -165,23 +164,23 @@ const test = base
 type Records = ReadonlyMap<string, string>
 type Truths = { readonly whole: Records; readonly withoutStates: Records }
 
-/** What is recorded that is not so: other items than by a truth; how far a vault is recorded may be less far. */
+/** Lists the records that differ from both truths. The progress of a vault may lag behind. */
 function untrue(recorded: Records, ...truths: readonly Records[]): string[] {
   const isTrue = (key: string, item: string) =>
     truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))
   return [...recorded].filter(([key, item]) => !isTrue(key, item)).map(([key, item]) => `${key} ${item}`)
 }
 
-/** Whether these are a vault's books on the way to those, or the same, whatever is known of its state. */
+/** True if this progress of a vault equals the other or lags behind it. Ignores the vault's state. */
 function isProgressTo(item: string, truth = '{}'): boolean {
   const [{ through, ...progress }, whole] = [JSON.parse(item), JSON.parse(truth)]
   if (through === undefined || through < whole.through) return through !== undefined
   return isDeepStrictEqual([progress.ledger, progress.timestamp], [whole.ledger, whole.timestamp])
 }
 
-describe('One of two nodes that tells', () => {
+describe('One of two nodes that reports', () => {
   test.for(LIES.map(([name, lie], index) => [name, lie, index % 2] as const))(
-    '%s gets nothing of it recorded, also while the other one is knocked out, and hides nothing',
+    '%s gets nothing false recorded, also while the other one is down, and hides nothing',
     async ([, lie, place], { stage, renew, truths, honest, other, jobAt, recorded }) => {
       const { whole, withoutStates } = truths
       await renew()
@@ -206,7 +205,7 @@ describe('One of two nodes that tells', () => {
   )
 })
 
-test('What is no time beside an event is none: one node that tells such, and two of which one does, get all recorded', async ({
+test("An event with an invalid time gets its block's time, whether one or both nodes return it", async ({
   stage,
   renew,
   truths: { whole },
@@ -223,7 +222,7 @@ test('What is no time beside an event is none: one node that tells such, and two
   }
 })
 
-test('States are read a little earlier where one behind the same URL does not know the head that another told', async ({
+test('States are read at a slightly earlier block if the second node does not know the head of the first', async ({
   stage,
   renew,
   honest,
@@ -244,13 +243,13 @@ test('States are read a little earlier where one behind the same URL does not kn
   expect(logs.lines.map(({ message }) => message)).not.toContain('states not read')
 })
 
-/** What there are records of, and how far each vault is recorded. */
+/** Maps the key of each record to the block through which its vault is recorded. */
 function reachOf(records: Records) {
   return new Map([...records].map(([key, item]) => [key, JSON.parse(item).through]))
 }
 
-describe('A second node that is silent', () => {
-  test('lets records wait, which are all there once it speaks again', async ({
+describe('A second node that does not respond', () => {
+  test('delays the records, which are complete once it responds again', async ({
     renew,
     truths: { whole },
     honest,
@@ -271,7 +270,7 @@ describe('A second node that is silent', () => {
     expect(await recorded()).toEqual(whole)
   })
 
-  test('about events as old as a vault is replaced by a third one', async ({
+  test('to calls for old events is replaced by a third one', async ({
     stage,
     renew,
     truths: { whole, withoutStates },
@@ -309,7 +308,7 @@ describe('A second node that is silent', () => {
     'wrong-chain',
     'behind',
   ])(
-    'as one like %s, second of three, keeps nothing from being recorded, within three times the requests',
+    'like %s, the second of three, prevents no record and at most triples the requests',
     async (name, { stage, renew, truths: { whole }, honest, other, jobAt, recorded }) => {
       const third = await startWire(stage.chain.rpcUrl)
       const node = await startNode(NODE_PROFILES[name], stage.chain.rpcUrl)
@@ -327,14 +326,14 @@ describe('A second node that is silent', () => {
     },
   )
 
-  test('is what the job itself waits for', async ({ service, honest, other }) => {
+  test('makes the whole job fail', async ({ service, honest, other }) => {
     service.backends.setRpcUrls({ [BASE]: [honest.url, other.url] })
     other.behaviour = 'answer 500'
     await expect(refresh(BASE)).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 })
 
-test('A run of two hosts asks each of them as often as one alone, and for one header more', async ({
+test('A run with two hosts sends each as many requests as a run with one, plus one for a header', async ({
   renew,
   honest,
   other,

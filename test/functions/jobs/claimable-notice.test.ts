@@ -16,7 +16,7 @@ const rewardOf = (reward: Partial<Reward>): Reward => ({
 })
 const keyOf = (reward: Partial<Reward>) => buildClaimableNotice(ACCOUNT, rewardOf(reward), AT)?.key
 
-test('The key of a notice names all that was ever earned, whatever of it was claimed before', () => {
+test('The key of a notice contains the total ever earned, whatever was claimed before', () => {
   fc.assert(
     fc.property(amounts, amounts, amounts, (amount, claimed, more) => {
       expect(keyOf({ amount: amount + more, claimed })).toBe(keyOf({ amount, claimed: claimed + more }))
@@ -31,7 +31,7 @@ test('Notices of other accounts, tokens and chains have other keys', () => {
   expect(new Set(keys).size).toBe(4)
 })
 
-test('A reward is reported from a dollar on, whatever it is worth', () => {
+test('A reward is reported if it is worth at least one dollar', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, noNaN: true }), amounts, (usd, amount) => {
       const notice = buildClaimableNotice(ACCOUNT, rewardOf({ usd, amount }), AT)

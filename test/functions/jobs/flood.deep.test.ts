@@ -13,7 +13,7 @@ import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../../support/tables.ts'
 
 const RUN_MS = 42_000
-/** The head when the flood begins. */
+/** Head block before the flood. */
 const BEFORE = 100_000
 
 describe('20,000 transfers of one unit in one of a hundred vaults', () => {
@@ -26,7 +26,7 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
     { where: 'within a minute', blocks: 300, gap: 300 },
     { where: 'within a minute of a day that is caught up on', blocks: 300, gap: 400_000 },
   ])(
-    '$where: the others are recorded in the same run, and at most twice what happened is read',
+    '$where leave the other vaults recorded in the same run, and at most double the events read',
     async ({ blocks, gap }) => {
       const clock = virtualClock()
       const chain = countedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: 50 })

@@ -23,7 +23,7 @@ import type { Wire } from '../../support/wire.ts'
 const [ALICE, BOB] = USERS
 
 const test = base
-  /** One run of Arbitrum's job, so many seconds later: its report on transfers, and how many requests were made. */
+  /** Runs Arbitrum's job so many seconds later. Returns its report on transfers and the number of requests. */
   .extend('run', async ({ service, clock }) => {
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
@@ -40,7 +40,7 @@ const test = base
     }
   })
 
-/** Transfers of one transaction into a vault, about which a client that has it has asked. */
+/** Opens transfers of one transaction into a vault, and requests their status as its client. */
 async function openKnown(transfers: Transfers, vault: TestVault, count: number): Promise<readonly Transfer[]> {
   const opened = await transfers.openTogether(
     Array.from({ length: count }, (_, i) => ({ into: vault, inputAmount: 50_000_000n + BigInt(i) })),
@@ -51,13 +51,13 @@ async function openKnown(transfers: Transfers, vault: TestVault, count: number):
   return opened
 }
 
-/** A deposit of 60 USDC of Alice's into a synchronous vault. */
+/** Deposits 60 USDC of Alice's into a synchronous vault. */
 async function holdIn(vault: TestVault): Promise<void> {
   await vault.mint(ALICE.address, 60_000_000n)
   expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
 }
 
-/** Asks a question that waits at the transfer's destination until it is told to finish. */
+/** Sends a request that waits at the transfer's destination until the returned function is called. */
 async function askSlowly(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
   const destination = service.rpc[BASE] as Wire
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -79,14 +79,13 @@ async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): 
   )
 }
 
-/** The reply, which must be a success. */
 function okOf(reply: HttpReply): HttpReply {
   expect(reply).toMatchObject({ status: 200 })
   return reply
 }
 
 describe('A run of the job', () => {
-  test('asks one thing about all transfers that wait, and follows those into a vault to their end, some a run', async ({
+  test('makes one call for all open transfers, and follows some of those into a vault in each run', async ({
     transfers,
     run,
     service,
@@ -96,7 +95,7 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const opened = await openKnown(transfers, vault, 9)
     const waiting = await run()
-    // One call for them all; the page, and when each is looked at next.
+    // One call serves all of them. Table requests: one page, and one for each time of a next check.
     expect(waiting).toMatchObject({ open: 9, ended: 0, destination: 1, calls: 1, ofTransfers: 10 })
 
     await fillTogether(transfers, opened)
@@ -115,7 +114,7 @@ describe('A run of the job', () => {
     for (const { ask } of [opened[0] as Transfer, opened.at(-1) as Transfer]) {
       expect((await ask()).body).toMatchObject({ status: 'completed', terminal: true, final: true })
     }
-    // Asked about after that, they cost nothing.
+    // Transfers that have ended cost no request.
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
 
     const events = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
@@ -129,7 +128,7 @@ describe('A run of the job', () => {
     expect(await toldTo(service, vault.key)).toHaveLength(events.length)
   })
 
-  test("does not follow transfers that end in nobody's vault", async ({ transfers, run, service }) => {
+  test("does not follow transfers that do not end in a client's vault", async ({ transfers, run, service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const key = await service.createClient([])
     const [plain, other] = [await transfers.open(), await transfers.open({ into: vault })]
@@ -141,7 +140,7 @@ describe('A run of the job', () => {
     expect(await run()).toMatchObject({ open: 1 })
   })
 
-  test('follows a transfer of which a client without its vault asked a moment before, and recorded it a moment after', async ({
+  test('follows a transfer that the request of a client without its vault records at the same moment', async ({
     transfers,
     run,
     service,
@@ -155,7 +154,7 @@ describe('A run of the job', () => {
     expect(await run()).toMatchObject({ open: 1 })
   })
 
-  test('follows a transfer whose end another client asked for, and had recorded, a moment before', async ({
+  test('follows a transfer whose end the request of another client has just recorded', async ({
     transfers,
     run,
     service,
@@ -173,7 +172,7 @@ describe('A run of the job', () => {
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
-  test('leaves a transfer whose destination cannot be read for another run, and goes on with its chain', async ({
+  test('leaves a transfer with an unreadable destination to the next run and continues with its chain', async ({
     transfers,
     run,
     service,
@@ -189,7 +188,7 @@ describe('A run of the job', () => {
     expect(await run(3_600)).toMatchObject({ ended: 1 })
   })
 
-  test('counts transfers of which clients cannot be told how they have ended, and tells them when they can be', async ({
+  test('counts the transfers whose end cannot be reported, and reports them once it can', async ({
     transfers,
     run,
     service,
@@ -215,7 +214,7 @@ describe('A run of the job', () => {
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
-  test('looks at each transfer ever more seldom', async ({ transfers, run, service }) => {
+  test('checks each transfer less and less often', async ({ transfers, run, service }) => {
     await transfers.finalise()
     for (let look = 0; look < 2; look += 1) await run(3_600)
     const vault = await openLagoonVault(service, { generation: '0.5' })
@@ -227,8 +226,8 @@ describe('A run of the job', () => {
   })
 })
 
-describe('A client that wants to know what is not final', () => {
-  /** A transfer into a vault of two clients, of which one wants to know at once. */
+describe('A client that subscribes to events before they are final', () => {
+  /** Opens a transfer into a vault of two clients, one of which subscribes to events before they are final. */
   const openWatched = async (transfers: Transfers, service: Service) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
@@ -241,7 +240,7 @@ describe('A client that wants to know what is not final', () => {
     (await toldTo(service, key)).filter(({ type }) => type.startsWith('transfer.'))
   const shown = (events: readonly Told[]) => events.map(({ type, final }) => [type, final])
 
-  test('is told at once that a transfer has arrived, and again as final, whenever runs are killed', async ({
+  test('is notified immediately that a transfer has arrived, and again as final, whenever runs are killed', async ({
     transfers,
     run,
     service,
@@ -274,7 +273,7 @@ describe('A client that wants to know what is not final', () => {
     expect(shown(await ofTransfers(service, other))).toEqual(told.slice(1))
   })
 
-  test('is told that a transfer has not ended so after a reorganisation, and how it has', async ({
+  test('is notified after a reorganisation that a transfer did not end so, and how it ended', async ({
     transfers,
     run,
     service,
@@ -303,12 +302,8 @@ describe('A client that wants to know what is not final', () => {
   })
 })
 
-describe('A transfer that nobody asks about', () => {
-  test('finds the transfers of quotes that were handed out, and tells of them and their refunds though nobody asks', async ({
-    transfers,
-    run,
-    service,
-  }) => {
+describe('A transfer whose status no client requests', () => {
+  test('is found by its quote, and its arrival or refund is reported', async ({ transfers, run, service }) => {
     await transfers.finalise()
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const payer = await openYieldVault(service, { chainId: ARBITRUM })
@@ -318,10 +313,10 @@ describe('A transfer that nobody asks about', () => {
     const deposit = okOf(await into.ask(BOB, 70_000_000n))
     const lost = okOf(await into.ask(BOB, 80_000_000n))
     const withdrawal = okOf(await outOf.ask(ALICE, { amount: '50000000' }))
-    // Nobody has signed yet.
+    // The users have not signed yet.
     expect(await run(1)).toMatchObject({ open: 0 })
     const sent = [await into.send(BOB, deposit), await payer.send(ALICE, withdrawal)]
-    // Something else that the account sends is nobody's business.
+    // Another transaction of the account does not count.
     await transfers.open({ user: BOB })
     expect(await run(1)).toMatchObject({ open: 2 })
     await into.fill(sent[0] ?? [])
@@ -362,7 +357,7 @@ describe('A transfer that nobody asks about', () => {
     expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
   })
 
-  test('follows a deposit that a reorganisation includes again with another id', async ({
+  test('is followed after a reorganisation includes its deposit again with another id', async ({
     transfers,
     run,
     service,
@@ -389,7 +384,7 @@ describe('A transfer that nobody asks about', () => {
       (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     const completed = [{ type: 'transfer.completed', data: { transactions: { source: hash } } }]
     expect(await ofTransfers()).toMatchObject(completed)
-    // The deposit with the id that is gone is told of at no time.
+    // The deposit with the old id is never reported.
     await transfers.letExpire(transfer)
     await transfers.finalise()
     for (let look = 0; look < 3; look += 1) await run(3_600)
@@ -398,10 +393,7 @@ describe('A transfer that nobody asks about', () => {
   })
 })
 
-test('Of the transfers that are due the table gives those that have waited longest, as many as are asked for', async ({
-  transfers,
-  service,
-}) => {
+test('The table returns as many due transfers as requested, longest waiting first', async ({ transfers, service }) => {
   const table = transfersStore(service.tables.deposits)
   const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
   await ask()
@@ -421,10 +413,10 @@ test('Of the transfers that are due the table gives those that have waited longe
 
 const HOUR = 3_600_000
 
-/** Transfers from Arbitrum that nobody made and nobody fills: to which chain, and whether the deadline has passed. */
+/** Unfilled transfers from Arbitrum: the destination chain, and whether the deadline has passed. */
 type Kind = { readonly to: number; readonly isLate: boolean }
 
-/** A table of so many transfers. Of the chains to which they go only Base can be read. */
+/** Builds a table of so many transfers. Base is the only destination chain that can be read. */
 async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => Kind) {
   const begun = Date.now()
   const clock = await transfers.clockOf(BASE)
@@ -464,7 +456,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     },
   }
   let now = begun
-  /** A run of the job, a minute after the last: how many it had in view, and what it asked of the chains. */
+  /** Runs the job a minute after the last run. Returns how many transfers it had in view and its calls to the chains. */
   const run = async () => {
     now += 60_000
     let calls = 0
@@ -488,7 +480,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       sources: { record: async () => undefined },
       now: () => now,
     }
-    // The job asks for nothing else of transfers whose deposits are final.
+    // The job makes no other requests for transfers whose deposits are final.
     const store = table as Parameters<typeof followTransfers>[0]['transfers']
     const followed = followTransfers({ ...services, transfers: store }, ARBITRUM)
     const { openTransfers } = await followed
@@ -497,7 +489,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
   return { run, seen, unfilled }
 }
 
-test('With 10,000 open transfers a run reads 100 of them and asks the chains 12 calls at most, and all have their turn', async ({
+test('With 10,000 open transfers a run reads 100 and makes at most 12 calls; all are read in time', async ({
   transfers,
 }) => {
   const DESTINATIONS = [BASE, 1, 10, 56, 137] as const
@@ -510,16 +502,16 @@ test('With 10,000 open transfers a run reads 100 of them and asks the chains 12 
     const { openTransfers, calls, asked: now } = await run()
     expect(openTransfers).toBe(100)
     expect(calls).toBeLessThanOrEqual(12)
-    // A whole look is left after what the pools are asked.
+    // The budget of a whole check is left after the calls to the pools.
     expect(now.size).toBe(4)
     for (const chainId of now) asked.add(chainId)
   }
   expect(asked).toEqual(new Set(DESTINATIONS))
-  // Those that a run did not come to are in view again.
+  // Transfers that a run did not reach are in view again.
   expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
 })
 
-test('When all open transfers end together, those that have waited longest are looked into first, and none is passed over', async ({
+test('When all open transfers end together, the longest waiting are checked first and none is skipped', async ({
   transfers,
 }) => {
   const COUNT = 12

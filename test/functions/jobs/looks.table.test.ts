@@ -9,7 +9,7 @@ const BASE = 8453
 const [CLIENT, OTHER] = ['0000000001', '0000000002']
 
 const test = base.extend('minute', ({ tables }) => {
-  /** One run of a chain with so many vaults of a client, and of so long it is, in seconds, with its requests to the node. */
+  /** Runs the job for a chain with so many vaults of a client. Returns the seconds it takes and its requests to the node. */
   return async ({ vaults, webhook }: { vaults: number; webhook?: { of: string; finality: 'final' | 'latest' } }) => {
     const clock = virtualClock()
     const chain = countedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
@@ -32,14 +32,14 @@ test('A chain without vaults costs a run no time and no request to a node', asyn
   expect(await minute({ vaults: 0, webhook })).toEqual({ seconds: 0, requests: 0 })
 })
 
-test('A chain with vaults is looked at once a minute, and its run ends then', async ({ minute }) => {
+test('A chain with vaults is read once a minute, after which its run ends', async ({ minute }) => {
   const once = await minute({ vaults: 3 })
   expect(once.seconds).toBe(0)
   expect(await minute({ vaults: 3, webhook: { of: CLIENT, finality: 'final' } })).toEqual(once)
   expect(await minute({ vaults: 3, webhook: { of: OTHER, finality: 'latest' } })).toEqual(once)
 })
 
-test('A chain is looked at four times a minute where a webhook of a client of its vaults wants that', async ({
+test('A chain is read four times a minute if a client of its vaults has a webhook for latest events', async ({
   minute,
 }) => {
   const once = await minute({ vaults: 3 })

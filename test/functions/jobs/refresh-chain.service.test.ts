@@ -18,17 +18,15 @@ import { callsIn, type Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 const BASE = 8453
 
-/** A chain whose wire tells of silent blocks. */
+/** A chain whose wire can return silent blocks. */
 type QuietChain = Service['backends']['chains'][number] & {
-  /** So many blocks in which nothing happens. */
+  /** Adds so many blocks in which nothing happens. */
   pass(blocks: number): Promise<{ undo(): void }>
-  /** The number of the last block. */
   head(): Promise<number>
-  /** Makes everything final that has happened; the number of a block that is final then. */
+  /** Makes all events final and returns the number of a final block. */
   finalize(): Promise<number>
-  /** Forgets what the wire was told to do and what went over it, but not the silences. */
+  /** Resets the wire's behaviour and its recorded requests, but keeps the silent blocks. */
   calm(): void
-  /** Makes everything final and has it recorded. */
   record(): Promise<void>
 }
 
@@ -65,7 +63,7 @@ const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
   .extend('silence', () => createSilence())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
-  /** A Lagoon vault and a synchronous one, of one client, on a chain that is recorded. */
+  /** Opens a Lagoon vault and a synchronous one of one client, on a chain that is recorded. */
   .extend('vaults', async ({ service, chain, coldService }) => {
     const { lagoon, sync, key } = await service.restore('vaults', async () => {
       const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
@@ -74,13 +72,13 @@ const test = base
       return { lagoon, sync, key }
     })
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
-    // In new containers, which remember nothing of the records before they were restored.
+    // New containers remember nothing of the records before they were restored.
     return { lagoon, sync, views: viewsFor(coldService, key) }
   })
 
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
 
-/** A bit of everything that can happen to users: eleven events that make ledger entries, and more that make none. */
+/** Makes one of each thing that can happen to users: eleven events with ledger entries, and more without. */
 async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
   await lagoon.request(ALICE.address, 5_000_000n)
   await lagoon.request(BOB.address, 6_000_000n)
@@ -99,7 +97,7 @@ async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<
   await sync.act(ALICE.address, 'redeem', 1_000_000n, ALICE.address, ALICE.address)
 }
 
-/** What the service says of the three users, apart from yields and prices then. */
+/** Returns the API's data of the three users, without current yields and prices. */
 async function shown({ views }: Pick<Vaults, 'views'>) {
   const strip = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value), (name, of) => (['apy', 'annualYield'].includes(name) ? 0 : of))
@@ -115,12 +113,11 @@ async function shown({ views }: Pick<Vaults, 'views'>) {
 
 const entriesIn = (records: ReadonlyMap<string, unknown>) =>
   [...records.keys()].filter((key) => key.includes(' EVENT#'))
-/** The records that never change: all but vaults' states, how far they are recorded, open requests, and prices. */
+/** Returns the records that never change: all except states, progress, open requests and prices. */
 function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
 
-/** The filters of the calls for events that went over the wire. */
 const eventCalls = (wire: Wire) =>
   callsIn(wire)
     .flat()
@@ -129,7 +126,7 @@ const eventCalls = (wire: Wire) =>
 
 type Answered = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Refuses calls for events with an error of the node's, by the filter and what the answer would be. */
+/** Refuses event calls with an error of the node. The filter and the events of the response decide which. */
 function refuseEvents(
   wire: Wire,
   error: { readonly code: number; readonly message: string },
@@ -148,7 +145,7 @@ function refuseEvents(
 }
 
 describe('The job', () => {
-  test('records what the reads have shown all along', async ({ chain, rpc, vaults, service }) => {
+  test('records exactly what live reads show', async ({ chain, rpc, vaults, service }) => {
     await live(vaults)
     const before = await shown(vaults)
     const count = entriesIn(await scanRecords(service)).length
@@ -158,11 +155,11 @@ describe('The job', () => {
     expect(through).toBeGreaterThanOrEqual(final)
     expect(lagSeconds).toBeGreaterThanOrEqual(120)
     expect(lagSeconds).toBeLessThan(180)
-    // Three requests and sync deposits, a cancellation, two claims, a transfer of two sides, a redemption, two withdrawals.
+    // Three requests and sync deposits, a cancellation, two claims, a transfer with two sides, a redemption, two withdrawals.
     expect(entries).toBe(11)
     expect(entriesIn(await scanRecords(service)).length).toBe(count + 11)
     expect(await shown(vaults)).toEqual(before)
-    // From here on they come from the table alone: the tail has none of them.
+    // The events now come only from the table: the live tail has none of them.
     chain.calm()
     service.pass(31)
     await vaults.views.positions(ALICE.address)
@@ -170,7 +167,7 @@ describe('The job', () => {
     expect(eventCalls(rpc)).toMatchObject([{ fromBlock }])
   })
 
-  test('records a vault that its chain lacks in the list, as after an upgrade, in the first run of a new container', async ({
+  test("records a vault that is missing from its chain's list in the first run of a new container", async ({
     chain,
     vaults: { sync },
     service: { tables },
@@ -191,16 +188,12 @@ describe('The job', () => {
     expect(await listClientsOf([vault])).toEqual(before)
   })
 
-  test('records nothing again when it runs again, and nothing before it is final', async ({
-    chain,
-    vaults,
-    service,
-  }) => {
+  test('records nothing twice, and nothing before it is final', async ({ chain, vaults, service }) => {
     await live(vaults)
     const last = await chain.head()
     const before = await shown(vaults)
     const early = await scanRecords(service)
-    // The chain calls it safe, but it is young.
+    // The chain calls the block safe, but the block is young.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(6)] }])
     expect(await refresh(BASE)).toMatchObject({ entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
@@ -209,7 +202,7 @@ describe('The job', () => {
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await shown(vaults)).toEqual(before)
 
-    // It is old enough, but the chain does not call the last block safe.
+    // The block is old enough, but the chain does not call it safe.
     await vaults.lagoon.request(ALICE.address, 1_000_000n)
     expect(await chain.head()).toBeGreaterThan(last)
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [200] }])
@@ -222,7 +215,7 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(once)
   })
 
-  test('at the same time as others makes the records of one', async ({ chain, rpc, vaults, service }) => {
+  test('makes the same records in parallel runs as in one', async ({ chain, rpc, vaults, service }) => {
     await live(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
@@ -240,7 +233,7 @@ describe('The job', () => {
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(together)
 
-    // One that slept moves no checkpoint that another has moved since.
+    // A run that slept moves no checkpoint that another run has moved since.
     await live(vaults)
     await chain.finalize()
     rpc.hold = new Promise<void>((resolve) => {
@@ -258,7 +251,7 @@ describe('The job', () => {
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0 })
   })
 
-  test('killed at any write leaves nothing wrong: the next run makes the same records', async ({
+  test('leaves no wrong record if killed at any write, and the next run makes the same records', async ({
     chain,
     vaults,
     service,
@@ -283,29 +276,29 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(killed)
     expect(entriesIn(killed).length - entriesIn(start).length).toBe(11)
 
-    // The same events in an undisturbed run.
+    // An undisturbed run records the same events.
     await restoreRecords(service, start)
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(killed)
   })
 
-  test('that has no time left records nothing, and the next run everything', async ({ chain, vaults, service }) => {
+  test('records nothing without time left, and the next run records everything', async ({ chain, vaults, service }) => {
     await live(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
-    // Less than what is kept for the last writes.
+    // This is less than the time reserved for the last writes.
     expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(start))
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
   })
 
-  test('fed the same blocks again makes no other records', async ({ chain, vaults, service }) => {
+  test('makes no other records from the same blocks again', async ({ chain, vaults, service }) => {
     const start = await scanRecords(service)
     await live(vaults)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
-    // As if the progress had been lost on its way.
+    // The stored progress is lost.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
@@ -313,11 +306,11 @@ describe('The job', () => {
   })
 })
 
-describe('A vault whose symbol is longer than a record can be', () => {
-  /** Answers symbol() with 425,984 bytes of text, and every other call with 1. */
+describe('A vault whose symbol exceeds the size of a record', () => {
+  /** Returns 425,984 bytes of text for symbol(), and 1 for every other call. */
   const LONG_SYMBOL = '0x60003560e01c6395d89b4114601957600160005260206000f35b602060005262068000602052620680406000f3'
 
-  test('keeps no state of another from being recorded, and its own only lacks the symbol', async ({
+  test('prevents the record of no other state, and its own lacks only the symbol', async ({
     chain,
     vaults,
     service,
@@ -335,10 +328,10 @@ describe('A vault whose symbol is longer than a record can be', () => {
   })
 })
 
-describe('A stranger who sends thousands of units of shares', () => {
+describe('A third party that sends thousands of units of shares', () => {
   const TRANSFERS = 6_000
 
-  test('costs others one request and no wait, and whom they are sent to gets an answer too', async ({
+  test('costs other users one request and no wait, and the recipients still get a response', async ({
     chain,
     rpc,
     vaults,
@@ -364,10 +357,10 @@ describe('A stranger who sends thousands of units of shares', () => {
       }
     }
     await sendDust()
-    // All events of the vaults are too many: the next request is of those that name the user.
+    // The vaults have too many events in total, so the next request filters by the user.
     expect(await askAll(BOB.address)).toEqual({ ...strangers, requests: strangers.requests + 2 })
     const [dusted] = (await askAll(CAROL.address)).bodies
-    // The other vault is there all the same.
+    // The other vault is in the response all the same.
     expect(dusted.errors).toEqual({ [BASE]: expect.stringMatching(/too many recent events/) })
     const inSync = (body: { positions: { vaultAddress: string }[] }) =>
       body.positions.filter(({ vaultAddress }) => vaultAddress === sync.address)
@@ -380,7 +373,7 @@ describe('A stranger who sends thousands of units of shares', () => {
     const report = await refresh(BASE)
     expect(report).toMatchObject({ behind: 0, entries: 1 })
     service.pass(31)
-    // They are worth less than a unit of the asset: nothing is recorded of them, and no total is other than it was.
+    // Shares worth less than a unit of the asset are not recorded and change no total.
     const [recorded] = (await askAll(CAROL.address)).bodies
     const [earlier] = victims.bodies
     const totals = ({ totalDepositedAssets, totalWithdrawnAssets }: Record<string, string>) => [
@@ -392,7 +385,7 @@ describe('A stranger who sends thousands of units of shares', () => {
   })
 })
 
-describe('Where a node limits calls for events, none is missed:', () => {
+describe('If a node limits calls for events, no event is missed:', () => {
   const LIMITS: [string, { code: number; message: string }, (blocks: number, count: number) => boolean][] = [
     ['1,000 blocks', { code: -32602, message: 'query exceeds max block range 1000' }, (blocks) => blocks > 1_000],
     ['20 results', { code: -32005, message: 'query returned more than 10000 results' }, (_, count) => count > 20],
@@ -407,7 +400,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
       const head = filter.toBlock === 'latest' ? Number.MAX_SAFE_INTEGER : Number(filter.toBlock)
       return isRefused(head - Number(filter.fromBlock) + 1, logs.length)
     })
-    // The live tail is longer than the node allows, too.
+    // The range of the live read exceeds the node's limit too.
     expect(await shown(vaults)).toEqual(before)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
@@ -417,7 +410,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
     expect(await refresh(BASE)).toMatchObject({ entries: 0 })
   })
 
-  test('a node that refuses all of them is a failure that says so, and the next run has everything', async ({
+  test('a refusal of all calls makes the run fail by name, and the next run records everything', async ({
     chain,
     rpc,
     vaults,
@@ -449,7 +442,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
     },
   )
 
-  test('a node that is behind the records moves nothing back', async ({ chain, rpc, vaults, service }) => {
+  test('a node behind the records moves nothing back', async ({ chain, rpc, vaults, service }) => {
     await live(vaults)
     await chain.record()
     const before = await shown(vaults)
@@ -475,8 +468,8 @@ describe('Where a node limits calls for events, none is missed:', () => {
   })
 })
 
-describe('When blocks go away again', () => {
-  test('what was shown of them changes, and what is stored never does', async ({ chain, vaults, service }) => {
+describe('When a reorganisation removes blocks', () => {
+  test('the live data changes and the records do not', async ({ chain, vaults, service }) => {
     await live(vaults)
     await chain.record()
     const recorded = await scanRecords(service)
@@ -506,7 +499,7 @@ describe('When blocks go away again', () => {
 })
 
 describe('One run', () => {
-  test('over 50 vaults with 1,000 open deposits and 100 new events asks a node that tells the time of its events in 4 requests, and one that does not in 5', async ({
+  test('over 50 busy vaults takes 4 requests to a node that times its events, and 5 to another', async ({
     service,
     chain,
     rpc,
@@ -522,7 +515,7 @@ describe('One run', () => {
     const { deposits } = (await vaults.views.deposits(numberToHex(0xacc000 + 999, { size: 20 }))).body
     expect(deposits).toMatchObject([{ status: 'pending' }])
 
-    // Then each vault has a price of this hour.
+    // Each vault then has a price of this hour.
     for (let run = 0; run < 2; run += 1) await refresh(BASE)
     const runOver = async () => {
       await depositInto(chain, asset, made, 100)
@@ -533,7 +526,7 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // The last is for the entries of events.
+    // The last request is for the entries of events.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>
@@ -543,10 +536,10 @@ describe('One run', () => {
   })
 })
 
-describe('After a day', () => {
-  test('reads a day of silence in one run, and everything around it', async ({ chain, vaults, service }) => {
+describe('A run after a day', () => {
+  test('reads a silent day and all events before and after it', async ({ chain, vaults, service }) => {
     await live(vaults)
-    // Two seconds a block.
+    // A block takes two seconds.
     await chain.pass(43_200)
     await live(vaults)
     const before = await shown(vaults)
@@ -558,11 +551,11 @@ describe('After a day', () => {
   })
 })
 
-describe('A vault that is added when its chain is recorded', () => {
+describe('A vault that is added after its chain is recorded', () => {
   const ARBITRUM = 42161
   const SILENCE = 130_000
 
-  test('is read from its first block on, shown meanwhile, and holds up nobody', async ({ service }) => {
+  test('is recorded from its first block, shown meanwhile, and delays no other vault', async ({ service }) => {
     const chain = quiet(service, 1, createSilence())
     const rpc = service.rpc[ARBITRUM] as Wire
     const open = () => openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
@@ -575,16 +568,16 @@ describe('A vault that is added when its chain is recorded', () => {
     await chain.pass(SILENCE)
     await chain.record()
 
-    // Seven more, the past of six of which cannot be read now.
+    // Seven more vaults follow; the past of six cannot be read now.
     const key = await service.createClient(late.map((address) => ({ chainId: ARBITRUM, address })))
     const views = viewsFor(service, key)
-    // The good one is the last, whichever way they are listed.
+    // The good vault is the last in either order of the list.
     const [good, ...bad] = late.toSorted().toReversed() as [Address, ...Address[]]
     const faithful = rpc.rewrite
     refuseEvents(
       rpc,
       { code: -32000, message: 'pruned' },
-      // Of what concerns a user alone it gives what there is.
+      // User-specific data has whatever can be read.
       ({ address, topics }) => topics.length === 1 && bad.some((one) => address.includes(one)),
     )
     const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body
@@ -593,11 +586,10 @@ describe('A vault that is added when its chain is recorded', () => {
     const final = await chain.finalize()
     const report = await refresh(ARBITRUM)
     expect(report).toMatchObject({ behind: 6, entries: 2 })
-    // The others go on.
     expect(report.through).toBeGreaterThanOrEqual(final)
     for (const vault of [good, bad[0] as Address]) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
 
-    // As soon as the node tells their past, they catch up, and stay so.
+    // The vaults catch up as soon as the node returns their past.
     rpc.rewrite = faithful
     expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 6 })
     await chain.finalize()
@@ -608,7 +600,7 @@ describe('A vault that is added when its chain is recorded', () => {
   })
 })
 
-/** Requests deposits for so many accounts, each of 1 unit, out of one purse. */
+/** Requests deposits of 1 unit each for so many accounts, paid by one account. */
 async function requestFor({ chain, token: usdc, address: vault }: TestVault, count: number): Promise<void> {
   const fund = [call(usdc, 'mint', [MULTICALL3, BigInt(count)]), call(usdc, 'approve', [vault, BigInt(count)])]
   const requests = Array.from({ length: count }, (_, i) =>
@@ -621,7 +613,7 @@ async function requestFor({ chain, token: usdc, address: vault }: TestVault, cou
   }
 }
 
-/** Deposits for the first user into these synchronous vaults by turns, so many in all, some in a block. */
+/** Deposits for the first user into these synchronous vaults in turn, some in one block. */
 async function depositInto(
   chain: Service['backends']['chains'][number],
   asset: Address,

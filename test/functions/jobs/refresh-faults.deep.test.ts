@@ -63,7 +63,7 @@ const transfer = (of: Address, from: Address, to: Address, value: bigint, block:
 
 type Filter = { readonly address: readonly Address[]; readonly fromBlock: string; readonly toBlock: string }
 
-/** A node of a chain in which this happened, and nothing else can be read. */
+/** Builds the node of a chain with these events; nothing else can be read. */
 function nodeWith(
   logs: readonly ReturnType<typeof transfer>[],
   before: (filters: readonly Filter[]) => void = () => {},
@@ -88,7 +88,7 @@ function nodeWith(
   return createChainReader(BASE, rpc)
 }
 
-/** Records in memory, in the form of the table. */
+/** Builds in-memory records with the interface of the table. */
 function memory(through?: number) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through
@@ -144,14 +144,14 @@ describe('A vault whose events contradict each other', () => {
       ],
     ],
     [
-      'mint more than there can be',
+      'mint more than can exist',
       [
         [zeroAddress, ALICE, most],
         [zeroAddress, ALICE, most],
       ],
     ],
   ] as [string, [Address, Address, bigint][]][])(
-    'keeps nobody else from being recorded: they %s',
+    'prevents the record of no other vault: they %s',
     async ([, events]) => {
       const logs = [
         transfer(good.address, zeroAddress, ALICE, whole, 400),
@@ -173,8 +173,8 @@ describe('A vault whose events contradict each other', () => {
   )
 })
 
-describe('A block with more events than a node gives', () => {
-  test('is read by its receipts, and what comes after it too', async () => {
+describe('A block with more events than a node returns', () => {
+  test('is read from its receipts, and later blocks are read too', async () => {
     const [one, other] = [vault(1), vault(2)]
     const full = Array.from({ length: 30 }, (_, index) => ({
       ...transfer(one.address, zeroAddress, ALICE, 10n ** 18n, 500_000),
@@ -207,7 +207,7 @@ describe('A block with more events than a node gives', () => {
 })
 
 describe('A node that is too slow for events of many blocks', () => {
-  test.for([1, 200])('makes no run of %i vaults late, and each of them gets on', async (count) => {
+  test.for([1, 200])('makes no run of %i vaults late, and each vault advances', async (count) => {
     const vaults = Array.from({ length: count }, (_, index) => vault(index + 1))
     const { records, throughOf } = memory(FINAL - 500_000)
     let last = FINAL - 500_000
@@ -229,7 +229,7 @@ describe('A node that is too slow for events of many blocks', () => {
     }
   })
 
-  test('for one block of one vault keeps the others of its chain no longer than a run', async () => {
+  test('for one block of one vault delays other vaults by less than a run', async () => {
     const vaults = Array.from({ length: 200 }, (_, index) => vault(index + 1))
     const [noisy, ...others] = vaults as [VaultOnChain, ...VaultOnChain[]]
     const { records, throughOf } = memory(FINAL - 5_000)
@@ -253,7 +253,7 @@ describe('A node that is too slow for events of many blocks', () => {
   })
 })
 
-test('Nodes that all stand still are behind by the clock, less what finality takes', async () => {
+test('When all nodes have stalled, the lag is measured by the clock minus the time to finality', async () => {
   const { records } = memory(FINAL)
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
@@ -265,8 +265,8 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   expect(report.lagSeconds).toBe(timeOf(FINAL + 1_000) - timeOf(FINAL) + hour - BASE.finality.seconds)
 })
 
-describe('A head that is far too high, of one answer', () => {
-  test('moves no records where an honest second host is configured', async () => {
+describe('A far too high head in one response', () => {
+  test('moves no records if an honest second host is configured', async () => {
     const one = vault(1)
     const honest = nodeWith([])
     const far = 10 ** 9

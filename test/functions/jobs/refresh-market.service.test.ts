@@ -13,16 +13,16 @@ type Llama = { coins: Record<string, { price: number; timestamp: number }> }
 const BASE = pricesKey('base-mainnet')
 const DAY = 86_400
 
-/** Base's coin and USDC, which the market knows by their ids, and DAI, whose id nobody knows. */
+/** Base's coin and USDC, whose ids the market knows, and DAI without a known id. */
 const TOKENS: ListedToken[] = [
   { ...named('ETH'), address: 'native', coinGeckoId: 'ethereum' },
   { ...named('USDC'), address: USDC.address, coinGeckoId: 'usd-coin' },
   { ...named('DAI'), address: DAI.address, coinGeckoId: '' },
 ]
 
-/** The made-up coins, Bitcoin, MORPHO and three dollars, and the chains' own coins. */
+/** Number of coins: the made-up ones, Bitcoin, MORPHO, three dollars, and the chains' own coins. */
 const COINS = 295 + new Set(CHAINS.map(({ nativeCoin }) => nativeCoin.coinGeckoId)).size
-/** One price for each chain's own coin, and two more on Base. */
+/** Number of prices: one for each chain's own coin, and two more on Base. */
 const PRICES = CHAINS.length + 2
 const WITH_ETHER = CHAINS.filter(({ nativeCoin }) => nativeCoin.coinGeckoId === 'ethereum')
 const OF_ETHER = WITH_ETHER.length
@@ -31,7 +31,7 @@ function named(symbol: string) {
   return { chain: 'base-mainnet', symbol, name: symbol, decimals: 18, coinKey: symbol, logoUrl: '' }
 }
 
-/** How a job runs: its plan, how long after the one before, and the sources that are asked. */
+/** Settings of a job: its plan, the seconds after the previous job, and its price sources. */
 type Run = { readonly marketSeconds?: number; readonly after?: number; readonly priceSources?: PriceSources }
 
 const test = base
@@ -51,12 +51,12 @@ const test = base
     const { BASE: kept } = await cache.get({ BASE })
     return kept?.value ?? {}
   })
-  /** The paths that a fake was asked since the last time. */
+  /** Returns the paths requested from a fake since the last call. */
   .extend('askedOf', ({ fakes }) => (name: keyof typeof fakes) => {
     const { requests } = fakes[name]
     return requests.splice(0).map((path) => path.split('?')[0])
   })
-  /** Lets the market tell another price of a coin. */
+  /** Makes the market report another price of a coin. */
   .extend('tell', ({ fakes }) => (id: string, price: unknown, change: unknown = 1) => {
     rewriteJson(fakes.coinGecko, (body, { pathname }) =>
       pathname.endsWith('/coins/markets')
@@ -66,7 +66,7 @@ const test = base
         : body,
     )
   })
-  /** Lets DefiLlama tell another price of a token, of the moment that it would have told. */
+  /** Makes DefiLlama report another price of a token, with the original time. */
   .extend('tellLlama', ({ fakes }) => (token: string, price: number | undefined) => {
     rewriteJson(fakes.defiLlama, (body, { pathname }) => {
       const { coins } = body as Llama
@@ -80,7 +80,7 @@ const test = base
   })
 
 describe('A run', () => {
-  test('keeps the market, the rates and the prices of all tokens', async ({ run, cache, prices, askedOf }) => {
+  test('stores the market, the rates and the prices of all tokens', async ({ run, cache, prices, askedOf }) => {
     expect(await run()).toEqual({
       coins: COINS,
       currencies: expect.any(Number),
@@ -109,7 +109,7 @@ describe('A run', () => {
     for (const { key } of CHAINS) expect(kept[`prices ${key}`]).toMatchObject({ isStale: false })
   })
 
-  test('asks CoinGecko as seldom as its plan wants it, and DefiLlama for all prices meanwhile', async ({
+  test('requests CoinGecko as rarely as its plan demands, and gets all prices from DefiLlama in between', async ({
     run,
     askedOf,
     prices,
@@ -135,7 +135,7 @@ describe('A run', () => {
     expect(askedOf('coinGecko')).toHaveLength(5)
   })
 
-  test('asks CoinGecko, on the plan that is free, less than 10,000 times in a month, and leaves some to users', async ({
+  test('sends CoinGecko under 10,000 requests a month on the free plan, with some left for users', async ({
     run,
     askedOf,
   }) => {
@@ -151,7 +151,12 @@ describe('A run', () => {
 })
 
 describe('A price', () => {
-  test('of zero, negative or no number is none: DefiLlama is asked', async ({ run, tell, prices, askedOf }) => {
+  test('that is zero, negative or no number is replaced by that of DefiLlama', async ({
+    run,
+    tell,
+    prices,
+    askedOf,
+  }) => {
     for (const wrong of [0, -5, null, 'NaN', '3000', {}]) {
       tell('ethereum', wrong)
       await run({ after: 300 })
@@ -160,7 +165,7 @@ describe('A price', () => {
     }
   })
 
-  test('has no price of the day before where that is unknown', async ({ run, tell, fakes, prices }) => {
+  test('has no value of a day ago if that is unknown', async ({ run, tell, fakes, prices }) => {
     tell('ethereum', 3000, null)
     fakes.defiLlama.rewrite = (reply, { url }) => (url.pathname.includes('historical') ? 'hang up' : reply)
     expect(await run()).toMatchObject({ prices: PRICES, failures: ['prices base-mainnet'] })
@@ -169,7 +174,7 @@ describe('A price', () => {
     expect(dai).toMatchObject({ now: expect.closeTo(1, 1), dayAgo: null })
   })
 
-  test('that no source tells any more stays for a day, with its moment', async ({ run, tellLlama, prices }) => {
+  test('that no source reports any longer stays for a day, with its time', async ({ run, tellLlama, prices }) => {
     await run()
     const dai = (await prices())[DAI.address]
     tellLlama(`base:${DAI.address}`, undefined)
@@ -185,7 +190,7 @@ describe('A price', () => {
 
 describe('A price that jumps tenfold within an hour', () => {
   test.for([[33_000], [0.0001]])(
-    'to %f in the market alone is not believed, until an hour has passed',
+    'to %f only in the market is ignored until an hour has passed',
     async ([wrong], { run, tell, prices }) => {
       tell('ethereum', 3000)
       await run()
@@ -203,25 +208,30 @@ describe('A price that jumps tenfold within an hour', () => {
     },
   )
 
-  test('is believed when both sources tell it', async ({ run, tell, prices, askedOf }) => {
+  test('is accepted if both sources report it', async ({ run, tell, prices, askedOf }) => {
     tell('ethereum', 30)
     await run()
     askedOf('defiLlama')
-    // The made-up market's own price is a hundred times as much, at both.
+    // The made-up market's own price is a hundred times as much, at both sources.
     tell('nothing', 1)
     expect(await run({ after: 300 })).toMatchObject({ prices: PRICES, outliers: 0 })
     expect((await prices())['native']?.now).toBeGreaterThan(1000)
     expect(askedOf('defiLlama').at(-1)).toBe('/prices/current/coingecko:ethereum')
   })
 
-  test('at DefiLlama alone is not believed, and with the market it is', async ({ run, tellLlama, prices, cache }) => {
+  test('only at DefiLlama is ignored, and accepted if the market confirms it', async ({
+    run,
+    tellLlama,
+    prices,
+    cache,
+  }) => {
     const known = [{ ...TOKENS[2], coinGeckoId: 'dai' } as ListedToken]
     await run({ marketSeconds: 1800 })
     const before = await prices()
     tellLlama(`base:${DAI.address}`, 20)
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 1 })
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
-    // The same price of a token that the market knows is confirmed by the market that is kept.
+    // The stored market confirms the same price of a token that it knows.
     await cache.put(tokensKey('base-mainnet'), known)
     await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: START } })
     tellLlama(`base:${DAI.address}`, 1.1)
@@ -229,7 +239,7 @@ describe('A price that jumps tenfold within an hour', () => {
     expect((await prices())[DAI.address]?.now).toBe(1.1)
   })
 
-  test('of less than ten times needs nobody else', async ({ run, tell, prices }) => {
+  test('by less than ten times needs no second source', async ({ run, tell, prices }) => {
     tell('ethereum', 3000)
     await run()
     tell('ethereum', 29_999)
@@ -262,7 +272,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
   })
 
-  test('the prices that only it tells stay as they were', async ({ run, prices, fakes }) => {
+  test('the prices that only it reports stay as they were', async ({ run, prices, fakes }) => {
     await run()
     const before = await prices()
     fakes.defiLlama.rewrite = fail
@@ -277,7 +287,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
   })
 
-  test('and another answers without its prices, the run says that they are missing', async ({ run, world, fakes }) => {
+  test('and another responds without its prices, the run reports them as missing', async ({ run, world, fakes }) => {
     const priceSources: PriceSources = [...world.priceSources, someSource()]
     await run({ priceSources })
     fakes.defiLlama.rewrite = fail
@@ -290,11 +300,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     })
   })
 
-  test('and another tells its prices, nothing is missing, and nobody is asked for nothing', async ({
-    run,
-    world,
-    fakes,
-  }) => {
+  test('and another reports its prices, nothing is missing and no request is empty', async ({ run, world, fakes }) => {
     const asked: (readonly string[])[] = []
     const knowing = someSource({
       fetchPrices: async (coins) => {
@@ -308,7 +314,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect(asked).toEqual([[`base:${DAI.address}`], [`base:${DAI.address}`]])
   })
 
-  test('and the other too, the run fails and all stays as it was', async ({ run, cache, fakes }) => {
+  test('and the other does too, the run fails and all stays as it was', async ({ run, cache, fakes }) => {
     await run()
     const questions = { market: MARKET, rates: RATES, BASE }
     const before = await cache.get(questions)
@@ -319,11 +325,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
 })
 
 describe('Rates', () => {
-  test('of less than nine tenths of the currencies do not take the place of those that are kept', async ({
-    run,
-    cache,
-    fakes,
-  }) => {
+  test('for less than nine tenths of the currencies do not replace the stored ones', async ({ run, cache, fakes }) => {
     const { currencies } = await run()
     rewriteJson(fakes.coinGecko, (body, { pathname }) =>
       pathname.endsWith('/simple/price') ? { bitcoin: { usd: 90_000, eur: 80_000 } } : body,
@@ -339,8 +341,8 @@ describe('A market', () => {
     ['without coins', () => []],
     ['of less than nine tenths of the coins', (rows, page) => (page === '1' ? rows.slice(0, 100) : [])],
     ['with a page that is empty', (rows, page) => (page === '1' ? rows : [])],
-    ['of coins that are none', () => [{}, 7, null]],
-  ])('%s does not take the place of the one that is kept', async ([, change], { run, cache, fakes }) => {
+    ['of invalid coins', () => [{}, 7, null]],
+  ])('%s does not replace the stored one', async ([, change], { run, cache, fakes }) => {
     await run()
     rewriteJson(fakes.coinGecko, (body, { pathname, searchParams }) =>
       pathname.endsWith('/coins/markets') ? change(body as Row[], searchParams.get('page')) : body,
@@ -349,13 +351,13 @@ describe('A market', () => {
     expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(COINS)
   })
 
-  test('of which one page fails is none', async ({ run, fakes, cache }) => {
+  test('with one failed page is not stored', async ({ run, fakes, cache }) => {
     fakes.coinGecko.rewrite = (reply, { url }) => (url.searchParams.get('page') === '2' ? 'hang up' : reply)
     expect(await run()).toMatchObject({ coins: null, failures: ['market'], lagSeconds: DAY })
     expect((await cache.get({ market: MARKET })).market).toBeUndefined()
   })
 
-  test('has a coin that is on two pages once', async ({ run, fakes, cache }) => {
+  test('lists a coin from two pages once', async ({ run, fakes, cache }) => {
     let first: Row[] = []
     rewriteJson(fakes.coinGecko, (body, { pathname, searchParams }) => {
       if (!pathname.endsWith('/coins/markets')) return body
@@ -368,7 +370,7 @@ describe('A market', () => {
 })
 
 describe('Prices of a chain', () => {
-  test('stay as they were when no source tells any, and grow stale', async ({ run, cache, fakes, tell }) => {
+  test('stay as they were and become stale if no source reports any', async ({ run, cache, fakes, tell }) => {
     await run()
     tell('ethereum', null)
     rewriteJson(fakes.defiLlama, () => ({ coins: {} }))
@@ -382,7 +384,7 @@ describe('Prices of a chain', () => {
     expect(base?.isStale).toBe(false)
   })
 
-  test('of ten thousand that nobody asked for are not kept', async ({ run, fakes, prices }) => {
+  test('for ten thousand tokens that were not requested are not stored', async ({ run, fakes, prices }) => {
     rewriteJson(fakes.defiLlama, (body) => {
       const { coins } = body as Llama
       const [some] = Object.values(coins)

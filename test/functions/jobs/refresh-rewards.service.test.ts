@@ -48,7 +48,7 @@ const test = base.extend('rewards', async ({ service }) => {
     random: Math.random,
     sleep: async (milliseconds: number) => service.pass(milliseconds / 1000),
   }
-  /** A MORPHO is worth two dollars. */
+  /** MORPHO costs two dollars. */
   const setPrice = () =>
     cache.put(pricesKey('base-mainnet'), { [token.address]: { now: 2, dayAgo: null, at: Date.now() } })
   await service.restore('rewards', async () => undefined)
@@ -58,19 +58,17 @@ const test = base.extend('rewards', async ({ service }) => {
 
   return {
     ...{ chain, vault, token, unpriced, merkl, cache },
-    /** A client with a vault of Base. */
     createClient: () => service.createClient([vault]),
-    /** Grants a reward in MORPHO, unless told: its newest tree pays it. */
+    /** Grants a reward, by default in MORPHO. The newest tree pays it. */
     grant: (account: Address, amount: number, of = token.address) =>
       service.backends.rewards.grant(BASE, [
         { account, token: of, vault: vault.address, amount: parseUnits(`${amount}`, token.decimals) },
       ]),
-    /** A client's user asks for rewards. */
     async ask(key: string, account: Address) {
       const path = `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${BASE}`
       expect(await service.call('GET', path, { key })).toMatchObject({ status: 200 })
     },
-    /** A client's user claims all rewards; returns the hash of the transaction, and what does the same again. */
+    /** Claims all rewards of a client's user. Returns the transaction's hash and a function that sends it again. */
     async claim(key: string, user: LocalAccount) {
       const body = { userAddress: user.address, chainId: BASE }
       const reply = await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { key, body })
@@ -82,19 +80,17 @@ const test = base.extend('rewards', async ({ service }) => {
       }
       return { transactionHash: await send(), sendAgain: send }
     },
-    /** A user has all rewards paid to another account. */
     async setRecipient(user: LocalAccount, recipient: Address) {
       const args = [recipient, zeroAddress] as const
       const data = encodeFunctionData({ abi: distributorAbi, functionName: 'setClaimRecipient', args })
       await service.send(BASE, user, [{ to: DISTRIBUTOR, data, value: '0' }])
     },
-    /** One run of the job, so many seconds after what was before. */
+    /** Runs the job so many seconds after the last step. */
     async run(seconds = 5 * MINUTES, getReader = used.getReader) {
       service.pass(seconds)
       await setPrice()
       return await refreshRewards({ ...used, getReader })({ chainId: BASE })
     },
-    /** The events of rewards that a client got. */
     eventsOf: async (key: string) => (await toldTo(service, key)).filter(({ type }) => type.startsWith('reward.')),
   }
 })
@@ -102,17 +98,17 @@ const test = base.extend('rewards', async ({ service }) => {
 const shown = (events: readonly Told[]) =>
   events.map(({ type, data }) => [type, data['userAddress'], data['amount']] as const)
 
-/** Accounts that nobody else has. */
+/** Accounts that no other test uses. */
 const accounts = Array.from({ length: 200 }, (_, index) =>
   getAddress(numberToHex(0xacc0_0000_0000n + BigInt(index), { size: 20 })),
 ).values()
 const someAccount = () => accounts.next().value ?? zeroAddress
 
-/** MORPHO in its smallest unit, as text. */
+/** Returns an amount of MORPHO in its smallest unit, as text. */
 const morpho = (amount: number) => `${parseUnits(`${amount}`, 18)}`
 
 describe('What a user can claim', () => {
-  test('is reported once to the client that the user asked, and to no other', async ({ rewards }) => {
+  test('is reported once, and only to the client through which the user requested it', async ({ rewards }) => {
     const [key, other] = [await rewards.createClient(), await rewards.createClient()]
     const account = someAccount()
     await rewards.grant(account, 3)
@@ -134,7 +130,7 @@ describe('What a user can claim', () => {
     expect(await rewards.eventsOf(other)).toEqual([])
   })
 
-  test('is reported again a day later at the earliest, and only if it is more', async ({ rewards }) => {
+  test('is reported again after a day at the earliest, and only if it has grown', async ({ rewards }) => {
     const key = await rewards.createClient()
     const account = someAccount()
     await rewards.grant(account, 3)
@@ -150,7 +146,7 @@ describe('What a user can claim', () => {
     ])
   })
 
-  test('is reported to each client whose user asked', async ({ rewards }) => {
+  test('is reported to each client through which the user requested it', async ({ rewards }) => {
     const keys = [await rewards.createClient(), await rewards.createClient()]
     const account = someAccount()
     await rewards.grant(account, 3)
@@ -162,7 +158,7 @@ describe('What a user can claim', () => {
       expect(shown(await rewards.eventsOf(key))).toEqual([['reward.claimable', account, morpho(3)]])
   })
 
-  test('is not reported if it is worth less than a dollar, has no price, or is in no tree that pays now', async ({
+  test('is not reported if it is worth less than a dollar, has no price, or its tree pays nothing yet', async ({
     rewards,
     service,
   }) => {
@@ -173,7 +169,7 @@ describe('What a user can claim', () => {
     const reward = { account: waiting, token: rewards.token.address, vault: rewards.vault.address, amount: 10n ** 19n }
     await service.backends.rewards.grant(BASE, [reward], { inDisputePeriod: true })
     for (const account of [poor, unlisted, waiting]) await rewards.ask(key, account)
-    // Nothing can be reported of the first two, so nobody watches them.
+    // The first two can never be reported, so they are not watched.
     expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
     expect(await rewards.eventsOf(key)).toEqual([])
   })
@@ -188,7 +184,7 @@ describe('What a user can claim', () => {
     expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
   })
 
-  test('is not reported while two hosts say different things of it', async ({ rewards, service }) => {
+  test('is not reported while two hosts disagree on it', async ({ rewards, service }) => {
     const key = await rewards.createClient()
     await rewards.grant(ALICE.address, 3)
     await rewards.ask(key, ALICE.address)
@@ -204,7 +200,7 @@ describe('What a user can claim', () => {
     expect(await rewards.run(HOURS, getReader)).toMatchObject({ checked: 1, claimable: 1 })
   })
 
-  test('is checked for 100 accounts in a run, those that wait longest first', async ({ rewards, service }) => {
+  test('is checked for 100 accounts in a run, longest waiting first', async ({ rewards, service }) => {
     const key = await rewards.createClient()
     const accounts = Array.from({ length: 103 }, someAccount)
     await service.backends.rewards.grant(
@@ -227,7 +223,7 @@ describe('What a user can claim', () => {
     expect(await rewards.run()).toMatchObject({ checked: 0, claimable: 0 })
   })
 
-  test('is looked for again at the end of a dispute period, so that no check falls into each of them', async ({
+  test('is checked again at the end of a dispute period, so not every check falls into one', async ({
     rewards,
     service,
   }) => {
@@ -269,14 +265,14 @@ describe('What a user can claim', () => {
     expect(await rewards.run(HOURS)).toMatchObject({ checked: 1, claimable: 1 })
   })
 
-  test('is not looked for if no campaign paid the account when the user asked', async ({ rewards }) => {
+  test('is not watched if no campaign paid the account when the user requested it', async ({ rewards }) => {
     const account = someAccount()
     await rewards.ask(await rewards.createClient(), account)
     await rewards.grant(account, 3)
     expect(await rewards.run()).toMatchObject({ checked: 0 })
   })
 
-  test('is no longer looked for a week after the user asked', async ({ rewards, service }) => {
+  test("is no longer watched a week after the user's request", async ({ rewards, service }) => {
     const key = await rewards.createClient()
     const account = someAccount()
     await rewards.grant(account, 3)
@@ -286,7 +282,7 @@ describe('What a user can claim', () => {
     expect(Math.round(left / DAYS)).toBe(7)
   })
 
-  test('is listed although the account cannot be noted', async ({ rewards, service }) => {
+  test('is listed although storing the account fails', async ({ rewards, service }) => {
     const key = await rewards.createClient()
     const account = someAccount()
     await rewards.grant(account, 3)
@@ -298,7 +294,7 @@ describe('What a user can claim', () => {
 })
 
 describe('A claim', () => {
-  test('is reported once its block is final, with its transaction, to the client whose user asked', async ({
+  test('is reported with its transaction once its block is final, only to the client of the user', async ({
     rewards,
   }) => {
     const [key, other] = [await rewards.createClient(), await rewards.createClient()]
@@ -307,7 +303,7 @@ describe('A claim', () => {
     expect(await rewards.run()).toMatchObject({ claimable: 1, claimed: 0 })
     await rewards.claim(other, BOB)
     const { transactionHash, sendAgain } = await rewards.claim(key, ALICE)
-    // The contract takes it, pays nothing and emits its event.
+    // The contract accepts it, pays nothing and emits its event.
     await sendAgain()
     expect(await rewards.run()).toMatchObject({ claimed: 0 })
     await finalize(rewards.chain)
@@ -346,14 +342,14 @@ describe('A claim', () => {
     expect(await rewards.run()).toMatchObject({ claimed: 1 })
   })
 
-  test('costs no call of the chain while nobody watches an account', async ({ rewards, service }) => {
+  test('costs no call to the chain while no account is watched', async ({ rewards, service }) => {
     const wire = service.rpc[BASE] as Wire
     wire.bodies.length = 0
     expect(await rewards.run()).toMatchObject({ outcome: 'refreshed', claimed: 0 })
     expect(wire.bodies).toEqual([])
   })
 
-  test('of the time before the first account was watched is not reported', async ({ rewards, service }) => {
+  test('from before the first account was watched is not reported', async ({ rewards, service }) => {
     const key = await rewards.createClient()
     await rewards.grant(ALICE.address, 3)
     await rewards.ask(key, ALICE.address)
@@ -370,7 +366,7 @@ describe('A claim', () => {
   })
 })
 
-test('A run that is killed anywhere reports everything once in the end', async ({ rewards, service }) => {
+test('Each event is reported once although a run is killed at any point', async ({ rewards, service }) => {
   const build = async () => {
     const keys = [await rewards.createClient(), await rewards.createClient()]
     for (const { address } of [ALICE, BOB]) await rewards.grant(address, 3)
@@ -412,7 +408,7 @@ describe('Campaigns', () => {
   const get = async ({ cache }: { cache: ReturnType<typeof sharedCache> }) =>
     (await cache.get({ known: campaignsKey(BASE) })).known
 
-  test('are those of listed vaults, and fetched again a quarter of an hour later', async ({ rewards }) => {
+  test('are those of listed vaults, fetched again after a quarter of an hour', async ({ rewards }) => {
     await rewards.cache.put(campaignsKey(BASE), {})
     expect(await rewards.run()).toMatchObject({ campaigns: null, lagSeconds: 0 })
     expect(await rewards.run()).toMatchObject({ campaigns: null })
@@ -424,7 +420,7 @@ describe('Campaigns', () => {
     for (const vault of Object.keys(known?.value ?? {})) expect(listed).toContain(vault)
   })
 
-  test('stay while the source is down, and the run says how old they are', async ({ rewards }) => {
+  test('stay while the source is down, and the run reports their age', async ({ rewards }) => {
     const older = { [rewards.vault.address]: [] }
     await rewards.cache.put(campaignsKey(BASE), older)
     rewards.merkl.rewrite = () => ({ status: 500, body: '' })
@@ -433,7 +429,7 @@ describe('Campaigns', () => {
   })
 })
 
-test('A run of a chain without listed vaults asks nothing', async ({ rewards }) => {
+test('A run for a chain without listed vaults makes no request', async ({ rewards }) => {
   expect(await handler({ chainId: 1 }, someContext())).toEqual({ chainId: 1, outcome: 'no vaults' })
   expect(rewards.merkl.requests).toEqual([])
   expect(await handler({ chainId: BASE }, someContext())).toMatchObject({ chainId: BASE, outcome: 'refreshed' })

@@ -11,7 +11,7 @@ import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '..
 type List = { tokens: Record<string, unknown[]> }
 
 const BASE = tokensKey('base-mainnet')
-/** Each chain's coin, two tokens of Base and two of Solana. */
+/** Number of listed tokens: each chain's coin, two tokens of Base and two of Solana. */
 const LISTED = CHAINS.length + 4
 
 const test = base.extend('keptIds', ({ cache }) => async () => {
@@ -26,7 +26,7 @@ function someToken(index: number): ListedToken {
 }
 
 describe('A run', () => {
-  test('keeps the tokens of every chain, with the ids of their contracts', async ({ world, cache, keptIds }) => {
+  test('stores the tokens of every chain, with the ids of their contracts', async ({ world, cache, keptIds }) => {
     expect(await refreshTokens(world)).toEqual({
       tokens: LISTED,
       withId: LISTED,
@@ -46,7 +46,7 @@ describe('A run', () => {
     }
   })
 
-  test('every hour keeps the lists fresh, and a missed one does not make them old at once', async ({
+  test('every hour keeps the lists fresh, and one missed run does not make them stale', async ({
     world,
     cache,
     clock,
@@ -60,7 +60,7 @@ describe('A run', () => {
     expect((await cache.get({ BASE })).BASE).toBeUndefined()
   })
 
-  test('leaves the id of a contract that CoinGecko does not know empty', async ({ world, keptIds }) => {
+  test('leaves the id empty for a contract that CoinGecko does not know', async ({ world, keptIds }) => {
     rewriteJson(world.fakes.coinGecko, (body) =>
       (body as { id: string }[]).map((coin) => (coin.id === 'dai' ? { ...coin, platforms: {} } : coin)),
     )
@@ -77,9 +77,9 @@ describe('A chain', () => {
       'comes back with less than half of its tokens',
       ({ tokens }) => Object.assign(tokens, { 8453: tokens['8453']?.slice(0, 1) }),
     ],
-    ['comes back with nothing that is a token', ({ tokens }) => Object.assign(tokens, { 8453: [{}, 7, null] })],
+    ['comes back without any valid token', ({ tokens }) => Object.assign(tokens, { 8453: [{}, 7, null] })],
   ])(
-    'that %s keeps what it has, loudly, and the others are new',
+    'that %s keeps its old list with an error, and the others are new',
     async ([, change], { world, cache, clock, keptIds }) => {
       await refreshTokens(world)
       const before = await keptIds()
@@ -104,7 +104,7 @@ describe('A chain', () => {
     },
   )
 
-  test('may lose half of its tokens, and grow to three hundred of ten thousand', async ({ world, cache }) => {
+  test('may lose half of its tokens, and is cut to three hundred of ten thousand', async ({ world, cache }) => {
     captureLogs()
     await cache.put(BASE, [0, 1, 2, 3, 4, 5].map(someToken))
     expect(await refreshTokens(world)).toMatchObject({ keptChains: [] })
@@ -117,7 +117,7 @@ describe('A chain', () => {
     expect((await cache.get({ BASE })).BASE?.value).toHaveLength(300)
   })
 
-  test('that never had a list is as far behind as any can be', async ({ world }) => {
+  test('that never had a list has the maximum lag', async ({ world }) => {
     captureLogs()
     rewriteJson(world.fakes.liFi, (body) => {
       delete (body as List).tokens['8453']
@@ -130,7 +130,7 @@ describe('A chain', () => {
 describe('The list of all coins', () => {
   const ids = async (cache: { get: SharedCache['get'] }) => (await cache.get({ COIN_IDS })).COIN_IDS?.value
 
-  test('is kept, every coin once', async ({ world, cache }) => {
+  test('is stored with every coin once', async ({ world, cache }) => {
     await refreshTokens(world)
     const kept = await ids(cache)
     expect(new Set(kept).size).toBe(kept?.length)
@@ -140,7 +140,7 @@ describe('The list of all coins', () => {
   test.for<[string, (coins: unknown[]) => unknown[]]>([
     ['is empty', () => []],
     ['shrinks to less than half', (coins) => coins.slice(0, coins.length / 2 - 1)],
-  ])('that %s is a failure: ids stay as they were', async ([, change], { world, cache, keptIds }) => {
+  ])('that %s makes the run fail, and ids stay as they were', async ([, change], { world, cache, keptIds }) => {
     captureLogs()
     await refreshTokens(world)
     const before = [await ids(cache), await keptIds()]
@@ -151,7 +151,7 @@ describe('The list of all coins', () => {
 })
 
 describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
-  test('tokens without new ids have those known before', async ({ world, keptIds }) => {
+  test('tokens without new ids keep the old ones', async ({ world, keptIds }) => {
     world.fakes.coinGecko.rewrite = fail
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, keptChains: [] })
     const known = WELL_KNOWN_TOKENS.filter(({ chain }) => chain === 'base-mainnet')
@@ -167,7 +167,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect(await keptIds()).toEqual(second)
   })
 
-  test('a run without a list fails, and every chain keeps its own', async ({ world, keptIds }) => {
+  test('a run without a list fails, and every chain keeps its old list', async ({ world, keptIds }) => {
     await refreshTokens(world)
     const before = await keptIds()
     world.fakes.liFi.rewrite = fail

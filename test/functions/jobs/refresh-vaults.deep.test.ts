@@ -30,7 +30,7 @@ function vaultAt(index: number, firstBlock: number): VaultOnChain {
 
 const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
 
-/** A job over a chain and a table that count: what each run took. */
+/** Builds a job over a chain and a table that count the requests of each run. */
 function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = virtualClock()
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
@@ -68,7 +68,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
     clock.set(before.begun + 60_000)
     return { report, took }
   }
-  /** Has the vaults recorded through a block, hours ago, their states unknown. */
+  /** Records the vaults through a block hours ago, without states. */
   async function seed(vaults: readonly VaultOnChain[], through: number) {
     const timestamp = chain.timeOf(through)
     const last = { price: 1_000_000n, timestamp: timestamp - 7_200n, blockNumber: 1n }
@@ -87,17 +87,17 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   return { chain, run, seed }
 }
 
-/** What is left of a run's 250 when 50 transfers are looked at (51) and the vaults are listed, of 700 bytes each (2). */
+/** Rest of a run's 250 requests after the check of 50 transfers (51) and the list of vaults, 700 bytes each (2). */
 const TABLE_REQUESTS = 250 - 51 - 2
 
-describe('A run over 2,000 vaults, all long due and all with a new state, with 1,000 events in as many,', () => {
+describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,', () => {
   const vaults = Array.from({ length: 2_000 }, (_, index) => vaultAt(index, 0))
   const cases = [
     { what: 'transfers, each with two ledger entries', eventOf: transferOf },
     { what: 'deposits, each with a ledger entry and a price', eventOf: depositOf },
   ]
 
-  test.for(cases)('keeps to the calls and requests that it may make: $what', async ({ eventOf }) => {
+  test.for(cases)('stays within its budget of calls and requests: $what', async ({ eventOf }) => {
     const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
     chain.state.head = 100_000
     await seed(vaults, 95_000)
@@ -112,13 +112,13 @@ describe('A run over 2,000 vaults, all long due and all with a new state, with 1
     const { report, took } = await run(vaults)
 
     expect(report).toMatchObject({ through: last, behind: 0 })
-    // A price of a vault in which somebody traded is a call; a slice, of 500 vaults, reads 100, and entries with one.
+    // Each vault with a trade costs a call for its price. A slice of 500 vaults reads 100 prices, plus one call for entries.
     expect(took.calls).toBeLessThanOrEqual(20 + 12 + 4 * 100 + 4)
     expect(took.table).toBeLessThanOrEqual(TABLE_REQUESTS)
   })
 })
 
-test('A silent run over 95 vaults asks the table four times, and the chain six and for its id', async () => {
+test('A silent run over 95 vaults takes four table requests, and six chain calls plus the chain id', async () => {
   const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
   const vaults = Array.from({ length: 95 }, (_, index) => vaultAt(index, 0))
   chain.state.head = 100_000
@@ -127,12 +127,12 @@ test('A silent run over 95 vaults asks the table four times, and the chain six a
   const { report, took } = await run(vaults)
 
   expect(report).toMatchObject({ behind: 0, entries: 0 })
-  // A vault's refresh is due once an hour: that of two in each run.
+  // A vault is refreshed once an hour, so each run refreshes two.
   expect(report).toMatchObject({ prices: 2, states: 2 })
   expect(took).toMatchObject({ table: 4, calls: 7 })
 })
 
-test('A hundred vaults that are added with 37 days of Base behind them cost a request for eight ranges, and no second run', async () => {
+test('A hundred vaults with 37 days of past on Base cost one request per eight ranges, in one run', async () => {
   const blocks = 15_768_000
   const { chain, run, seed } = countedJob({ mostCalls: 10, mostBlocks: 10_000 })
   const recorded = vaultAt(1_000, 0)
@@ -146,7 +146,7 @@ test('A hundred vaults that are added with 37 days of Base behind them cost a re
 
   const { report, took } = await run([recorded, ...added])
 
-  // A year is ten times that: two runs of 50 s, where two hours are allowed.
+  // A year takes ten times that: two runs of 50 s; two hours are allowed.
   expect(report).toMatchObject({ behind: 0, entries: 3_600 })
   expect(took.requests).toBeLessThanOrEqual(blocks / 10_000 / 8 + 20)
   expect(took.seconds).toBeLessThan(RUN_MS / 4_000)

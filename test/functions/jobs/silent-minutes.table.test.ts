@@ -9,7 +9,7 @@ import { openTables, TEST_TABLES } from '../../support/tables.ts'
 const VAULTS = 100
 const BLOCKS_PER_MINUTE = 300
 
-test('Silent minutes of a hundred young vaults take ten requests of tables while their first prices are read, then six', async () => {
+test('A silent minute of a hundred new vaults takes ten table requests until all have prices, then six', async () => {
   const memory = memoryDynamo()
   const tables = openTables(memory.dynamo, TEST_TABLES)
   await listVaults(tables, someVaults(VAULTS), (index) => [String(1_000_000_000 + (index % 3))])
@@ -27,6 +27,6 @@ test('Silent minutes of a hundred young vaults take ten requests of tables while
     expect(await run({ chainId: 8453 }, { remainingMs: () => 50_000 })).toMatchObject({ vaults: VAULTS, entries: 0 })
     minutes.push(memory.tries.length)
   }
-  // The first minute also begins the records of all. A minute reads the prices of 25 new vaults.
+  // The first minute also creates the records of all vaults. Each minute reads the prices of 25 new vaults.
   expect(minutes.slice(1)).toEqual([10, 10, 10, 6, 6, 6])
 })

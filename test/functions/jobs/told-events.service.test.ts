@@ -43,12 +43,12 @@ const test = base
     }),
   )
 
-/** Has everything recorded that has happened, and gives what a vault's own client is told of it since. */
+/** Records all final events and returns those that the vault's own client has received since. */
 async function recorded(service: Service, vault: Pick<TestVault, 'chain' | 'key'>, before: readonly Told[] = []) {
   await recordAll(vault.chain)
   return (await toldTo(service, vault.key)).slice(before.length)
 }
-/** An account's deposits in the history, the newest first: their status, their assets and the shares that are left of them. */
+/** Returns an account's deposits, newest first, as rows of status, assets and remaining shares. */
 async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, account: string) {
   const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${account}/deposits`, { key: vault.key })
   return body.deposits.map(({ amounts, status }: { amounts: Record<string, unknown>; status: string }) => [
@@ -60,8 +60,8 @@ async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, accou
 const kindsOf = (events: readonly Told[]) => events.map(({ type, data }) => [type, nameOf(data['userAddress'])])
 const nameOf = (account: unknown) => USERS.findIndex(({ address }) => address === account)
 
-describe('What happens in an asynchronous vault', () => {
-  test('is told to its clients, in order, with the deposits and withdrawals that it is of', async ({
+describe('An event of an asynchronous vault', () => {
+  test('is reported to its clients in order, with the deposit or withdrawal it belongs to', async ({
     service,
     lagoon,
   }) => {
@@ -82,7 +82,7 @@ describe('What happens in an asynchronous vault', () => {
       ['deposit.cancelled', 1],
       ['deposit.claimable', 0],
       ['deposit.completed', 0],
-      // The rest is claimed with the next request.
+      // The next request claims the rest.
       ['withdrawal.pending', 0],
       ['withdrawal.claimable', 0],
       ['withdrawal.completed', 0],
@@ -99,7 +99,7 @@ describe('What happens in an asynchronous vault', () => {
     expect(paid).toMatchObject({ shares: `${10n ** 18n}`, withdrawalId: redeem?.['withdrawalId'] })
     expect(told.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(told.every(({ final }) => final)).toBe(true)
-    // Each has the whole deposit or withdrawal as of the last final block, as the API shows it.
+    // Each event has the whole deposit or withdrawal at the last final block, equal to the API's.
     const entries = await Promise.all([ALICE, BOB].map(({ address }) => shownTo(service, lagoon.key, address)))
     expect(new Map([...receive(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
       new Map(entries.flatMap((ofAccount) => [...ofAccount])),
@@ -108,18 +108,18 @@ describe('What happens in an asynchronous vault', () => {
   })
 })
 
-describe('How long a settlement takes', () => {
-  test('is told by the last ones, once they are five, and also of a past that was there before', async ({
+describe('The usual duration of a settlement', () => {
+  test('is estimated from the last ones once there are five, including those before the vault was added', async ({
     service,
     lagoon,
   }) => {
     const waits = [100, 900, 300, 200, 500]
     for (const [index, seconds] of waits.entries()) {
-      // Within an epoch, so that all wait as long.
+      // All requests fall in one epoch, so that all wait equally long.
       await lagoon.request(ALICE.address, 1_000_000n)
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()
-      // The first of them are told in a run of their own.
+      // A separate run records the first of them.
       if (index === 3) await recordAll(lagoon.chain)
     }
     await lagoon.request(ALICE.address, 1_000_000n)
@@ -140,9 +140,7 @@ describe('How long a settlement takes', () => {
     expect(await recorded(service, lagoon, told)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
   })
 
-  test('is null where the records cannot be read, and the status is told all the same', async ({
-    coldService: service,
-  }) => {
+  test('is null if the records cannot be read, and the status is still returned', async ({ coldService: service }) => {
     const { chain, address, key } = await openLagoonVault(service, { generation: '0.6' })
     service.table.fails = ({ body }) => body.includes('PROGRESS')
     onTestFinished(service.table.reset)
@@ -152,8 +150,8 @@ describe('How long a settlement takes', () => {
   })
 })
 
-describe('A request that is worth no share', () => {
-  test('is not claimable once it is settled: no event, no status, no claim', async ({ service, lagoon }) => {
+describe('A request worth less than one share', () => {
+  test('is not claimable after settlement: no event, no status, no claim', async ({ service, lagoon }) => {
     await lagoon.request(ALICE.address, 1n)
     await lagoon.request(BOB.address, 50_000_000n)
     // A share is worth more than one unit of the asset.
@@ -172,9 +170,9 @@ describe('A request that is worth no share', () => {
   })
 })
 
-describe('An asynchronous vault that tells of no settlement', () => {
+describe('An asynchronous vault without settlement events', () => {
   test.for(['aggregated', 'counted'] as const)(
-    '%s is asked, and what can be claimed is told once',
+    '%s is read, and its claimable amount is reported once',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make })
       await recordAll(vault.chain)
@@ -187,7 +185,7 @@ describe('An asynchronous vault that tells of no settlement', () => {
       const id = make === 'counted' ? 1n : 0n
       await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 4_000_000n, 4_000_000n)
       await refresh(BASE)
-      // It is seen, and not final.
+      // The amount is seen but not final.
       expect(await toldTo(service, vault.key)).toEqual(before)
       const told = await recorded(service, vault, before)
 
@@ -199,7 +197,7 @@ describe('An asynchronous vault that tells of no settlement', () => {
       })
       expect(await recorded(service, vault, [...before, ...told])).toEqual([])
 
-      // Whoever has the shares, and whichever the event names first: it was the deposit of who claims.
+      // The event is the claimer's deposit, whoever gets the shares and in whichever order the event names them.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
       expect(kindsOf(await recorded(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
@@ -208,9 +206,9 @@ describe('An asynchronous vault that tells of no settlement', () => {
   )
 })
 
-describe('A deposit at once that somebody pays for another', () => {
+describe('An instant deposit that one account pays for another', () => {
   test.for(['redemptions', 'syncDeposits'] as const)(
-    'is told of whom the shares are for, whichever the event names first: %s',
+    'belongs to the receiver of the shares, whichever account the event names first: %s',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make })
       await recordAll(vault.chain)
@@ -238,15 +236,15 @@ describe('A deposit at once that somebody pays for another', () => {
   )
 })
 
-describe('What an asynchronous vault says of requests when it is asked', () => {
-  /** What can be claimed by what is told since, once what the vault was seen to say is final. */
+describe('The claimable amount read from an asynchronous vault', () => {
+  /** Returns the claimable amounts reported since, once the vault's read state is final. */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly Told[]) {
     await recordAll(vault.chain)
     const told = await recorded(service, vault, before)
     return told.flatMap(({ type, data }) => (type.endsWith('.claimable') ? [data['assets'] ?? data['shares']] : []))
   }
 
-  test('is told without what a granted cancellation gives back', async ({ service, asked: vault }) => {
+  test('is reported without the amount that a granted cancellation returns', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recorded(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -255,7 +253,10 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
 
-  test('is told of a redemption without what a granted cancellation gives back', async ({ service, asked: vault }) => {
+  test('is reported for a redemption without the shares that a granted cancellation returns', async ({
+    service,
+    asked: vault,
+  }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
     await vault.act(ALICE.address, 'deposit', 4_000_000n, ALICE.address, ALICE.address)
@@ -269,7 +270,7 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
 
-  test('is told after the end of a restriction, while which it says nothing', async ({ service, asked: vault }) => {
+  test('is reported after a restriction ends, and not during it', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recorded(service, vault)
     await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, true)
@@ -280,7 +281,7 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
     expect(await claimable(service, vault, before)).toEqual(['4000000'])
   })
 
-  test('is told part by part, each once, also beside a new request', async ({ service, asked: vault }) => {
+  test('is reported part by part, each part once, also beside a new request', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recorded(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -296,7 +297,7 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
     expect(await claimable(service, vault, before)).toEqual([...told, '1000000'])
   })
 
-  test('is told once where it could not be kept that it was told', async ({ service, asked: vault }) => {
+  test('is reported once although storing the report failed', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recorded(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -308,9 +309,9 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
 
-  test('says nothing by an answer of a block before the request', async ({ service, asked: vault }) => {
+  test('is ignored in a response that predates the request', async ({ service, asked: vault }) => {
     const wire = service.rpc[BASE] as Wire
-    // What it says of another request, all of which can be claimed, a node that lags behind says of the next one.
+    // A lagging node returns the state of the previous request, which is all claimable, for the next one.
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     await recordAll(vault.chain)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
@@ -340,9 +341,9 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
   })
 })
 
-describe('A request of an account for which a stranger requests more before each run', () => {
+describe('A request of an account for which a third party makes more requests before each run', () => {
   const DUST = 20n
-  test('is told as settled once, within three times what finality takes', async ({ service, asked: vault }) => {
+  test('is reported as settled once, within three times the time to finality', async ({ service, asked: vault }) => {
     const { chain, key } = vault
     await vault.mint(BOB.address, DUST)
     await vault.approve(BOB.address, DUST)
@@ -370,7 +371,7 @@ describe('A request of an account for which a stranger requests more before each
 })
 
 describe('A vault that is paused', () => {
-  test('is told once it is final, and again when it is paused anew', async ({ service, lagoon }) => {
+  test('is reported once the pause is final, and again for the next pause', async ({ service, lagoon }) => {
     await lagoon.act(ROLES.admin, 'pause')
     await refresh(BASE)
     expect(await toldTo(service, lagoon.key)).toEqual([])
@@ -412,7 +413,7 @@ describe('A claim of several requests', () => {
 
 describe('The entry of an event', () => {
   test.for(['all of it', 'one account'])(
-    'is null where the nodes cannot read %s at the final block, and the events are recorded and reported',
+    'is null if the nodes cannot read %s at the final block, and the events are recorded and reported',
     async (what, { service, lagoon }) => {
       await lagoon.request(ALICE.address, 5_000_000n)
       await lagoon.request(BOB.address, 6_000_000n)
@@ -445,7 +446,7 @@ describe('The entry of an event', () => {
 })
 
 describe('A pause that ends', () => {
-  test('is reported at once to who wants that, as final once it is, and reverted where it did not last', async ({
+  test('is reported immediately to latest webhooks, then as final, and reverted if it did not last', async ({
     service,
     lagoon,
   }) => {
@@ -472,11 +473,11 @@ describe('A pause that ends', () => {
   })
 })
 
-describe('A client that wants to know what is not final', () => {
+describe('A client that subscribes to events before they are final', () => {
   const register = (service: Service, key: string) =>
     service.call('POST', '/webhooks', { key, body: { url: 'https://127.0.0.1:9/', finality: 'latest' } })
 
-  test('is told it at once, and again as final', async ({ service, lagoon }) => {
+  test('is notified immediately, and again as final', async ({ service, lagoon }) => {
     expect((await register(service, lagoon.key)).status).toBe(201)
     await lagoon.request(ALICE.address, 5_000_000n)
     await refresh(BASE)
@@ -491,7 +492,7 @@ describe('A client that wants to know what is not final', () => {
     expect(await recorded(service, lagoon)).toHaveLength(2)
   })
 
-  test('is told it also where the nodes refuse the events of another vault, or of so many blocks', async ({
+  test('is notified although the nodes refuse the events of another vault, or of so many blocks', async ({
     service,
     lagoon,
   }) => {
@@ -522,11 +523,11 @@ describe('A client that wants to know what is not final', () => {
     ])
   })
 
-  test('is told it also while more events than a slice holds are made up in another vault, of which the log says so', async ({
+  test('is notified although another vault fakes more events than a slice holds, which the log reports', async ({
     service,
     lagoon,
   }) => {
-    /** Emits the event of the second word of the call data as often as the first says, for the third. */
+    /** Emits one event as often as the first word of the call data says. The second word is its topic, the third its account. */
     const LOOP = '0x6000355b6040358060203560206000a3600190038060035700'
     const noisy = await openYieldVault(service)
     for (const { key } of [lagoon, noisy]) expect((await register(service, key)).status).toBe(201)
@@ -567,7 +568,7 @@ describe('A client that wants to know what is not final', () => {
     )
   })
 
-  test('is told which of it is not so after a reorganisation, and nobody else is', async ({ service, lagoon }) => {
+  test('is the only one notified of the events that a reorganisation reverted', async ({ service, lagoon }) => {
     const other = await service.createClient([{ chainId: BASE, address: lagoon.address }])
     expect((await register(service, lagoon.key)).status).toBe(201)
     const [snapshot] = await callRpc(lagoon.chain, [{ method: 'evm_snapshot', params: [] }])
@@ -596,9 +597,9 @@ describe('A client that wants to know what is not final', () => {
   })
 })
 
-describe('What a reorganisation replaced', () => {
+describe('An event that a reorganisation replaced', () => {
   test.for([-30, 0, 30])(
-    'is taken back by the run that sees it gone, before what took its place, which is %i s later',
+    'is reverted by the run that sees it gone, before its replacement %i s later is reported',
     async (seconds, { service }) => {
       const vault = await openYieldVault(service)
       const { chain, key } = vault
@@ -635,7 +636,7 @@ describe('What a reorganisation replaced', () => {
       await recordAll(chain)
       const all = await toldTo(service, key)
       expect(shown(all)).toEqual([...expected, ['deposit.completed', true, undefined]])
-      // A receiver has what the API shows, in between and in the end.
+      // A receiver has the same state as the API, both in between and at the end.
       const api = await shownTo(service, key, ALICE.address)
       expect(api.size).toBe(1)
       for (const events of [all.slice(0, 3), all]) {
@@ -646,9 +647,9 @@ describe('What a reorganisation replaced', () => {
   )
 })
 
-describe('A settlement that no event tells', () => {
+describe('A settlement without an event', () => {
   const shown = (told: readonly Told[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
-  /** Requests 4 USDC, recorded, of a client that wants to know what is not final; what it is told by then. */
+  /** Requests and records 4 USDC as a client with a webhook for latest events. Returns the events it has received by then. */
   const requested = async (service: Service, vault: TestAsyncVault) => {
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
     expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
@@ -658,7 +659,7 @@ describe('A settlement that no event tells', () => {
   const fulfil = (vault: TestAsyncVault, amount: bigint) =>
     vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, amount, amount)
 
-  test('is told once it is final, and not before, also where a webhook wants that', async ({
+  test('is reported once it is final, and not before, also to a webhook for latest events', async ({
     service,
     asked: vault,
   }) => {
@@ -671,24 +672,24 @@ describe('A settlement that no event tells', () => {
     expect(told[0]?.data).toMatchObject({ depositId: before[0]?.data['depositId'], transactionHash: null })
   })
 
-  test('is never told where a reorganisation undid it, and what took its place is', async ({
-    service,
-    asked: vault,
-  }) => {
+  test('is never reported if a reorganisation undid it, and its replacement is', async ({ service, asked: vault }) => {
     const { chain } = vault
     const before = await requested(service, vault)
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
     await fulfil(vault, 4_000_000n)
     await refresh(BASE)
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    // As many blocks as were taken back, and one more.
+    // This adds as many blocks as were removed, and one more.
     for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await fulfil(vault, 1_000_000n)
     await recordAll(chain)
     expect(shown(await recorded(service, vault, before))).toEqual([['deposit.claimable', true, '1000000']])
   })
 
-  test('is told before its claim, whether the vault was asked in between or not', async ({ service, asked: vault }) => {
+  test('is reported before its claim, whether or not the vault was read in between', async ({
+    service,
+    asked: vault,
+  }) => {
     const before = await requested(service, vault)
     const claim = (amount: bigint) => vault.act(ALICE.address, 'deposit', amount, ALICE.address, ALICE.address)
     await fulfil(vault, 1_000_000n)
@@ -715,7 +716,7 @@ describe('A settlement that no event tells', () => {
     expect(shown(rest)).toEqual([['deposit.claimable', true, '200000']])
   })
 
-  test('has both amounts: of what the vault gives for it, and of a claim what that gave', async ({
+  test('has both amounts: the current one from the vault, or the paid one from a claim', async ({
     service,
     asked: vault,
   }) => {
@@ -732,11 +733,14 @@ describe('A settlement that no event tells', () => {
     ])
   })
 
-  test('is told also where more than a hundred requests of strangers stand before it', async ({
+  test('is reported although over a hundred requests of third parties precede it', async ({
     service,
     asked: vault,
   }) => {
-    /** Emits the event of the second word of the call data for the controllers 1 to what the first says, of the third, with the fourth. */
+    /**
+     * Emits one event for each controller from 1 to the first word of the call data. The second word is its topic, the third its owner and
+     * sender, the fourth its assets.
+     */
     const LOOP = `0x604035600052606035602052600035${'5b60006040358260203560406000a46001900380600f5700'}`
     const { chain, address } = vault
     const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
@@ -755,7 +759,7 @@ describe('A settlement that no event tells', () => {
     expect(shown(await recorded(service, vault, before))).toEqual([['deposit.claimable', true, '4000000']])
   })
 
-  test('costs no write where nothing is new', async ({ service, asked: vault }) => {
+  test('costs no write if nothing is new', async ({ service, asked: vault }) => {
     await requested(service, vault)
     service.table.tries.length = 0
     await refresh(BASE)
@@ -765,13 +769,16 @@ describe('A settlement that no event tells', () => {
   })
 })
 
-describe('A vault whose events are made up', () => {
-  /** Emits the event of the second word of the call data as often as the first says, of the third, with the fourth as its data. */
+describe('A vault that fakes its events', () => {
+  /**
+   * Emits one event as often as the first word of the call data says. The second word is its topic, the third its account, the fourth its
+   * amount.
+   */
   const EMITTER = `0x6040356000526060356020526000355b600060403580602035604060${'00a4600190038060'}0f5700`
   const REQUESTED = toEventSelector('DepositRequest(address,address,uint256,address,uint256)')
   const TAKEN_BACK = toEventSelector('CancelDepositClaim(address,address,uint256,address,uint256)')
 
-  test('with thousands of cancellations in long lines keeps no other from being told, and names what a slice has steps for', async ({
+  test('with long queues of cancellations delays no other vault, and has as many attributed as a slice allows', async ({
     service,
     lagoon,
   }) => {
@@ -794,7 +801,7 @@ describe('A vault whose events are made up', () => {
       await callRpc(chain, [
         { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
       ])
-      // Anvil answers before the transaction is mined, and the code is the vault's again by then.
+      // Anvil responds before the transaction is mined, and by then the code is the vault's again.
       await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
     }
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
@@ -803,19 +810,19 @@ describe('A vault whose events are made up', () => {
     const [told] = await recorded(service, lagoon, others)
     expect(told).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
     const cancelled = (await toldTo(service, madeUp.key)).slice(before.length + 500)
-    // Of 120 requests that were taken back at once, 20 have an event of their own, and one is of the rest.
+    // A cancellation of 120 requests has 20 events of its own and one for the rest.
     expect(cancelled).toHaveLength(499 + 21)
     expect(cancelled.slice(0, 21).map(({ data }) => [data['depositId'] !== null, data['assets']])).toEqual([
       ...Array.from({ length: 20 }, () => [true, '1000']),
       [false, '100000'],
     ])
-    // By the squares of 500, 501 and so on, of twenty million.
+    // The steps are the squares of 500, 501 and so on, out of twenty million.
     expect(cancelled.filter(({ data }) => data['depositId'] !== null)).toHaveLength(20 + 68)
   })
 })
 
-describe('A vault that no client had any more', () => {
-  test('is told of from when it is added again, whatever happened before, and where the first run fails', async ({
+describe('A vault that no client had for a while', () => {
+  test('is reported from when it is added again, whatever happened before, also if the first run fails', async ({
     service,
     lagoon,
   }) => {
@@ -838,8 +845,8 @@ describe('A vault that no client had any more', () => {
   })
 })
 
-describe('Where clients cannot be told what happens in a vault,', () => {
-  /** One run, of which what it is to tell fails in one way; what it reports. */
+describe('If events of a vault cannot be reported to clients,', () => {
+  /** Runs the job while its reports fail in one way. Returns the run's result. */
   const failing = async (service: Service, what: string, run: () => Promise<object> = () => refresh(BASE)) => {
     const { table, backends } = service
     const { webhooks } = backends.dynamo.tableNames
@@ -857,7 +864,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     (await recordsOf(service).getProgress([{ chainId: BASE, address }]))[0]?.through ?? 0
 
   test.for(['table', 'queue'])(
-    'for the %s is down, nothing of it is recorded, the report says so, and they are told once when it is back',
+    'because the %s is down, none is recorded, the run reports it, and clients get each once later',
     async (what, { service, lagoon }) => {
       const body = { url: 'https://127.0.0.1:9/' }
       expect((await service.call('POST', '/webhooks', { key: lagoon.key, body })).status).toBe(201)
@@ -874,7 +881,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     },
   )
 
-  test('what is older than a day is recorded and not told', async ({ service, lagoon, clock }) => {
+  test('events older than a day are recorded and not reported', async ({ service, lagoon, clock }) => {
     await lagoon.request(ALICE.address, 5_000_000n)
     const final = await finalize(lagoon.chain)
     clock.pass(86_400 + 3_600)
@@ -886,7 +893,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     expect(await recorded(service, lagoon)).toEqual([])
   })
 
-  test('for the table refuses what is to be said of one vault, the others are told and recorded', async ({
+  test('because the table refuses those of one vault, the others are reported and recorded', async ({
     service,
     lagoon,
   }) => {
@@ -914,7 +921,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     ])
   })
 
-  test('a pinned vault that has changed is told once when they can be', async ({ service, lagoon }) => {
+  test('a changed pinned vault is reported once as soon as reports succeed', async ({ service, lagoon }) => {
     const place = ['--chain', `${BASE}`, '--address', lagoon.address]
     const shown = (await runCommandLine(['confirm-vault', ...place], async () => service.backends.admin)).join('\n')
     const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
@@ -931,7 +938,7 @@ describe('Where clients cannot be told what happens in a vault,', () => {
   })
 })
 
-/** The events of pages that a request writes, as JSON. */
+/** Returns the events of the pages that a request writes, as JSON. */
 function pagesIn(request: object): string {
   const pages = z.object({
     writes: z.array(z.object({ put: z.object({ events: z.instanceof(Uint8Array) }) }).catch(NO_PAGE)),

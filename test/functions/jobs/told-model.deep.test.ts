@@ -9,8 +9,8 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories in three vaults of three clients, recorded by runs of the job that are killed, that come twice and that
- * see what a reorganisation undoes. What each client is told is compared with what a plain list of what happened says.
+ * Random histories in three vaults of three clients. The job's runs are killed, come twice and see reorganisations. Each client's events
+ * are compared with a plain list of what happened.
  */
 const BASE = 8453
 const ACCOUNTS = USERS.slice(0, 2).map(({ address }) => address)
@@ -40,7 +40,7 @@ const commands = fc.array(
   { minLength: 20, maxLength: 20 },
 )
 
-test('Each client is told everything that happens in its vaults once and in order, and nothing else', {
+test('Each client receives every event of its vaults once and in order, and nothing else', {
   timeout: runs(120_000),
 }, async ({ service }) => {
   const lagoon = await openLagoonVault(service, { generation: '0.6' })
@@ -70,7 +70,7 @@ test('Each client is told everything that happens in its vaults once and in orde
       const happened = new Map<string, Happened[]>([lagoon, sync, async].map(({ address }) => [address, []]))
       const note = (vault: { readonly address: string }, type: string, user: number, amount: bigint) =>
         happened.get(vault.address)?.push({ type, user, amount })
-      // By user: requests that wait in the Lagoon vault, and what can be claimed of them; those of the other one.
+      // Lists by user: pending requests and claimable amounts of the Lagoon vault, then the requests of the other vault.
       const deposits = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const redemptions = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const asked = ACCOUNTS.map(() => [] as bigint[])
@@ -143,7 +143,7 @@ test('Each client is told everything that happens in its vaults once and in orde
             if (of > rest) waiting.unshift(of - rest)
             rest -= of < rest ? of : rest
           }
-          // It is seen, and then final, before the user asks for more.
+          // The state is read, and then final, before the user requests more.
           await recordAll(chain)
           await recordAll(chain)
         } else if (what === 'run') {
@@ -197,7 +197,7 @@ test('Each client is told everything that happens in its vaults once and in orde
           const isSo = told.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
           expect(reverted.filter((id) => id === one.id)).toHaveLength(isSo ? 0 : 1)
         }
-        // A receiver has every deposit and withdrawal as the API shows it, but for those that could not be read.
+        // A receiver has every deposit and withdrawal equal to the API, except those that could not be read.
         const ofId = new Map(told.map(({ id, data }) => [id, idOf(data)]))
         const unread = new Set(
           told.flatMap(({ type, data }) =>
@@ -215,7 +215,7 @@ test('Each client is told everything that happens in its vaults once and in orde
   )
 })
 
-/** Runs the job, of which the write with this number is cut in half, and nothing comes through after. */
+/** Runs the job and cuts the write with this number in half; nothing gets through afterwards. */
 async function killAt(service: Service, count: number): Promise<void> {
   const { table } = service
   table.killAt(count)
@@ -228,7 +228,7 @@ const askedCommands = fc.array(
     what: fc.constantFrom(
       ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
       ...(['finalize', 'kill', 'undo'] as const),
-      // What a stranger may do: request for the user, and claim where a vault lets anybody.
+      // A third party may request for the user, and claim if a vault allows anyone to.
       ...(['dust', 'dust', 'claim for'] as const),
     ),
     part: fc.integer({ min: 1, max: 12 }),
@@ -236,7 +236,7 @@ const askedCommands = fc.array(
   { minLength: 24, maxLength: 24 },
 )
 
-test('All that a vault settles is told, each part once, once it is final and in time, whatever strangers do, though no event tells it', {
+test('Each settled part is reported once, final and in time, whatever third parties do, although no event shows it', {
   timeout: runs(120_000),
 }, async ({ service }) => {
   const [user, stranger] = ACCOUNTS as [(typeof ACCOUNTS)[number], (typeof ACCOUNTS)[number]]
@@ -294,7 +294,7 @@ test('All that a vault settles is told, each part once, once it is final and in 
           await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
         }
       }
-      // A snapshot that a reorganisation undid may wait, then the one in its place: each until its block is final.
+      // A snapshot that a reorganisation undid may wait, and then its replacement. Each waits until its block is final.
       const runs = 6
       const due = fulfilled
       for (let run = 0; run < runs; run += 1) {
@@ -310,7 +310,7 @@ test('All that a vault settles is told, each part once, once it is final and in 
       const told = await claimableOf()
       expect(told.filter(({ final }) => !final)).toEqual([])
       expect(sumOf(told)).toBe(due)
-      // What is claimed was told as claimable before.
+      // A claimed amount was reported as claimable before.
       let unclaimed = 0n
       for (const { type, final, data } of await toldTo(service, key)) {
         if (!final) continue
@@ -328,7 +328,7 @@ const sumOf = (told: readonly Told[]) => told.reduce((sum, { data }) => sum + Bi
 const isSame = (left: Told['data'], right: Told['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
 
-/** What happened by these events: those of one claim or cancellation, which are of one request each, together. */
+/** Lists what happened by these events. The events of one claim or cancellation, one for each request, count together. */
 function whatHappened(told: readonly Told[]): Happened[] {
   const happened = new Map<string, Happened>()
   for (const { id, type, data } of told) {
@@ -348,7 +348,7 @@ function isUnread(type: string, data: Told['data']): boolean {
   return type.endsWith('.reverted') ? idOf(data) === null : data['entry'] === null
 }
 
-/** Entries by id, without the shares that are left, which leave a deposit without an event of it, and the price of now. */
+/** Maps ids to entries, without the remaining shares and the current price. Shares leave a deposit without an event of it. */
 function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string, unknown>> | null])[]) {
   return new Map(
     entries.map(([id, entry]) => {
@@ -358,7 +358,7 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
   )
 }
 
-/** What happened in order, but for what was settled together; what is found by asking is told some time after. */
+/** Lists what happened in order, except for joint settlements. Amounts found by reads are reported some time later. */
 function inOrder(happened: readonly Happened[], isAsked: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
   const isSettled = (text: string) => text.includes('.claimable')

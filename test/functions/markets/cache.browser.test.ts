@@ -3,7 +3,7 @@ import { test } from '../../support/browser.ts'
 
 const PATH = '/portfolio-indexor/markets/coins/bitcoin'
 
-/** An answer as a page sees it. */
+/** A response as a page sees it. */
 type Seen = {
   readonly requestId: string | null
   readonly age: string | null
@@ -11,13 +11,13 @@ type Seen = {
   readonly vary: string | null
 }
 
-test('A browser keeps an answer of the market for a minute however old it is, and none that is stale', async ({
+test('A browser caches a market response for a minute whatever its age, and no stale one', async ({
   browser,
   clock,
   coldService: service,
 }) => {
   const page = await browser.newPage()
-  // A page of the same origin: a route that tests fill themselves would switch the browser's cache off.
+  // This page has the same origin. A route fulfilled by the test would switch off the browser's cache.
   await page.goto(`${service.baseUrl}/health`)
   const fetchInPage = (path: string): Promise<Seen> =>
     page.evaluate(

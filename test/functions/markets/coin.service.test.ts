@@ -40,7 +40,7 @@ const test = base
         searchCoins(world)({ ...CALL, query: { currency }, body: { search } }),
   )
 
-/** What a coin has that only the market tells of. */
+/** Fields of a coin that only CoinGecko's coin endpoint has. */
 const BARE = {
   high_24h: null,
   low_24h: null,
@@ -69,7 +69,7 @@ describe('A coin', () => {
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
-  test('a coin is told as the cached market has it, converted', async ({ world, coinById }) => {
+  test('a coin comes from the cached market, converted', async ({ world, coinById }) => {
     world.fakes.coinGecko.rewrite = fail
     const { value, isStale, asOf } = await coinById('bitcoin', 'eur')
     expect({ isStale, asOf }).toEqual({ isStale: false, asOf: new Date(START) })
@@ -87,7 +87,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
-  test('a cached search is given instead, with the prices of the cached market', async ({ world, clock, search }) => {
+  test('a cached search is returned with the prices of the cached market', async ({ world, clock, search }) => {
     captureLogs()
     await search('BITcoin', 'eur')
     world.fakes.coinGecko.rewrite = fail
@@ -108,7 +108,7 @@ describe('While CoinGecko is down,', () => {
     return world
   })
 
-  downTest('a coin that the market has no price of has that of DefiLlama', async ({ world, coinById }) => {
+  downTest('a coin without a price in the market has the price of DefiLlama', async ({ world, coinById }) => {
     const { value, isStale } = await coinById('ethereum', 'usd')
     expect(isStale).toBe(false)
     expect(value).toEqual({
@@ -126,7 +126,7 @@ describe('While CoinGecko is down,', () => {
   })
 
   downTest(
-    'a market that is too old gives way to DefiLlama, and is given, marked, when that is down too',
+    'DefiLlama replaces a market that is too old, which is returned as stale if DefiLlama is down too',
     async ({ world, clock, coinById }) => {
       clock.pass(3600)
       const { value, isStale } = await coinById('bitcoin', 'usd')
@@ -148,7 +148,7 @@ describe('While CoinGecko is down,', () => {
     },
   )
 
-  downTest('a price that a failing source may know is not remembered as none', async ({ world, clock, coinById }) => {
+  downTest('a price that a failing source may know is not cached as missing', async ({ world, clock, coinById }) => {
     clock.pass(3600)
     world.fakes.defiLlama.rewrite = () => 'hang up'
     const ask = () => coinById('bitcoin', 'usd', [...world.priceSources, someSource()])
@@ -158,7 +158,7 @@ describe('While CoinGecko is down,', () => {
     expect(await ask()).toMatchObject({ isStale: false })
   })
 
-  downTest('a coin or a currency that is not cached is not there', async ({ coinById, search }) => {
+  downTest('a coin or a currency that is not cached is an upstream error', async ({ coinById, search }) => {
     for (const [id, currency] of [
       ['solana', 'usd'],
       ['bitcoin', 'chf'],
@@ -168,7 +168,7 @@ describe('While CoinGecko is down,', () => {
     await expect(search('bitcoin', 'usd')).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test('what was told of a coin is given instead, until the cached market is newer', async ({
+  test('the last response for a coin is returned until the cached market is newer', async ({
     world,
     clock,
     coinById,
@@ -188,11 +188,7 @@ describe('While CoinGecko is down,', () => {
     })
   })
 
-  test('what was told of a coin that is not in the market is given instead for a day', async ({
-    world,
-    clock,
-    coinById,
-  }) => {
+  test('the last response for a coin outside the market is returned for a day', async ({ world, clock, coinById }) => {
     captureLogs()
     const { value } = await coinById('made-up-coin-200', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
@@ -201,8 +197,8 @@ describe('While CoinGecko is down,', () => {
   })
 })
 
-describe('While CoinGecko tells no prices of what it finds,', () => {
-  test('the cached market does, and what is not there has none', async ({ world, search }) => {
+describe('While CoinGecko finds coins but returns no prices,', () => {
+  test('prices come from the cached market, and other coins have none', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await search('coin', 'usd')
     expect(isStale).toBe(false)
@@ -211,7 +207,7 @@ describe('While CoinGecko tells no prices of what it finds,', () => {
     expect(value[1]).toMatchObject({ current_price: null, price_change_percentage_24h: null })
   })
 
-  test('and no rate is cached, the coins are found without prices, which is said', async ({ world, search }) => {
+  test('and no rate is cached, the coins have no prices and the response is stale', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await search('bitcoin', 'chf')
     expect(isStale).toBe(true)

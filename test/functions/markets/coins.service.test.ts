@@ -16,7 +16,7 @@ const test = base.extend(
 )
 
 describe('A coin', () => {
-  test('is told in all its figures, with where it is a supported token', async ({ service, markets }) => {
+  test('has all its figures and the chains on which it is a supported token', async ({ service, markets }) => {
     const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
     const tokens = [{ ...token, address, coinGeckoId: 'usd-coin' }]
@@ -51,13 +51,13 @@ describe('A coin', () => {
     expect(markets.asked()).toEqual(['/coins/markets?ids=usd-coin&vs_currency=jpy&per_page=250'])
   })
 
-  test('is asked for once, by however many at once', async ({ service, markets }) => {
+  test('is fetched once, however many requests come in parallel', async ({ service, markets }) => {
     const all = await Promise.all(Array.from({ length: 10 }, () => get(service, '/markets/coins/ethereum')))
     for (const { status, body } of all) expect([status, body]).toEqual([200, all[0]?.body])
     expect(markets.asked()).toHaveLength(1)
   })
 
-  test('that nobody knows is not found, which is remembered', async ({ service, markets }) => {
+  test('that no source knows is not found, and this is cached', async ({ service, markets }) => {
     for (const _ of [1, 2]) expectError(await get(service, '/markets/coins/no-such-coin'), 'coin_not_found')
     expect(markets.asked()).toHaveLength(1)
     for (const id of ['bitcoin%2Cethereum', '%23', '..%2Fcoins', 'Bitcoin%20', '%F0%9F%92%A9']) {
@@ -65,7 +65,7 @@ describe('A coin', () => {
     }
   })
 
-  test('that is in no list of all coins is not found, with neither a question nor a write, nor is its chart', async ({
+  test('that is not in the list of all coins is not found without a fetch or write, like its chart', async ({
     coldService,
     markets,
   }) => {
@@ -78,14 +78,14 @@ describe('A coin', () => {
       expectError(await get(coldService, `/token/id/made-up-${i}`), 'token_not_found')
     }
     expect(markets.asked()).toEqual([])
-    // Besides who calls and how often, neither of the endpoints more than once what is listed.
+    // All requests for coins and charts read the list at most once, apart from reads of the caller and its rate.
     const ofCaller = /^Query$|rate#/
     const others = coldService.table.tries.filter(({ action, body }) => !ofCaller.test(action) && !ofCaller.test(body))
     expect(others.length).toBeLessThanOrEqual(1)
     expect((await get(coldService, '/token/id/bitcoin?days=1')).status).toBe(200)
   })
 
-  test('of the list that CoinGecko suddenly does not tell is told otherwise, or is trouble of CoinGecko', async ({
+  test('of the list that CoinGecko suddenly omits comes from the cache, or is an upstream error', async ({
     coldService,
     markets,
   }) => {
@@ -98,7 +98,7 @@ describe('A coin', () => {
     expectError(await get(coldService, '/markets/coins/ethereum'), 'upstream_bad_answer')
   })
 
-  test('with an id that none can have is not found without asking', async ({ service, markets }) => {
+  test('with an impossible id is not found without a fetch', async ({ service, markets }) => {
     expectError(await get(service, `/markets/coins/${'x'.repeat(129)}`), 'coin_not_found', ['id'])
     expect(markets.asked()).toEqual([])
   })
@@ -130,27 +130,27 @@ describe('A search', () => {
     expect(markets.asked().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets'])
   })
 
-  test('shows what has no price without one', async ({ search }) => {
+  test('shows coins without a price as such', async ({ search }) => {
     const { body } = await search('made-up-coin-290')
     expect(body).toMatchObject([{ id: 'made-up-coin-290', current_price: null, price_change_percentage_24h: null }])
     const { body: other } = await search('made-up-coin-289')
     expect(other).toMatchObject([{ current_price: expect.any(Number), price_change_percentage_24h: null }])
   })
 
-  test('that finds nothing is an empty list, and asks for no prices', async ({ search, markets }) => {
+  test('that finds nothing is an empty list, and fetches no prices', async ({ search, markets }) => {
     const { status, body } = await search('no such coin')
     expect([status, body]).toEqual([200, []])
     expect(markets.asked()).toHaveLength(1)
   })
 
-  test('that finds none of the coins of its name is trouble of CoinGecko', async ({ search, markets }) => {
+  test('that finds none of the known coins of that name is an upstream error', async ({ search, markets }) => {
     await markets.refresh()
     markets.coinGecko.rewrite = () => ({ status: 200, body: { coins: [] } })
     for (const text of ['bitcoin', 'USDC', 'usd-coin']) expectError(await search(text), 'upstream_bad_answer')
     expect(await search('of no coin the name')).toMatchObject({ status: 200, body: [] })
   })
 
-  test('shows its coins with the prices of the cached market while CoinGecko tells of none of them', async ({
+  test('shows its coins with the prices of the cached market while CoinGecko returns none', async ({
     search,
     markets,
   }) => {
@@ -160,7 +160,7 @@ describe('A search', () => {
     expect([status, body]).toMatchObject([200, [{ id: 'bitcoin', current_price: expect.any(Number) }]])
   })
 
-  test('is the same in any case and with spaces around it, and asked for once', async ({ search, markets }) => {
+  test('ignores case and outer spaces, and is fetched once', async ({ search, markets }) => {
     const answers = [await search('bitcoin'), await search('  BitCoin\n')]
     expect(answers[0]?.body).toHaveLength(1)
     expect(answers[1]?.body).toEqual(answers[0]?.body)
@@ -180,10 +180,13 @@ describe('A search', () => {
     ['x', 101],
     ['😀', 101],
     ['x', 16_000],
-  ] as const)('for too many characters is told so: %s, %i times', async ([text, times], { search, markets }) => {
-    expectError(await search(text.repeat(times)), 'search_too_long', ['search'])
-    expect(markets.asked()).toEqual([])
-  })
+  ] as const)(
+    'for too many characters is refused as too long: %s, %i times',
+    async ([text, times], { search, markets }) => {
+      expectError(await search(text.repeat(times)), 'search_too_long', ['search'])
+      expect(markets.asked()).toEqual([])
+    },
+  )
 
   test.for([
     ['a😀b'],
@@ -193,7 +196,7 @@ describe('A search', () => {
     ['日本円'],
     ['\ud800\ud800\ud800'],
     ['a&b=#?%'],
-  ])('for %j is taken: characters are what people count', async ([text], { search }) => {
+  ])('for %j is accepted, because length counts code points', async ([text], { search }) => {
     const { status, body } = await search(text)
     expect([status, body]).toEqual([200, []])
   })
@@ -204,7 +207,7 @@ describe('A search', () => {
     expectError(await service.call('POST', SEARCH, { body: '[' }), 'invalid_json')
   })
 
-  test('names the currency first of all that is wrong', async ({ search }) => {
+  test('names the currency first in an error', async ({ search }) => {
     expectError(await search('a', '?currency=xxx'), 'unsupported_currency', ['currency', 'search'])
   })
 })

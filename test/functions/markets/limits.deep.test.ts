@@ -5,7 +5,7 @@ import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 import { type Service, startAnew } from '../../support/service.ts'
 
-/** Two containers of the same service, whose clock is the test's. */
+/** Two containers of the same service, with the test's clock. */
 const test = base.extend('containers', async ({ service, clock: _, markets: __ }, { onCleanup }) => {
   const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
   onCleanup(async () => {
@@ -17,14 +17,14 @@ const test = base.extend('containers', async ({ service, clock: _, markets: __ }
 const search = (service: Service, text: string, key = service.apiKey) =>
   service.call('POST', '/portfolio-indexor/markets/coins/search', { key, body: { search: text } })
 
-describe('A service that asks for a pause', () => {
+describe('A source that requests a pause', () => {
   test.for<[string, number, Readonly<Record<string, string>>, number]>([
     ['by 429 with Retry-After', 429, { 'retry-after': '40' }, 40],
-    ['by 429 alone', 429, {}, 30],
+    ['by 429 without Retry-After', 429, {}, 30],
     ['by 503 with Retry-After', 503, { 'retry-after': '20' }, 20],
     ['by 403 with Retry-After', 403, { 'retry-after': '20' }, 20],
   ])(
-    '%s is asked nothing for that time, by whichever container',
+    '%s gets no request from any container for that time',
     async ([, status, headers, seconds], { containers, markets, clock }) => {
       const [one, other] = containers
       for (const id of ['bitcoin', 'ethereum']) expect((await get(one, `/markets/coins/${id}`)).status).toBe(200)
@@ -44,7 +44,7 @@ describe('A service that asks for a pause', () => {
         expect(wait).toBeLessThan(seconds)
         const stale = await get(service, '/markets/coins/ethereum')
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
-        // Another service has no pause.
+        // Another source has no pause.
         const chart = await get(service, `/token/id/usd-coin?days=${service === one ? 1 : 7}`)
         expect([chart.status, chart.body.market_caps]).toEqual([200, []])
       }
@@ -56,7 +56,7 @@ describe('A service that asks for a pause', () => {
     },
   )
 
-  test('is asked nothing by the jobs either', async ({ containers: [one], markets }) => {
+  test('gets no request from the jobs either', async ({ containers: [one], markets }) => {
     markets.coinGecko.rewrite = () => ({ status: 429, headers: { 'retry-after': '60' }, body: {} })
     expectError(await get(one, '/markets/coins/bitcoin'), 'upstream_unavailable')
     markets.coinGecko.rewrite = undefined
@@ -67,7 +67,7 @@ describe('A service that asks for a pause', () => {
 
 const MOST = 6
 
-/** Containers, a key that may ask six questions, and the key of another client. */
+/** Containers, a key with units for six fetches, and the key of another client. */
 const strictTest = test.extend('strict', async ({ containers, clock, service }) => {
   clock.pass(600 - (Math.floor(Date.now() / 1000) % 600))
   const rate = { requests: MOST * UNITS.coingecko * 6, seconds: 3600 }
@@ -81,9 +81,9 @@ const strictTest = test.extend('strict', async ({ containers, clock, service }) 
 const statuses = async (replies: readonly Promise<{ status: number }>[]) =>
   (await Promise.all(replies)).map(({ status }) => status)
 
-describe('A key that has spent its units for sources', () => {
+describe('A key that has spent its units for fetches', () => {
   strictTest(
-    'gets what is cached, and is refused what is not, in every container, and no other client is',
+    'gets cached responses and is refused others in every container, and other clients are not',
     async ({ strict: { containers, key, otherKey }, markets, clock }) => {
       const [one, other] = containers
       expect((await get(one, '/markets/coins/bitcoin', key)).status).toBe(200)
@@ -105,7 +105,7 @@ describe('A key that has spent its units for sources', () => {
       }
       expect(markets.coinGecko.requests).toHaveLength(MOST)
 
-      // A refusal of one client is no failure for another, which refreshes for both.
+      // The refusal of one client is no failure for another, whose request refreshes for both.
       const refreshed = await get(other, '/markets/coins/bitcoin', otherKey)
       expect([refreshed.status, refreshed.headers.get('x-stale')]).toEqual([200, null])
       expect((await get(one, '/markets/coins/bitcoin', key)).headers.get('x-stale')).toBeNull()
@@ -115,7 +115,7 @@ describe('A key that has spent its units for sources', () => {
   )
 
   strictTest(
-    'has asked once where many of its users want the same at once, and costs no writes where it is refused',
+    'fetches once for parallel requests of the same, and costs no writes when it is refused',
     async ({ strict: { containers, key }, markets }) => {
       const [one] = containers
       const same = await statuses(Array.from({ length: 10 }, () => search(one, 'nothing like it', key)))

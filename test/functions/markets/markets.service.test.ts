@@ -21,7 +21,7 @@ const NATIVE_ON_EVM = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
 describe('The supported coins', () => {
-  test('are the well-known ones before the first run of the jobs, unpriced, and said to be stale', async ({
+  test('are the well-known ones, unpriced and stale, before the first run of the jobs', async ({
     service,
     markets,
   }) => {
@@ -37,17 +37,14 @@ describe('The supported coins', () => {
     expect(markets.asked()).toEqual([])
   })
 
-  test('have the price, the market cap, the volume and the change that the sources tell', async ({
-    service,
-    markets,
-  }) => {
+  test('have the price, market cap, volume and change of the sources', async ({ service, markets }) => {
     await markets.refresh()
     const { status, headers, body } = await get(service, '/markets')
     expect(status).toBe(200)
     expect(headers.get('x-stale')).toBeNull()
     expect(Number(headers.get('age'))).toBeLessThan(60)
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
-    // The coin of each chain, and two tokens of Solana, which is the last.
+    // The list has each chain's coin, and two tokens of Solana, which is the last chain.
     expect(body).toHaveLength(CHAINS.length + 2)
     const kept = await markets.cacheAt().get({ market: MARKET })
     for (const [index, chain] of CHAINS.entries()) {
@@ -69,7 +66,7 @@ describe('The supported coins', () => {
     }
   })
 
-  test('are told in any currency, each price by the rate of its moment', async ({ service, markets }) => {
+  test('are available in any currency, each price at the rate of its time', async ({ service, markets }) => {
     await markets.refresh()
     const { body: inDollars } = await get(service, '/markets')
     const { body: inEuros } = await get(service, '/markets?currency=eUr')
@@ -86,7 +83,7 @@ describe('The supported coins', () => {
     expect(again).toEqual(inDollars)
   })
 
-  test('have no change in a currency whose rate of a day ago is unknown, and no price in one without a rate', async ({
+  test("have no change without yesterday's rate of the currency, and no price without a rate", async ({
     service,
     markets,
   }) => {
@@ -102,7 +99,7 @@ describe('The supported coins', () => {
     expectError(await get(service, '/markets/top_gainers_losers?currency=chf'), 'upstream_unavailable')
   })
 
-  test('show what has no picture, no id and no price as that', async ({ service, markets }) => {
+  test('show a token without picture, id or price as such', async ({ service, markets }) => {
     const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const token = { chain: 'base-mainnet', address, symbol: 'LONG', name: 'Long tail', decimals: 7, coinKey: '' }
     await markets.cacheAt().put(tokensKey('base-mainnet'), [{ ...token, logoUrl: '', coinGeckoId: '' }])
@@ -125,7 +122,10 @@ describe('The supported coins', () => {
     ])
   })
 
-  test('are sent compressed to who accepts that, and not again to who has them', async ({ service, markets }) => {
+  test('are compressed for clients that accept it, and not sent again to clients that have them', async ({
+    service,
+    markets,
+  }) => {
     await markets.refresh()
     const ask = (headers: Record<string, string>) =>
       fetch(`${service.baseUrl}/portfolio-indexor/markets`, { headers: { 'x-join-key': service.apiKey, ...headers } })
@@ -139,10 +139,7 @@ describe('The supported coins', () => {
     }
   })
 
-  test('cost no question to any source and one read in a minute, however often they are asked for', async ({
-    service,
-    markets,
-  }) => {
+  test('cost no fetch and one read a minute, however often they are requested', async ({ service, markets }) => {
     await markets.refresh()
     service.table.reset()
     const all = await Promise.all(Array.from({ length: 50 }, () => get(service, '/markets')))
@@ -157,7 +154,7 @@ describe('The supported coins', () => {
 describe('The top gainers and losers', () => {
   const PATH = '/markets/top_gainers_losers'
 
-  test('are told once the market is known', async ({ service, markets }) => {
+  test('are listed once the market is known', async ({ service, markets }) => {
     await markets.refresh()
     const { status, headers, body } = await get(service, PATH)
     expect(status).toBe(200)
@@ -167,7 +164,7 @@ describe('The top gainers and losers', () => {
     expect(body.top_losers.length).toBeGreaterThan(0)
   })
 
-  test('carry the currency in their names, and the same without it', async ({ service, markets }) => {
+  test('have fields named with the currency, and the same fields without it', async ({ service, markets }) => {
     await markets.refresh()
     const { body } = await get(service, `${PATH}?currency=EUR`)
     for (const item of [...body.top_gainers, ...body.top_losers]) {
@@ -186,7 +183,7 @@ describe('The top gainers and losers', () => {
     }
   })
 
-  test('are not there before the market is', async ({ service, markets }) => {
+  test('are unavailable before the market is known', async ({ service, markets }) => {
     expectError(await get(service, PATH), 'upstream_unavailable')
     expect(markets.asked()).toEqual([])
   })
@@ -202,7 +199,7 @@ describe('Every endpoint of the markets', () => {
     ['GET', '/token/address/base-mainnet/native'],
   ] as const
 
-  test.for(CALLS)('wants a currency that exists: %s %s', async ([method, path], { service, markets }) => {
+  test.for(CALLS)('requires a currency that exists: %s %s', async ([method, path], { service, markets }) => {
     const ask = (currency: string) =>
       service.call(method, `/portfolio-indexor${path}?currency=${currency}`, {
         ...(method === 'POST' && { body: { search: 'bitcoin' } }),

@@ -33,7 +33,7 @@ describe('The movers', () => {
     ['a price', { price: null }],
     ['a volume', { volume: null }],
     ['a volume of 50,000 dollars', { volume: 49_999.99 }],
-  ])('leave out what has not %s', async ([, changes], { moversOf }) => {
+  ])('leave out a coin without %s', async ([, changes], { moversOf }) => {
     expect(await moversOf([someCoin(changes)])).toEqual({ gainers: [], losers: [] })
   })
 

@@ -3,19 +3,19 @@ import { expectError } from '../../support/errors.ts'
 import { get, test } from '../../support/market-service.ts'
 import type { Service } from '../../support/service.ts'
 
-/** How DynamoDB does nothing of a batch. */
+/** Ways in which DynamoDB processes nothing of a batch. */
 const FAILS: Record<string, (service: Service) => void> = {
   'refuses them': ({ table }) => {
     table.throttles = ({ action }) => action === 'BatchGetItem'
   },
-  'leaves all of them undone': ({ table }) => {
+  'leaves all of them unprocessed': ({ table }) => {
     table.leavesUndone = ({ action }) => action === 'BatchGetItem'
   },
 }
 
-describe('A cache that takes no batch of reads', () => {
+describe('A cache that serves no batch of reads', () => {
   test.for(Object.entries(FAILS))(
-    'and %s is said to be the trouble, which passes, without the patience of jobs',
+    'and %s is a temporary error after fewer retries than in jobs',
     async ([, fail], { coldService: service, markets: _ }) => {
       fail(service)
       for (const path of ['/markets', '/markets/coins/bitcoin']) {

@@ -33,7 +33,7 @@ type Entry = { readonly contract_address: string; readonly contract_ticker_symbo
 
 const test = base
   .extend('session', async ({ service }) => {
-    // Wallets are shared by all users, and these tests share wallets.
+    // The cache of a wallet is shared by all users, and these tests share wallets.
     const wallets = [...USERS, SOLANA_WALLET, ACCOUNTS.anchor, ACCOUNTS.relayer]
     await service.tables.cache.deleteMany(wallets.map(({ address }) => ({ pk: `balances#${address}`, sk: 'ANSWER' })))
     return someSession(service)
@@ -41,7 +41,7 @@ const test = base
   .extend('cache', { scope: 'file' }, ({ sharedService: { tables } }) =>
     sharedCache({ table: cacheStore(tables.cache), now: Date.now }),
   )
-  /** The tokens of the local chains: what the job would keep. */
+  /** Stores the tokens of the local chains as the job would. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
     for (const key of KEYS) await cache.put(tokensKey(key), wellKnown(key))
     for (const { tokens, chainId } of sharedService.backends.chains) {
@@ -51,13 +51,13 @@ const test = base
       await cache.put(tokensKey(chain), [...native, ...listed])
     }
   })
-  /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
+  /** Stores the prices of Base's coin and dollar, and the euro, as the jobs would. */
   .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
     const [chain] = sharedService.backends.chains
     for (const key of KEYS) await cache.put(pricesKey(key), {})
     const unlisted = (chain?.unlisted ?? []).map(({ address }) => [address, { now: 1, dayAgo: 1, at: AT }] as const)
     await cache.put(pricesKey('base-mainnet'), {
-      // Whatever it says, it is not listed.
+      // It is not listed, whatever its price.
       ...Object.fromEntries(unlisted),
       native: { now: 3000, dayAgo: 2500, at: AT },
       [USDC]: { now: 1, dayAgo: 1, at: AT },
@@ -70,7 +70,7 @@ function balancesOf(service: Service, { headers }: Pick<Session, 'headers'>, que
   return service.call('GET', `${PATH}${query}`, { headers })
 }
 
-/** The requests of the table, without those for all users: the leases of the key, and an hourly write of the rent. */
+/** Returns the table requests without those for all users: leases of the key, and the hourly write of the rent. */
 function requestsOf({ table }: Service) {
   return table.tries.filter(
     ({ action, body }) => !body.includes('rate#') && !(action === 'PutItem' && body.includes('rent#')),
@@ -87,7 +87,7 @@ function wellKnown(key: string): ListedToken[] {
   return WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)
 }
 
-/** A listed token that nobody holds. */
+/** Builds a listed token that no wallet holds. */
 function someToken(chain: string, index: number): ListedToken {
   const address = getAddress(numberToHex(0x70ce0000 + index, { size: 20 }))
   const words = { symbol: `T${index}`, name: `Token ${index}`, coinKey: '', logoUrl: '', coinGeckoId: '' }
@@ -100,7 +100,6 @@ function baseOf({ backends }: Service) {
   return chain
 }
 
-/** The service as a client with only one vault of Base has it. */
 async function withOneVault(service: Service): Promise<Service> {
   const key = await service.createClient(baseOf(service).vaults.slice(0, 1))
   return { ...service, call: (method, path, options = {}) => service.call(method, path, { key, ...options }) }
@@ -113,15 +112,15 @@ async function transfer(service: Service, from: Address, to: Address, amount: bi
   await callRpc(chain, [{ method: 'evm_mine', params: [] }])
 }
 
-/** The service in new containers that read these chains at a URL where nobody answers. */
+/** Cuts new containers off from these chains: their URL does not respond. */
 function cutOff({ backends }: Service, chains: readonly { readonly id: number }[]): void {
   const dead: [string] = ['http://127.0.0.1:9']
   const alive = Object.fromEntries(backends.chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl] as [string]]))
   backends.setRpcUrls({ ...alive, ...Object.fromEntries(chains.map(({ id }) => [id, dead])) })
 }
 
-describe('What a user has', () => {
-  test('is nothing for one without wallets', async ({ service, session }) => {
+describe('The balance of a user', () => {
+  test('is empty without wallets', async ({ service, session }) => {
     const { status, body } = await balancesOf(service, session)
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -135,7 +134,7 @@ describe('What a user has', () => {
     })
   })
 
-  test('is told for every chain that a wallet lives on', async ({ service, session, prices: _ }) => {
+  test('covers every chain of each wallet', async ({ service, session, prices: _ }) => {
     await linkEvm(service, session, ALICE)
     await linkSolana(service, session)
     const reply = await balancesOf(service, session)
@@ -151,7 +150,7 @@ describe('What a user has', () => {
         { address: SOLANA_WALLET.address, chain: 'solana-mainnet' },
       ]),
     )
-    // Where nobody has anything there is the chain's own coin.
+    // An empty wallet has the chain's own coin.
     expect(tokens['gnosis-mainnet']).toMatchObject([
       { contract_ticker_symbol: 'xDAI', contract_address: NATIVE, native_token: true, balance: '0' },
     ])
@@ -181,7 +180,7 @@ describe('What a user has', () => {
       quote_rate_24h: 2500,
       quote_24h_variation: 20,
     })
-    // On Arbitrum no price is kept.
+    // Arbitrum has no stored price.
     expect(entry(reply, 'arbitrum-mainnet', 'USDC')).toMatchObject({
       balance: '1000000000000',
       quote: 0,
@@ -190,7 +189,7 @@ describe('What a user has', () => {
     })
   })
 
-  test('is worth the same in another currency, yesterday by the rate of yesterday', async ({
+  test("is converted to another currency, yesterday's value at yesterday's rate", async ({
     service,
     session,
     prices: _,
@@ -206,7 +205,7 @@ describe('What a user has', () => {
     })
   })
 
-  test('has no worth in a currency whose rate is unknown, and says so', async ({ service, session, prices: _ }) => {
+  test('reports that it has no value in a currency without a rate', async ({ service, session, prices: _ }) => {
     await linkEvm(service, session, ALICE)
     const reply = await balancesOf(service, session, '?currency=sats')
     expect(reply.status).toBe(200)
@@ -214,11 +213,15 @@ describe('What a user has', () => {
     expect(reply.body.smartgaz_available).toBe(false)
   })
 
-  test("has the client's vaults in it, worth their part of the asset", async ({ service, session, prices: _ }) => {
+  test("contains shares of the client's vaults, valued at their part of the asset", async ({
+    service,
+    session,
+    prices: _,
+  }) => {
     const onBase = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
-    // Those whose shares are no token of their own.
+    // The share token of these vaults is the vault itself.
     const vaults = onBase.filter(({ protocol }) => protocol !== 'erc7540')
-    // To the index they are tokens like others.
+    // The index lists them like other tokens.
     const { goldRush } = service.backends.providers
     const rows = vaults.map(({ address }) => ({ contract_address: address, contract_decimals: 6, balance: '1' }))
     goldRush.rewrite = () => ({ status: 200, body: { error: false, data: { items: rows } } })
@@ -234,16 +237,16 @@ describe('What a user has', () => {
     expect(entry(reply, 'base-mainnet', 'hbUSDC')).toMatchObject({
       contract_name: 'Harbor USDC',
       defi: true,
-      // The first deposit of 250,000 and its gain.
+      // The value is the first deposit of 250,000 and its gain.
       quote: expect.closeTo(254_125.5, 0),
       quote_rate: expect.closeTo(1.0165, 4),
       price_available: true,
     })
-    // Of an asset without a price.
+    // The asset has no price.
     expect(entry(reply, 'base-mainnet', 'mdDAI')).toMatchObject({ defi: true, quote: 0, price_available: false })
   })
 
-  test('has no vaults of other clients in it', async ({ service, prices: _ }) => {
+  test('contains no vaults of other clients', async ({ service, prices: _ }) => {
     const key = await service.createClient([])
     const other = {
       ...service,
@@ -255,11 +258,7 @@ describe('What a user has', () => {
     expect(body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)).toEqual([])
   })
 
-  test('has tokens beyond the list in it, without a price, and marks what looks like spam', async ({
-    service,
-    session,
-    prices: _,
-  }) => {
+  test('contains unlisted tokens without a price, and marks likely spam', async ({ service, session, prices: _ }) => {
     await linkEvm(service, session, ALICE)
     const reply = await balancesOf(service, session)
     expect(entry(reply, 'base-mainnet', 'HARBOR')).toMatchObject({
@@ -296,7 +295,7 @@ describe('What a user has', () => {
     expect(reply.body.addresses).toEqual([{ address: SOLANA_WALLET.address, chain: 'solana-mainnet' }])
   })
 
-  test('costs nothing of the chains within half a minute, then one request to each, and one more read and one write of all wallets', async ({
+  test('costs no chain request within half a minute, then one per chain plus one read and write of all wallets', async ({
     service,
     session,
     prices: _,
@@ -312,7 +311,7 @@ describe('What a user has', () => {
       const ofUser = requestsOf(service).filter(({ body }) => !body.includes('rent#'))
       return { reply, calls, actions: ofUser.map(({ action }) => action).toSorted() }
     }
-    // The session, the user, and both wallets.
+    // The reads are the session, the user, and both wallets.
     const read = ['BatchGetItem', 'GetItem', 'GetItem']
     expect(await costs()).toMatchObject({ calls: [0, 0], actions: read })
     const keys = service.table.tries.flatMap(({ body }) => JSON.parse(body).keys ?? []).map(({ pk }) => pk)
@@ -326,7 +325,7 @@ describe('What a user has', () => {
     await transfer(service, ALICE.address, BOB.address, 1n)
   })
 
-  test('is read once in half a minute for all who ask about a wallet', async ({ service, session, prices: _ }) => {
+  test('is read once in half a minute for all users of a wallet', async ({ service, session, prices: _ }) => {
     await linkEvm(service, session, ALICE)
     const first = await balancesOf(service, session)
     const other = await someSession(service)
@@ -336,7 +335,7 @@ describe('What a user has', () => {
     expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
   })
 
-  test('is known again at once for a client with other vaults', async ({ service, session, prices: _ }) => {
+  test('is available immediately for a client with other vaults', async ({ service, session, prices: _ }) => {
     const other = await withOneVault(service)
     const few = await someSession(other)
     await linkEvm(other, few, ACCOUNTS.anchor)
@@ -348,7 +347,7 @@ describe('What a user has', () => {
     expect(sharesIn(await balancesOf(other, few))).toBe(1)
   })
 
-  test('keeps the vaults of one client when another with fewer asks, and they are as old as they are', async ({
+  test("keeps one client's vaults, with their time, after the request of a client with fewer", async ({
     service,
     session,
     prices: _,
@@ -371,7 +370,7 @@ describe('What a user has', () => {
     expect(reply.body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })
   })
 
-  test('says that shares are unknown which were read for no client', async ({ service, session, prices: _ }) => {
+  test('reports shares as unknown that were read for no client', async ({ service, session, prices: _ }) => {
     const other = await withOneVault(service)
     const few = await someSession(other)
     await linkEvm(other, few, ACCOUNTS.anchor)
@@ -384,7 +383,7 @@ describe('What a user has', () => {
     expect(body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable. Some tokens could not be read' })
   })
 
-  test('costs at most 60 requests of the table for 20 new wallets and 6 later, and asks the index about empty ones once', async ({
+  test('costs at most 60 table requests for 20 new wallets, 6 later, and queries the index for empty ones once', async ({
     service,
     session,
   }) => {
@@ -406,7 +405,7 @@ describe('What a user has', () => {
     expect(goldRush.requests).toHaveLength(20 * EVM_KEYS.length)
   })
 
-  test('with 300 listed tokens on each EVM chain costs one round trip, to all of them at once', async ({
+  test('costs one parallel round trip with 300 listed tokens on each EVM chain', async ({
     clock,
     coldService: service,
     session,
@@ -425,7 +424,7 @@ describe('What a user has', () => {
       const more = Array.from({ length: 300 - listed.length }, (_, i) => someToken(key, i))
       await cache.put(tokensKey(key), [...listed, ...more])
     }
-    // Until then it remembers the lists before.
+    // A container remembers the old lists for a minute.
     clock.pass(60)
     const { requests } = service.backends.providers.idleChains
     requests.length = 0
@@ -449,8 +448,8 @@ describe('What a user has', () => {
   })
 })
 
-describe('What an operator decides of a user', () => {
-  test('is told: the check of the identity and what is left for fees, in the currency', async ({
+describe('A decision of an operator about a user', () => {
+  test('is in the response: the identity check and the remaining fee budget, in the currency', async ({
     service,
     session,
     prices: _,
@@ -468,8 +467,8 @@ describe('What an operator decides of a user', () => {
 })
 
 describe('A chain that fails', () => {
-  // What else fails, the reading of one chain is tested with.
-  test('leaves the others alone', async ({ service, session }) => {
+  // The tests of a single chain's reads cover other failures.
+  test('does not affect the others', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     const wire = service.rpc[BASE]
     if (wire) wire.behaviour = 'never answer'
@@ -481,7 +480,7 @@ describe('A chain that fails', () => {
     expect(entry(reply, 'arbitrum-mainnet', 'USDC').balance).toBe('1000000000000')
   })
 
-  test('has its last good balances, with the moment of them, until the wallets are others', async ({
+  test('has its last good balances, with their time, until the wallets change', async ({
     service,
     session,
     prices: _,
@@ -502,7 +501,7 @@ describe('A chain that fails', () => {
     expect((await balancesOf(service, session)).body.tokens['base-mainnet']).toEqual([])
   })
 
-  test('in some of its tokens has their last balances, and says so', async ({ service, session }) => {
+  test('in some of its tokens has their last balances, with an error', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     const good = await balancesOf(service, session)
     const wire = service.rpc[BASE]
@@ -529,7 +528,7 @@ describe('A chain that fails', () => {
     ])
   })
 
-  test('that is Solana leaves the others alone, and the rent is the last known', async ({ service, session }) => {
+  test('if it is Solana, does not affect the others, and the rent is the last known', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     await linkSolana(service, session)
     const { solana } = service.backends.providers
@@ -545,7 +544,7 @@ describe('A chain that fails', () => {
     solana.rewrite = undefined
   })
 
-  test('in one of its token programs has the last balances of that one', async ({ service, session }) => {
+  test('in one of its token programs has the last balances of that program', async ({ service, session }) => {
     await linkSolana(service, session)
     const good = await balancesOf(service, session)
     service.pass(31)
@@ -564,7 +563,7 @@ describe('A chain that fails', () => {
     solana.rewrite = undefined
   })
 
-  test('with all others and nothing kept is an error', async ({ service, session }) => {
+  test('together with all others is an error without stored balances', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     cutOff(service, CHAINS)
     const cold = await startAnew(service)
@@ -573,7 +572,7 @@ describe('A chain that fails', () => {
     cutOff(service, [])
   })
 
-  test('with all others has what is kept, where something is', async ({ service, session }) => {
+  test('together with all others has stored balances if there are any', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     const good = await balancesOf(service, session)
     service.pass(31)
@@ -588,7 +587,7 @@ describe('A chain that fails', () => {
 })
 
 describe('A token beyond the list on Solana', () => {
-  test('has the balance and decimals that the chain tells, and is not there when the chain has none', async ({
+  test('has the balance and decimals from the chain, and is left out if the chain has none', async ({
     clock,
     coldService: service,
     session,
@@ -603,7 +602,7 @@ describe('A token beyond the list on Solana', () => {
       return { status: 200, body: { error: false, data: { items } } }
     }
     await linkSolana(service, session)
-    // What the index told other tests is no longer kept.
+    // The responses of the index in other tests have expired.
     clock.pass(2 * 86_400)
     const reply = await balancesOf(service, session)
     const unlisted = reply.body.tokens['solana-mainnet'].filter((one: Entry) => one.contract_ticker_symbol === 'PYUSD')
@@ -611,7 +610,7 @@ describe('A token beyond the list on Solana', () => {
     goldRush.rewrite = undefined
   })
 
-  test('has as many decimals as the chain says', async ({ service, session }) => {
+  test('has the decimals that the chain reports', async ({ service, session }) => {
     const { solana } = service.backends.providers
     solana.rewrite = (reply) => {
       const text = JSON.stringify(reply.body).replaceAll('"decimals":6', '"decimals":255')
@@ -626,7 +625,7 @@ describe('A token beyond the list on Solana', () => {
 })
 
 describe('An index of tokens', () => {
-  test('is asked again after ten minutes where the wallet holds something, else after a day', async ({
+  test('is queried again after ten minutes if the wallet holds something, else after a day', async ({
     clock,
     coldService: service,
     session,
@@ -658,7 +657,7 @@ describe('An index of tokens', () => {
 describe('The indexes of a stage', () => {
   type Key = 'alchemy' | 'goldRush'
 
-  /** What the user has by the indexes with a key, as new containers tell it. */
+  /** Returns the user's balances from new containers that use the indexes with a key. */
   async function balancesBy(service: Service, session: Session, keys: readonly Key[]): Promise<HttpReply> {
     const { url } = service.backends.providers
     const keyOf = (name: Key) => (keys.includes(name) ? { apiKey: 'local' } : {})
@@ -676,7 +675,7 @@ describe('The indexes of a stage', () => {
     return balancesOf(cold.service, session)
   }
 
-  test('tell the same, whichever it is', async ({ service, session, prices: _ }) => {
+  test('report the same balances', async ({ service, session, prices: _ }) => {
     await linkEvm(service, session, CAROL)
     const goldRush = await balancesBy(service, session, ['goldRush'])
     await service.tables.cache.deleteMany([{ pk: `balances#${CAROL.address}`, sk: 'ANSWER' }])
@@ -686,11 +685,11 @@ describe('The indexes of a stage', () => {
     expect(alchemy.body.tokens).toEqual(goldRush.body.tokens)
     expect(entry(alchemy, 'base-mainnet', 'HARBOR').balance).toBe((1250n * 10n ** 18n).toString())
     expect(alchemy.body.errors).toBeUndefined()
-    // One question to each chain, and the metadata of two tokens on each of two chains.
+    // Each chain costs one request. Two chains have two tokens each whose metadata is read.
     expect(spent.units - before).toBe(20 * EVM_KEYS.length + 10 * 2 * 2)
   })
 
-  test('are asked in order: the second where the first fails', async ({ service, session }) => {
+  test('are queried in order: the second if the first fails', async ({ service, session }) => {
     const { alchemy, goldRush } = service.backends.providers
     await linkEvm(service, session, CAROL)
     goldRush.requests.length = 0
@@ -702,7 +701,7 @@ describe('The indexes of a stage', () => {
     expect(goldRush.requests).toHaveLength(EVM_KEYS.length)
   })
 
-  test('may be none: listed tokens are there, and the response names the chains without an index', async ({
+  test('may be none; the response then has listed tokens and names the chains without an index', async ({
     service,
     session,
   }) => {
@@ -714,7 +713,7 @@ describe('The indexes of a stage', () => {
     expect(reply.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
   })
 
-  test('leave Solana out where Alchemy is the only one', async ({ service, session }) => {
+  test('leave Solana out if Alchemy is the only one', async ({ service, session }) => {
     await linkSolana(service, session)
     const { body } = await balancesBy(service, session, ['alchemy'])
     expect(body.missing).toEqual({ 'solana-mainnet': ['unlisted_tokens'] })
@@ -722,7 +721,7 @@ describe('The indexes of a stage', () => {
 })
 
 describe('An index that fails', () => {
-  test('takes nothing from what the chains tell, and leaves what it told before', async ({
+  test('removes nothing that the chains report, and keeps its last response', async ({
     clock,
     coldService: service,
     session,
@@ -731,7 +730,7 @@ describe('An index that fails', () => {
     await linkEvm(service, session, ALICE)
     const good = await balancesOf(service, session)
     goldRush.rewrite = () => ({ status: 402, body: { error: true, error_code: 402 } })
-    // What the index told by itself is no longer kept.
+    // The index's own cached response has expired.
     clock.pass(2 * 86_400)
     const reply = await balancesOf(service, session)
     expect(reply.status).toBe(200)
@@ -747,7 +746,7 @@ describe('An index that fails', () => {
     goldRush.rewrite = undefined
   })
 
-  test('leaves out what nobody can have', async ({ service, session }) => {
+  test('adds no token with an impossible balance', async ({ service, session }) => {
     const { goldRush } = service.backends.providers
     const row = { contract_address: USDC.replace(/..$/, '99'), contract_decimals: 0, balance: `${2n ** 256n - 1n}` }
     goldRush.rewrite = () => ({ status: 200, body: { error: false, data: { items: [row] } } })
@@ -760,7 +759,7 @@ describe('An index that fails', () => {
     goldRush.rewrite = undefined
   })
 
-  test('with more tokens than can be shown has those first that are no spam', async ({ service, session }) => {
+  test('with more tokens than the limit shows those first that are not spam', async ({ service, session }) => {
     const { goldRush } = service.backends.providers
     const rows = Array.from({ length: 450 }, (_, i) => ({
       contract_address: `0x${(i + 1).toString(16).padStart(40, '0')}`,

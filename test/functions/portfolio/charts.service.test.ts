@@ -9,7 +9,7 @@ const UNLISTED = '0x00000000000000000000000000000000000000A1'
 const chartsOf = (asked: readonly string[]) => asked.filter((path) => path.includes('market_chart'))
 
 describe('A chart by id', () => {
-  test('is in the form of CoinGecko, ascending, and ends now', async ({ service, markets }) => {
+  test("has CoinGecko's format, is ascending, and ends now", async ({ service, markets }) => {
     const { status, headers, body } = await get(service, '/token/id/bitcoin?currency=EUR&days=7')
     expect(status).toBe(200)
     expect(headers.get('age')).toBe('0')
@@ -25,7 +25,7 @@ describe('A chart by id', () => {
     expect(markets.asked()).toEqual(['/coins/bitcoin/market_chart?vs_currency=eur&days=7'])
   })
 
-  test('of all days says so when the source tells of fewer', async ({ service, markets }) => {
+  test('of all days is marked as truncated if the source has fewer', async ({ service, markets }) => {
     const { status, body } = await get(service, '/token/id/bitcoin')
     expect(status).toBe(200)
     expect(body).toMatchObject({ currency: 'usd', days: '365', truncated: true })
@@ -39,7 +39,7 @@ describe('A chart by id', () => {
     expect(markets.asked()).toHaveLength(2)
   })
 
-  test('is asked for once, by however many at once', async ({ service, markets }) => {
+  test('is fetched once, however many requests come in parallel', async ({ service, markets }) => {
     const all = await Promise.all(Array.from({ length: 20 }, () => get(service, '/token/id/ethereum?days=1')))
     for (const { status, body } of all) {
       expect(status).toBe(200)
@@ -48,12 +48,12 @@ describe('A chart by id', () => {
     expect(markets.asked()).toHaveLength(1)
   })
 
-  test('is another for other days and another currency', async ({ service, markets }) => {
+  test('is fetched separately for other days and other currencies', async ({ service, markets }) => {
     for (const query of ['days=1', 'days=2', 'days=2&currency=eur']) await get(service, `/token/id/bitcoin?${query}`)
     expect(markets.asked()).toHaveLength(3)
   })
 
-  test('of whatever number of days is cut from one of seven lengths that the source is asked for', async ({
+  test('of any number of days is cut from one of seven lengths fetched from the source', async ({
     service,
     markets,
   }) => {
@@ -93,13 +93,13 @@ describe('A chart by id', () => {
     expect(markets.asked()).toEqual([])
   })
 
-  test('of 36500 days is taken', async ({ service }) => {
+  test('of 36500 days is accepted', async ({ service }) => {
     const { status, body } = await get(service, '/token/id/bitcoin?days=36500')
     expect(status).toBe(200)
     expect(body).toMatchObject({ days: '365', truncated: true })
   })
 
-  test('of a token that nobody knows is not found, which is remembered', async ({ service, markets }) => {
+  test('of a token that no source knows is not found, and this is cached', async ({ service, markets }) => {
     for (const _ of [1, 2]) expectError(await get(service, '/token/id/no-such-coin?days=1'), 'token_not_found')
     expect(markets.asked()).toEqual([
       expect.stringMatching('^/coins/no-such-coin/market_chart'),
@@ -111,7 +111,7 @@ describe('A chart by id', () => {
     }
   })
 
-  test('names the currency before the days', async ({ service }) => {
+  test('names the currency before the days in an error', async ({ service }) => {
     expectError(await get(service, '/token/id/bitcoin?days=x&currency=x'), 'unsupported_currency', ['currency', 'days'])
   })
 })
@@ -124,7 +124,7 @@ describe('A chart by address', () => {
     ['arbitrum-one', '0xEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE'],
     ['1', '0x0000000000000000000000000000000000000000'],
     ['optimistic-ethereum', 'NATIVE'],
-  ])("of %s %s is the own coin's", async ([network, address], { service, markets }) => {
+  ])("of %s %s is that of the chain's own coin", async ([network, address], { service, markets }) => {
     const byId = await get(service, '/token/id/ethereum?days=1')
     const { status, body } = await get(service, `/token/address/${network}/${address}?days=1`)
     expect(status).toBe(200)
@@ -136,13 +136,13 @@ describe('A chart by address', () => {
     ['solana-mainnet', 'native'],
     ['solana', '11111111111111111111111111111111'],
     ['1151111081099710', 'So11111111111111111111111111111111111111112'],
-  ])("of %s %s is Solana's", async ([network, address], { service, markets }) => {
+  ])('of %s %s is that of SOL', async ([network, address], { service, markets }) => {
     const { status } = await get(service, `/token/address/${network}/${address}?days=1`)
     expect(status).toBe(200)
     expect(markets.asked()).toEqual(['/coins/solana/market_chart?vs_currency=usd&days=1'])
   })
 
-  test('of a listed token is the one of its id', async ({ service, markets }) => {
+  test('of a listed token is the chart of its id', async ({ service, markets }) => {
     const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
     await markets.cacheAt().put(tokensKey('base-mainnet'), [{ ...token, address: USDC, coinGeckoId: 'usd-coin' }])
     for (const address of [USDC, USDC.toLowerCase(), USDC.toUpperCase().replace('0X', '0x')]) {
@@ -153,7 +153,7 @@ describe('A chart by address', () => {
     expect(markets.asked()).toEqual(['/coins/usd-coin/market_chart?vs_currency=usd&days=1'])
   })
 
-  test('of a token that is not listed is asked for by its contract', async ({ service, markets }) => {
+  test('of an unlisted token is fetched by its contract', async ({ service, markets }) => {
     expectError(await get(service, `/token/address/8453/${UNLISTED}?days=1`), 'token_not_found')
     expect(markets.asked()).toEqual([
       `/coins/base/contract/${UNLISTED.toLowerCase()}/market_chart?vs_currency=usd&days=1`,
@@ -169,7 +169,7 @@ describe('A chart by address', () => {
     ['solana', USDC],
     ['solana', '111111111111111111111111111111111'],
     ['solana', '0OIl'],
-  ])('of %s %s, which is no address there, is not found', async ([network, address], { service, markets }) => {
+  ])('of %s %s, which is no address on that chain, is not found', async ([network, address], { service, markets }) => {
     expectError(await get(service, `/token/address/${network}/${address}`), 'token_not_found')
     expect(markets.asked()).toEqual([])
   })
@@ -191,7 +191,7 @@ describe('A chart by address', () => {
 })
 
 describe('While CoinGecko is down,', () => {
-  test('an older chart is told, with its age, and that it is stale', async ({ clock, coldService, markets }) => {
+  test('an older chart is returned as stale, with its age', async ({ clock, coldService, markets }) => {
     const path = '/token/id/bitcoin?days=1&currency=eur'
     const { body } = await get(coldService, path)
     clock.pass(3600)
@@ -203,10 +203,7 @@ describe('While CoinGecko is down,', () => {
     expect(Number(headers.get('age'))).toBeLessThan(3660)
   })
 
-  test('a first chart in another currency is not there, and nobody is told why exactly', async ({
-    service,
-    markets,
-  }) => {
+  test('a first chart in another currency is an upstream error without details', async ({ service, markets }) => {
     markets.coinGecko.rewrite = () => ({ status: 429, body: {}, headers: { 'retry-after': '30' } })
     const all = await Promise.all([1, 2, 3].map(() => get(service, '/token/id/bitcoin?days=1&currency=eur')))
     for (const reply of all) {

@@ -18,7 +18,7 @@ const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, A
 const NOBODY: Address = getAddress('0x00000000000000000000000000000000000000F1')
 const ETHER = 10n ** 18n
 
-/** Contracts that are no tokens, by what they do when they are called. */
+/** Contracts that are not tokens, named by their behaviour when called. */
 const BROKEN = {
   reverts: [getAddress('0x00000000000000000000000000000000000000E1'), '0x5f5ffd'],
   burns: [getAddress('0x00000000000000000000000000000000000000E2'), '0xfe'],
@@ -43,7 +43,7 @@ const test = base
       transaction(admin, dai, 'mint', [BOB, 3n * ETHER]),
       transaction(ALICE, usdc, 'approve', [vault, 2_000_000n]),
       transaction(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
-      // What the vault earned: a share is worth half as much again.
+      // The vault earns: a share is worth half as much again.
       transaction(admin, usdc, 'mint', [vault, 1_000_000n]),
     ])
     await callRpc(
@@ -86,13 +86,13 @@ async function etherOf({ chain }: World, wallet: Address): Promise<bigint> {
   return BigInt(balance as Hex)
 }
 
-describe('What wallets hold on an EVM chain', () => {
+describe('The balance of wallets on an EVM chain', () => {
   test('is the coin, the listed tokens and the shares of each wallet', async ({ world, reader }) => {
     const { usdc, dai, vault } = world
     const vaults = [someVault({ address: vault, shareToken: vault, asset: usdc, shareDecimals: 6 })]
     const wallets = [ALICE, BOB, NOBODY]
     const balances = await readEvmBalances(reader, wallets, listed('native', usdc, dai, usdc), vaults)
-    // OpenZeppelin's vaults round down by the one share that nobody has.
+    // OpenZeppelin's vaults round down by the one virtual share.
     const share = { symbol: 'cv', price: 1_499_999n }
     expect(balances).toEqual([
       {
@@ -111,7 +111,7 @@ describe('What wallets hold on an EVM chain', () => {
     ])
   })
 
-  test('is not known, and not zero, of a contract that does not report it', async ({ world: { usdc }, reader }) => {
+  test('is unknown, and not zero, for a contract that does not report it', async ({ world: { usdc }, reader }) => {
     const { reverts, burns, answersOneByte } = BROKEN
     const broken = [reverts[0], burns[0], answersOneByte[0], NO_CONTRACT]
     expect(await readEvmBalances(reader, [ALICE], listed(...broken, usdc), [])).toMatchObject([
@@ -119,7 +119,7 @@ describe('What wallets hold on an EVM chain', () => {
     ])
   })
 
-  test('is known of the tokens when a vault is broken, and of its shares when only their price is not', async ({
+  test("is known for tokens despite a broken vault, and for a vault's shares without a price", async ({
     world: { usdc },
     reader,
   }) => {
@@ -131,7 +131,7 @@ describe('What wallets hold on an EVM chain', () => {
     expect(read?.shares).toEqual({ [usdc]: { balance: 3_000_000n, price: null, symbol: 'USDC' } })
   })
 
-  test('is known of the tokens when the node does not run the call of the vaults', async ({
+  test('is known for tokens if the node does not run the call for the vaults', async ({
     world: { usdc, vault },
     wire,
     reader,
@@ -148,9 +148,9 @@ describe('What wallets hold on an EVM chain', () => {
 
   test.for([
     ['five wallets', 5, 1],
-    ['twenty, more than a node takes in one,', 20, 3],
+    ['twenty wallets, more than one call allows,', 20, 3],
   ] as const)(
-    'of %s is read with one eth_call for each wallet and vault, all asked at once',
+    'of %s is read with one eth_call for each wallet and vault, all in parallel',
     async ([, count, requests], { world: { usdc, vault }, wire, reader }) => {
       const wallets = Array.from({ length: count }, (_, i) => numbered(i + 1))
       const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 1_000))

@@ -16,7 +16,7 @@ const USERS = 11
 const WALLETS = 20
 
 chainlessTest(
-  'Eleven users with 20 fresh wallets each, ten of them on one network, do not use up the key that every app carries',
+  "Eleven users with 20 new wallets each, ten on one network, do not use up the apps' shared key",
   async ({ service: shared, clock }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
     const { service, stop } = await startAnew(shared, { isWhole: true })
@@ -24,7 +24,7 @@ chainlessTest(
       vi.unstubAllEnvs()
       await stop()
     })
-    // No window ends within the test.
+    // No rate window ends within the test.
     clock.pass(600 - ((Date.now() / 1000) % 600))
     const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
     const { text: key, key: stored } = someKey(clientId, { limits: DEFAULT_LIMITS })
@@ -44,14 +44,14 @@ chainlessTest(
     }
     const BALANCES = '/portfolio-indexor/allBalances'
     const NFTS = '/portfolio-indexor/nft'
-    // One process stands for all containers here: within the window, the users take turns.
+    // One process stands for all containers here. The users make requests in turn, within the window.
     const nfts: number[] = []
     for (const [index, session] of sessions.slice(0, USERS).entries()) {
       const network = index < USERS - 1 ? 0 : 1
       expect((await ask(BALANCES, network, session)).status).toBe(200)
       nfts.push((await ask(NFTS, network, session)).status)
     }
-    // A question costs 20 units: 2,800 for a user's wallets. A network has 6,000 of the key's 60,000.
+    // A fetch costs 20 units: 2,800 for a user's wallets. A network has 6,000 of the key's 60,000.
     expect(nfts).toEqual([200, ...Array(USERS - 2).fill(429), 200])
     const [other] = sessions.slice(USERS)
     if (!other) throw new Error('There is no other user.')

@@ -28,13 +28,13 @@ function nftsOf(service: Service, { headers }: Session): Promise<HttpReply> {
   return service.call('GET', PATH, { headers })
 }
 
-/** What the index of wallets was asked about NFTs. */
+/** Returns the requests for NFTs to the index of wallets. */
 function asked({ backends }: Service): string[] {
   return backends.providers.goldRush.requests.filter((path) => path.includes('balances_nft'))
 }
 
 describe('The NFTs of a user', () => {
-  test('are none without wallets', async ({ service, session }) => {
+  test('are empty without wallets', async ({ service, session }) => {
     expect(await nftsOf(service, session)).toMatchObject({
       status: 200,
       body: { addresses: [], nfts: Object.fromEntries(KEYS.map((key) => [key, []])), updated_at: {} },
@@ -42,7 +42,7 @@ describe('The NFTs of a user', () => {
     expect(asked(service)).toEqual([])
   })
 
-  test('are told by collection for every chain that a wallet lives on', async ({ service, session }) => {
+  test('are grouped by collection for every chain of a wallet', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     await linkSolana(service, session)
     const { status, body, headers } = await nftsOf(service, session)
@@ -89,7 +89,7 @@ describe('The NFTs of a user', () => {
 
   test('are those of all wallets, each collection once', async ({ service, session }) => {
     const { goldRush } = service.backends.providers
-    // Both have the same of an ERC-1155 collection.
+    // Both wallets hold the same item of an ERC-1155 collection.
     const row = {
       contract_address: '0x00000000000000000000000000000000000000a1',
       contract_name: 'Tickets',
@@ -110,7 +110,7 @@ describe('The NFTs of a user', () => {
     expect(owners.toSorted()).toEqual([BOB.address, CAROL.address].toSorted())
   })
 
-  test('are asked for again after ten minutes', async ({ clock, coldService: service, session }) => {
+  test('are fetched again after ten minutes', async ({ clock, coldService: service, session }) => {
     await linkEvm(service, session, DAVE)
     await nftsOf(service, session)
     expect(asked(service)).toHaveLength(EVM_KEYS.length)
@@ -121,7 +121,7 @@ describe('The NFTs of a user', () => {
     expect(asked(service)).toHaveLength(2 * EVM_KEYS.length)
   })
 
-  test('are asked for once a day on a chain where a wallet is empty', async ({
+  test('are fetched once a day on a chain where a wallet is empty', async ({
     clock,
     coldService: service,
     session,
@@ -139,7 +139,7 @@ describe('The NFTs of a user', () => {
     expect(await askedAfter(13)).toBe(2)
   })
 
-  test('cost few requests of the table for 20 new wallets, and fewer later', async ({ service, session }) => {
+  test('cost few table requests for 20 new wallets, and fewer later', async ({ service, session }) => {
     for (let i = 0; i < 20; i++) {
       const privateKey = generatePrivateKey()
       await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })
@@ -153,7 +153,7 @@ describe('The NFTs of a user', () => {
     expect(asked(service)).toHaveLength(20 * EVM_KEYS.length)
   })
 
-  test('are those that Alchemy knows where it is the index', async ({ service, session }) => {
+  test('are those that Alchemy reports if it is the index', async ({ service, session }) => {
     await linkEvm(service, session, BOB)
     await service.tables.cache.deleteMany([{ pk: `nfts#${BOB.address}`, sk: 'ANSWER' }])
     const { url } = service.backends.providers
@@ -173,7 +173,7 @@ describe('The NFTs of a user', () => {
     expect(service.backends.providers.alchemy.spent.units - spent).toBe(480 * (EVM_KEYS.length - unknown.length))
   })
 
-  test('are as old as the source leaves them while it is down, and say so', async ({
+  test('are the last known ones, with their time and an error, while the source is down', async ({
     clock,
     coldService: service,
     session,
@@ -189,11 +189,11 @@ describe('The NFTs of a user', () => {
     expect(Date.parse(body.updated_at['base-mainnet'])).toBeLessThan(Date.now() - 10_000_000)
   })
 
-  test('say on which chains the source fails', async ({ clock, coldService: service, session }) => {
+  test('name the chains on which the source fails', async ({ clock, coldService: service, session }) => {
     await linkEvm(service, session, ALICE)
     service.backends.providers.goldRush.rewrite = (reply, { url }) =>
       url.pathname.includes('base-mainnet') ? { status: 402, body: { error: true } } : reply
-    // What is kept from before is too old to stand in.
+    // The cached response is too old to be used.
     clock.pass(2 * 86_400)
     const { body } = await nftsOf(service, session)
     expect(body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })
@@ -208,7 +208,7 @@ describe('The NFTs of a user', () => {
     expectError(await nftsOf(service, session), 'upstream_unavailable')
   })
 
-  test('are not known, and this is no failure, where no source is configured', async ({ service, session }) => {
+  test('are unknown without an error if no source is configured', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     await linkSolana(service, session)
     const { url } = service.backends.providers
@@ -228,7 +228,7 @@ describe('The NFTs of a user', () => {
 })
 
 describe('Portfolios', () => {
-  test('are told in a currency that there is', async ({ service, session: { headers } }) => {
+  test('require a currency that exists', async ({ service, session: { headers } }) => {
     const reply = await service.call('GET', '/portfolio-indexor/allBalances?currency=doubloon', { headers })
     expectError(reply, 'unsupported_currency', ['currency'])
   })

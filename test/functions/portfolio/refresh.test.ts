@@ -7,15 +7,14 @@ import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
 const WALLETS = ['one', 'two']
 const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 
-/** A refresh of two wallets on Solana, what it asks for, and what it caches. */
+/** Builds a refresh of two wallets on Solana, with the wallets it queries and the items it caches. */
 function refreshing({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
   const asked: string[] = []
-  /** Reports the lamports of each wallet. */
   const node = { read: async () => 7 }
   let now = NOW
-  const refresh = createBalancesRefresh({
-    // Only what the refresh uses: a cache by key, a node and an index that know nothing of tokens.
+  const refresh = balancesRefresh({
+    // The services that the refresh uses: a cache by key, a node, and an index that knows no tokens.
     cache: {
       get: async (keys: Record<string, { key: string }>) =>
         Object.fromEntries(
@@ -62,7 +61,7 @@ function refreshing({ isIndexDown = false } = {}) {
 }
 
 describe('A refresh of balances', () => {
-  test('charges all questions to the index once, before it asks them', async () => {
+  test('charges all requests to the index once, before it sends them', async () => {
     const { refresh, asked } = refreshing()
     const charged: number[][] = []
     const pay = async (units: number) => {
@@ -74,7 +73,7 @@ describe('A refresh of balances', () => {
     expect(charged).toHaveLength(1)
   })
 
-  test('asks the index nothing where the caller may cause no more, and still reads the chain', async () => {
+  test('sends the index no request beyond the limit of the caller, and still reads the chain', async () => {
     const { refresh, asked } = refreshing()
     const { known, failures } = await refresh(async () => {
       throw new AppError('too_many_requests')
@@ -88,7 +87,7 @@ describe('A refresh of balances', () => {
     expect(known(SOLANA, 'one').indexed).toBeUndefined()
   })
 
-  test('keeps what the index reports of one wallet when it fails for another', async () => {
+  test("keeps the index's response for one wallet if it fails for another", async () => {
     const { refresh, asked, pass, items } = refreshing({ isIndexDown: true })
     await refresh(async () => {})
     expect(items.get('one')?.[SOLANA.key]?.indexed).toBeDefined()
@@ -99,7 +98,7 @@ describe('A refresh of balances', () => {
     expect(asked).toEqual(['two'])
   })
 
-  test('leaves what another one read later and stored first, and what it paid for', async () => {
+  test('keeps the newer read and the index response that another refresh stored first', async () => {
     const { refresh, items, node, pass } = refreshing()
     const asked = Promise.withResolvers<void>()
     const report = Promise.withResolvers<number>()
@@ -121,7 +120,7 @@ describe('A refresh of balances', () => {
     expect(items.get('one')?.[SOLANA.key]).toMatchObject({ read: { native: 7n, asOf }, indexed: { asOf } })
   })
 
-  test('has the time before it asked', async () => {
+  test('has the time before its requests', async () => {
     const { refresh, items, node, pass } = refreshing()
     node.read = async () => {
       await Promise.resolve()

@@ -13,7 +13,7 @@ const [TOKEN, TOKEN_2022] = TOKEN_PROGRAMS
 
 type Answers = (request: RpcRequest) => unknown
 
-/** A node that answers calls with these results, and refuses those that have none. */
+/** Builds a node that returns these results for calls, and refuses calls without one. */
 function nodeOf(answers: Answers) {
   const batches: RpcRequest[][] = []
   const answering: typeof fetch = async (_, init) => {
@@ -29,7 +29,7 @@ function nodeOf(answers: Answers) {
   return { batches, rpc: createRpc(['https://node.example'], { fetch: answering, random: () => 0, now: () => 0 }) }
 }
 
-/** As a node tells it, with fields that nobody needs. */
+/** Builds an account as a node returns it, with unused fields. */
 function account(mint: string, amount: string, decimals = 6) {
   const tokenAmount = { amount, decimals, uiAmount: Number(amount) / 10 ** decimals, uiAmountString: 'any' }
   const info = { isNative: false, mint, owner: ALICE, state: 'initialized', tokenAmount }
@@ -39,7 +39,7 @@ function account(mint: string, amount: string, decimals = 6) {
 
 type Holdings = { readonly sol?: unknown; readonly accounts?: Readonly<Record<string, unknown>> }
 
-/** What the node says of each wallet; of token programs that are not named it has no accounts. */
+/** Returns the node's responses for each wallet. Token programs not named have no accounts. */
 function holding(wallets: Readonly<Record<string, Holdings>>, rent: unknown = 650_240): Answers {
   const context = { apiVersion: '3.0.6', slot: 381_000_000 }
   return ({ method, params: [wallet, filter] }) => {
@@ -64,8 +64,8 @@ async function readAlice(answers: Answers) {
   return balances
 }
 
-describe('What wallets hold on Solana', () => {
-  test('is SOL and the tokens of both programs, accounts summed, of each wallet', async () => {
+describe('The balance of wallets on Solana', () => {
+  test('is SOL and the tokens of both programs for each wallet, summed over accounts', async () => {
     const answers = holding({
       [ALICE]: {
         sol: 1_500_000_000,
@@ -105,7 +105,7 @@ describe('What wallets hold on Solana', () => {
     ])
   })
 
-  test('is nothing but the rent without a wallet', async () => {
+  test('is empty without a wallet, and the rent is read', async () => {
     expect(await read(holding({}), [])).toEqual({ wallets: [], rent: 650_240n })
   })
 
@@ -113,7 +113,7 @@ describe('What wallets hold on Solana', () => {
     const anyAccounts = fc.array(
       fc.record({
         program: fc.constantFrom(TOKEN, TOKEN_2022),
-        // A mint is of one program.
+        // A mint belongs to one program.
         mint: fc.constantFrom('one', 'two', 'three'),
         amount: fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
       }),
@@ -138,14 +138,14 @@ describe('What wallets hold on Solana', () => {
     )
   })
 
-  test('is known of ten thousand accounts', async () => {
+  test('is known for ten thousand accounts', async () => {
     const accounts = Array.from({ length: 10_000 }, (_, i) => account(`mint ${i % 4000}`, '1'))
     const tokens = Object.values((await readAlice(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))).tokens)
     expect(tokens).toHaveLength(4000)
     expect(tokens.reduce((sum, { balance }) => sum + balance, 0n)).toBe(10_000n)
   })
 
-  test('is not known, and not less, of a mint with an account that makes no sense', async () => {
+  test('is unknown, and not smaller, for a mint with an invalid account', async () => {
     const wrong = [
       account('negative', '-1'),
       account('fraction', '1.5'),
@@ -180,9 +180,9 @@ describe('What wallets hold on Solana', () => {
 
   test.for<[string, unknown]>([
     ['refuses', undefined],
-    ['answers null of', null],
-    ['answers a text of', 'none'],
-  ])('is not known of a program that the node %s', async ([, accounts]) => {
+    ['returns null for', null],
+    ['returns a text for', 'none'],
+  ])('is unknown for a program that the node %s', async ([, accounts]) => {
     const answers = holding({
       [ALICE]: { sol: 5, accounts: { [TOKEN]: accounts, [TOKEN_2022]: [account(PYUSD, '1')] } },
     })
@@ -199,7 +199,7 @@ describe('What wallets hold on Solana', () => {
     })
   })
 
-  test('is known when the rent is not', async () => {
+  test('is known even if the rent is not', async () => {
     expect(await read(holding({ [ALICE]: { sol: 1 } }, null))).toMatchObject({
       wallets: [{ native: 1n }],
       rent: undefined,

@@ -12,7 +12,7 @@ import { scanTable } from '../../support/tables.ts'
 const BASE = 8453
 const CLIENTS = ['0000000001', '0000000002']
 const TIME = { remainingMs: () => 50_000 }
-/** So many vaults fill a shard here. */
+/** Number of vaults that fill a shard here. */
 const MOST = 4
 const VAULTS = someVaults(12)
 
@@ -53,27 +53,25 @@ const test = base
       divided: ofChain(MOST),
       whole: ofChain(1_000),
       take: async (message: Message) => contract.report.parse(await refreshShard(services)(message, TIME)),
-      /** The messages that were sent since this was last asked. */
+      /** Returns the messages sent since the last call. */
       sent: () => messages.splice(0),
-      /** Goes on to the next minute. */
       pass: (seconds = 60) => clock.set(clock.now() + seconds * 1000),
-      /** Holds up the next run that has read events, before it records them. */
+      /** Holds the next run after it has read events and before it records them. */
       hold(): Hold {
         const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
         hold = { begin: begun.resolve, end: end.promise }
         return { begun: begun.promise, end: end.resolve }
       },
-      /** Has a deposit in each vault, and so many blocks after it that it is final. */
+      /** Makes a deposit in each vault, and enough blocks after it that it is final. */
       deposit() {
         const block = chain.state.head
         chain.emit(vaults.map(({ address }) => depositOf(address, block, 5_000_000n)))
         chain.state.head += 2_000
       },
-      /** What is recorded, by its keys. */
       async recorded() {
         return await scanTable(tables.deposits)
       },
-      /** What each client was told, in order of its vaults. */
+      /** Returns the events of each client, sorted. */
       async told() {
         const all = CLIENTS.map(async (clientId) => {
           const events = await services.eventLog.list(clientId, { after: 0, limit: 1_000, now: 0 })
@@ -91,7 +89,7 @@ const settled = async (run: Promise<unknown>) => (await Promise.allSettled([run]
 const everyVaultOnce = CLIENTS.map(() => VAULTS.map(({ address }) => `deposit.completed ${address}`).toSorted())
 
 describe('A chain with more vaults than one run records', () => {
-  test('is recorded in shards, each once however often and in whatever order it is asked for, as one run would', async ({
+  test('is recorded in shards like in one run, however often and in whatever order messages arrive', async ({
     stage,
     chain,
     requests: ofTables,
@@ -117,13 +115,16 @@ describe('A chain with more vaults than one run records', () => {
     for (const message of second) expect(await stage.take(message)).toMatchObject({ outcome: 'too late' })
     expect(ofTables).toEqual([])
     expect(chain.counts.requests).toBe(requests)
-    // One run over all has nothing to add.
+    // One run over all vaults has nothing to add.
     const recorded = await stage.recorded()
     expect(await stage.whole()).toMatchObject({ outcome: 'refreshed', vaults: 12, entries: 0, prices: 0 })
     expect(await stage.recorded()).toEqual(recorded)
   })
 
-  test('is told of from the first run on, though the nodes refuse all events in it', async ({ stage, chain }) => {
+  test('has its events reported from the first run on, although the nodes refuse all events in it', async ({
+    stage,
+    chain,
+  }) => {
     const { getReader } = stage.services
     const logsUntil = () => Promise.reject(new AppError('upstream_unavailable'))
     stage.services.getReader = () => ({ ...chain.reader, logsUntil })
@@ -135,7 +136,7 @@ describe('A chain with more vaults than one run records', () => {
     expect(await stage.told()).toEqual(everyVaultOnce)
   })
 
-  test('has the other shards recorded where one fails', async ({ stage }) => {
+  test('has the other shards recorded if one fails', async ({ stage }) => {
     await stage.divided()
     for (const message of stage.sent()) await stage.take(message)
     stage.deposit()
@@ -154,12 +155,12 @@ describe('A chain with more vaults than one run records', () => {
   })
 })
 
-describe('Where the number of shards changes while a run is at work', () => {
+describe('If the number of shards changes during a run', () => {
   test.for([
     ['more', 'whole', 'divided'],
     ['fewer', 'divided', 'whole'],
   ] as const)(
-    'to %s, what happened is told once, and recorded by whichever run comes first',
+    'to %s, each event is reported once and recorded by the run that comes first',
     async ([, before, after], { stage }) => {
       const takeAll = async () => Promise.all(stage.sent().map(stage.take))
       await stage[before]()
@@ -184,12 +185,12 @@ describe('Where the number of shards changes while a run is at work', () => {
   )
 })
 
-describe('Where a run over a shard begins each minute', () => {
+describe('If a run over a shard begins each minute', () => {
   const many = test.extend('vaults', () => someVaults(300))
   const fewer = test.extend('vaults', () => someVaults(40))
 
   many(
-    'each of 300 vaults is told of, and has its new state recorded within two runs, whatever is wrong with those of another turn',
+    'events of 300 vaults are reported, and states recorded within two runs although others fail',
     async ({ stage, chain, vaults }) => {
       const run = async () => {
         stage.pass()
@@ -225,7 +226,7 @@ describe('Where a run over a shard begins each minute', () => {
     },
   )
 
-  fewer('each of 40 vaults is asked about its requests within two runs', async ({ stage, vaults }) => {
+  fewer('the requests of each of 40 vaults are read within two runs', async ({ stage, vaults }) => {
     const { services } = stage
     const { records, openRequests } = services
     const seen = new Set<string>()
@@ -239,7 +240,7 @@ describe('Where a run over a shard begins each minute', () => {
     for (let runs = 0; runs < 3; runs += 1) {
       stage.pass()
       await stage.take({ chainId: BASE, shard: '', askedAt: services.now() })
-      // Requests are made in all of them.
+      // Every vault has open requests.
       const progress = await records.getProgress(vaults)
       const asking = vaults.flatMap((vault, index) => {
         const of = progress[index]
@@ -255,7 +256,7 @@ describe('A run over vaults', () => {
   const few = test.extend('vaults', () => someVaults(2))
 
   few(
-    'looks at the chain every 13 seconds of its minute where a client wants what is not final, else once',
+    'reads the chain every 13 seconds of its minute for webhooks of latest events, else once',
     async ({ stage, clock }) => {
       const { services } = stage
       const { records, webhooks } = services

@@ -17,7 +17,7 @@ const [ALICE, BOB] = USERS
 const BASE = 8453
 const ARBITRUM = 42161
 
-/** Everything that hands out transactions. */
+/** Endpoints that return transactions. */
 const ENDPOINTS = [
   'deposit',
   'synchronous deposit',
@@ -34,7 +34,7 @@ const ENDPOINTS = [
 type Endpoint = (typeof ENDPOINTS)[number]
 type Replies = Readonly<Record<Endpoint, HttpReply>>
 
-/** What a node says that is not so, and the endpoints whose transactions that would change. */
+/** False claims of a node, and the endpoints whose transactions they would change. */
 const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
   ['the vault is paused', ['deposit', 'withdrawal', 'claim', 'claim of a withdrawal', 'cancellation']],
   ['the vault is closing', ['deposit', 'withdrawal']],
@@ -44,7 +44,7 @@ const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
   ['the user has sent the shares away', ['withdrawal', 'withdrawal of everything']],
   ['the user has sent the savings away', ['synchronous withdrawal', 'withdrawal to another chain']],
   ['the savings may take everything from the user', ['synchronous deposit']],
-  ['what is pending is settled', ['cancellation']],
+  ['pending requests are settled', ['cancellation']],
   ['the vault gains by a settlement', ['withdrawal', 'withdrawal of everything']],
 ]
 
@@ -77,7 +77,7 @@ async function prepare(service: Service) {
     'the user has sent the shares away': () => act(ALICE.address, 'transfer', BOB.address, 249n * 10n ** 18n),
     'the user has sent the savings away': () => savings.act(ALICE.address, 'transfer', BOB.address, units('90')),
     'the savings may take everything from the user': () => savings.approve(ALICE.address, 2n ** 200n),
-    'what is pending is settled': () => vault.settle(),
+    'pending requests are settled': () => vault.settle(),
     'the vault gains by a settlement': () => vault.settle(units('9')),
   }
   const lies: Record<string, Lie> = {}
@@ -110,7 +110,7 @@ async function prepare(service: Service) {
     key,
     lies,
     truth: truth as Replies | undefined,
-    /** One after the other, unless told: all at once are more than a busy machine does in the time that nodes have. */
+    /** Sends the requests one after the other by default. In parallel they would exceed the nodes' time limit on a busy machine. */
     async ask(by: Service, { atOnce = false, only = ENDPOINTS as readonly Endpoint[] } = {}): Promise<Replies> {
       const replies: Partial<Record<Endpoint, Promise<HttpReply>>> = {}
       for (const endpoint of only) {
@@ -125,16 +125,15 @@ async function prepare(service: Service) {
   }
 }
 
-/** What is handed out to sign, or why nothing is, without what differs from one moment to the next. */
+/** Returns the transactions to sign, or the error, without time-dependent values. */
 function handedOut({ status, body }: HttpReply): string {
   if (status !== 200) return `${status} ${body.code}`
   const { approval, operations, claimable, cancelled, withdrawal, isCrossChain } = body
-  // What goes over the bridge has times in it.
+  // Calldata for the bridge contains times.
   const data = isCrossChain ? operations.map(({ data }: { data: string }) => data.slice(0, 10)) : operations
   return stringify({ approval, data, claimable, cancelled, withdrawal })
 }
 
-/** Where a node answers. */
 type At = { readonly url: string }
 
 const test = base
@@ -150,7 +149,7 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** The service in new containers that read Base at these nodes. */
+  /** Starts the service in new containers that read Base from these nodes. */
   .extend('reading', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
@@ -165,15 +164,15 @@ const test = base
       return cold.service
     }
   })
-  /** What one honest node gets handed out. */
+  /** Replies from one honest node. */
   .extend('truth', async ({ stage, reading, honest }) => {
     stage.truth ??= await stage.ask(await reading(honest))
     return stage.truth
   })
 
-describe('A node that says that', () => {
+describe('A node that claims that', () => {
   test.for(LIES.map(([name, bites], index) => [name, bites, index % 2] as const))(
-    '%s gets nothing handed out to sign',
+    '%s makes the service return no transaction',
     async ([name, bites, place], { stage, truth, reading, honest, other }) => {
       tell(other, stage.lies[name] as Lie)
       const believed = await stage.ask(await reading(other), { only: bites })
@@ -190,9 +189,8 @@ describe('A node that says that', () => {
   )
 })
 
-/** The transactions of all replies, which must be those of the truth. */
 function expectTruth(replies: Replies, truth: Replies) {
-  // Those that were asked.
+  // Only these endpoints were requested.
   for (const endpoint of Object.keys(replies) as Endpoint[]) {
     expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
   }
@@ -206,9 +204,9 @@ const SILENT: readonly Behaviour[] = [
   'answer nonsense',
 ]
 
-describe('While one of two nodes is to', () => {
+describe('When one of two nodes is to', () => {
   test.for(SILENT.map((behaviour, index) => [behaviour, index % 2] as const))(
-    '%s, nothing is handed out to sign, whatever the other one says',
+    '%s, no transaction is returned, whatever the other one claims',
     async ([behaviour, place], { stage, reading, honest, other }) => {
       tell(other, stage.lies['the vault may take everything from the user'] as Lie)
       const hosts: [At, At] = place === 0 ? [honest, other] : [other, honest]
@@ -220,11 +218,11 @@ describe('While one of two nodes is to', () => {
   )
 })
 
-/** Those with the most questions. */
+/** The endpoints with the most reads. */
 const SOME = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
 
 describe('Of three nodes', () => {
-  test('two that agree are enough while one is silent', async ({ stage, truth, reading, honest, other, third }) => {
+  test('two that agree suffice while one does not respond', async ({ stage, truth, reading, honest, other, third }) => {
     const service = await reading(honest, other, third)
     for (const silent of [honest, other, third]) {
       silent.behaviour = 'answer 500'
@@ -233,7 +231,7 @@ describe('Of three nodes', () => {
     }
   })
 
-  test('one that lies is not outvoted, and gets nothing handed out', async ({
+  test('one that lies is not outvoted, and no transaction is returned', async ({
     stage,
     reading,
     honest,
@@ -247,7 +245,7 @@ describe('Of three nodes', () => {
   })
 })
 
-/** The chain as it is now once the test is over. */
+/** Restores the current state of the chain after the test. */
 async function takeBack(chain: LocalChain) {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   onTestFinished(async () => {
@@ -255,11 +253,11 @@ async function takeBack(chain: LocalChain) {
   })
 }
 
-describe('A node that is a little behind is no contradiction', () => {
+describe('A node slightly behind is no contradiction', () => {
   test.for<[NodeProfileName, number]>([
     ['behind', 0],
     ['optimism.io', 1],
-  ])('as one like %s', async ([name, place], { stage, reading, honest }) => {
+  ])('for a node such as %s', async ([name, place], { stage, reading, honest }) => {
     const { chain } = stage.vault
     await takeBack(chain)
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
@@ -270,7 +268,7 @@ describe('A node that is a little behind is no contradiction', () => {
     expectTruth(await stage.ask(await reading(...hosts)), truth)
   })
 
-  test('also where something of the vault has changed since its block', async ({ stage, reading, honest }) => {
+  test('although the vault has changed since its block', async ({ stage, reading, honest }) => {
     const { chain } = stage.vault
     await takeBack(chain)
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
@@ -282,17 +280,17 @@ describe('A node that is a little behind is no contradiction', () => {
   })
 })
 
-/** Makes a node tell of this block as its latest. */
+/** Makes a node report this block as its latest. */
 function stop(wire: Wire, head: unknown) {
   wire.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
 }
 
-describe('A node that is more than some seconds behind is as one that is silent', () => {
+describe('A node that is more than some seconds behind', () => {
   test.for([
     [7, 0],
     [59, 1],
     [200, 0],
-  ] as const)('by %i s', async ([seconds, place], { stage, reading, honest, other, third }) => {
+  ] as const)('(%i s) counts as not responding', async ([seconds, place], { stage, reading, honest, other, third }) => {
     const { chain } = stage.vault
     await takeBack(chain)
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
@@ -305,9 +303,9 @@ describe('A node that is more than some seconds behind is as one that is silent'
   })
 
   test.for([
-    ['says that its block is new', false],
-    ['says so, and then that it does not know it', true],
-  ] as const)('also one that %s', async ([, isForgetful], { stage, reading, honest, other }) => {
+    ['claims that its block is new', false],
+    ['claims so and then does not know the block', true],
+  ] as const)('contradicts the others if it %s', async ([, isForgetful], { stage, reading, honest, other }) => {
     const { chain } = stage.vault
     await takeBack(chain)
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
@@ -324,7 +322,7 @@ describe('A node that is more than some seconds behind is as one that is silent'
   })
 })
 
-/** Tells this time for the latest block, by its header and by contracts. */
+/** Reports this time for the latest block, in its header and in contracts. */
 function withTime(timestamp: Hex): Change {
   const changeTime = changeAggregate((data, selector, { params }) =>
     selector === BLOCK_TIME && params[1] === 'latest' ? pad(timestamp) : data,
@@ -335,7 +333,7 @@ function withTime(timestamp: Hex): Change {
       : changeTime(result, call)
 }
 
-/** Makes a node tell of another block, which it made up, as its latest. */
+/** Makes a node report an invented block as its latest. */
 function tellHead(wire: Wire, change: (number: bigint) => bigint) {
   const made = (number: Hex) => change(BigInt(number))
   const changeNumber = changeAggregate((data, selector, { params }) =>
@@ -348,9 +346,9 @@ function tellHead(wire: Wire, change: (number: bigint) => bigint) {
   })
 }
 
-describe('Of a block that a node made up', () => {
+describe('For a block that a node invented', () => {
   test.for([0, 1])(
-    "nothing is signed either where it is the chain's first",
+    "no transaction is returned if it is the chain's first",
     async (place, { stage, reading, honest, other }) => {
       const { chain } = stage.vault
       await takeBack(chain)
@@ -358,7 +356,7 @@ describe('Of a block that a node made up', () => {
       tellHead(other, () => 1n)
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
-      // A local chain that was restored from a file does not know its first block.
+      // A local chain restored from a file does not know its first block.
       expect(['nodes_disagree', 'upstream_bad_answer']).toContain(deposit.body.code)
     },
   )
@@ -369,7 +367,7 @@ describe('Of a block that a node made up', () => {
     [0, 1],
     [1, 0],
   ] as const)(
-    '%i blocks before the head nothing is signed',
+    '%i blocks before the head, transactions rest on a real block',
     async ([back, place], { stage, reading, honest, other }) => {
       const { chain } = stage.vault
       await takeBack(chain)
@@ -387,7 +385,7 @@ describe('Of a block that a node made up', () => {
   )
 })
 
-test('Nodes on two forks disagree where these differ in what decides, and no longer when one has given way', async ({
+test('Nodes on two forks disagree if a relevant value differs, and agree after the reorganisation', async ({
   stage,
   truth,
   reading,
@@ -406,14 +404,14 @@ test('Nodes on two forks disagree where these differ in what decides, and no lon
 })
 
 test.for<[number]>([[0], [3]])(
-  'What two nodes tell %i blocks apart takes no more round trips than what one tells',
+  'A read from two nodes %i blocks apart takes as many round trips as from one',
   async ([apart], { stage, reading, honest, other }) => {
     const { chain } = stage.vault
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(apart)] }])
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
     const number = numberToHex(BigInt(head as Hex) - BigInt(apart))
     if (apart > 0) other.rewriteRequest = (body) => body.replaceAll('"latest"', `"${number}"`)
-    // Between chains the clocks of the bridge are read.
+    // Requests between chains also read the clocks of the bridge.
     const only = ENDPOINTS.filter((endpoint) => !endpoint.includes('chain'))
     const asked = (wire: Wire) => {
       const count = wire.bodies.length
@@ -434,11 +432,11 @@ test.for<[number]>([[0], [3]])(
   },
 )
 
-describe('What is handed out says how many hosts told it:', () => {
+describe('A response with transactions names the number of hosts:', () => {
   const evidenceOf = (replies: Replies, endpoint: Endpoint) =>
     replies[endpoint].body.evidence.map(({ chainId, nodes }: { chainId: number; nodes: number }) => [chainId, nodes])
 
-  test('two, with the block', async ({ service, stage, reading, honest, other }) => {
+  test('two, with their block', async ({ service, stage, reading, honest, other }) => {
     const replies = await stage.ask(await reading(honest, other))
     const [chain] = service.backends.chains
     for (const endpoint of ENDPOINTS) {
@@ -453,14 +451,14 @@ describe('What is handed out says how many hosts told it:', () => {
     }
   })
 
-  test('one where there is one, or two ways to one', async ({ stage, reading, honest }) => {
+  test('one for a single host, also with two URLs', async ({ stage, reading, honest }) => {
     expect(evidenceOf(await stage.ask(await reading(honest)), 'deposit')).toEqual([[BASE, 1]])
     const [one, another] = ['a', 'b'].map((path) => ({ url: `${honest.url}/?${path}` })) as [At, At]
     expect(evidenceOf(await stage.ask(await reading(one, another)), 'deposit')).toEqual([[BASE, 1]])
   })
 })
 
-test('A disagreement is logged by what stands for both values and the places of both nodes, and names none', async ({
+test('A disagreement is logged with hashes of both values and the positions of both nodes, without URLs', async ({
   stage,
   reading,
   honest,
@@ -494,10 +492,10 @@ test('A disagreement is logged by what stands for both values and the places of 
   for (const { url } of [honest, other]) expect(logs.text()).not.toContain(new URL(url).host)
 })
 
-describe('What is shown says which blocks it rests on:', () => {
+describe('A response names the blocks it rests on:', () => {
   const VAULTS = '/defi-vaults/v1/vaults'
 
-  test('every answer that was read from a chain', async ({ service, stage }) => {
+  test('the read block, in every read from a chain', async ({ service, stage }) => {
     const { vault, key } = stage
     const of = `/defi-vaults/v1/defi/vault/${vault.address}`
     const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
@@ -521,9 +519,9 @@ describe('What is shown says which blocks it rests on:', () => {
     }
   })
 
-  test('of a chain that cannot be read, the block of the last known state', async ({ stage, reading, honest }) => {
+  test('the block of the last known state if a chain cannot be read', async ({ stage, reading, honest }) => {
     const service = await reading(honest)
-    // The job of those containers, which reads the chain where they do.
+    // The job of those containers uses the same nodes.
     const { refresh } = await import('../../support/records.ts')
     await refresh(BASE)
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])
@@ -538,7 +536,7 @@ describe('What is shown says which blocks it rests on:', () => {
     expect(blockNumber).toBeLessThan(before.blockNumber)
   })
 
-  test('none where nothing was read', async ({ service }) => {
+  test('none if nothing was read', async ({ service }) => {
     const key = await service.createClient([])
     const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${ALICE.address}/positions`, { key })
     expect(body.evidence).toEqual([])

@@ -20,21 +20,21 @@ const MAKES = ['aggregated', 'counted', 'redemptions'] as const
 const ASYNC_MAKES = ['aggregated', 'counted'] as const
 const ONE = 10n ** 6n
 
-/** What a reply hands out: the contract, the function, and its arguments. */
+/** Lists the calls in a reply: contract, function and arguments. */
 const callsIn = ({ body }: HttpReply) =>
   [...body.approval, ...body.operations].map(({ to, data }) => {
     const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
     return [to, functionName, ...(args ?? [])]
   })
 
-/** Sends what a reply hands out, whose gas was told fairly. */
+/** Sends the transactions of a reply and expects its gas estimate to be fair. */
 async function send(vault: TestAsyncVault, reply: HttpReply) {
   const receipts = await vault.send(ALICE, reply)
   expectSuccess(receipts)
   expectFairGas(reply, receipts)
 }
 
-/** Deposits through the service; `shares` come of it, settled and claimed where the vault takes deposits by request. */
+/** Deposits through the service for `shares`. Settles and claims if the vault takes deposits by request. */
 async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint) {
   await vault.mint(ALICE.address, assets)
   await vault.approve(ALICE.address, assets)
@@ -49,17 +49,16 @@ async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint
   await vault.act(ALICE.address, 'mint', shares, ALICE.address, ALICE.address)
 }
 
-/** The id of the request that this makes: the last with which the vault shows something pending. */
+/** Makes a request and returns its id: the last one with a pending amount. */
 async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', request: () => Promise<unknown>) {
   await request()
   const view = kind === 'deposit' ? 'pendingDepositRequest' : 'pendingRedeemRequest'
-  // Vaults whose requests all have the id 0 answer to any.
+  // Vaults whose requests all have the id 0 return the same for any id.
   if ((await vault.read(view, 0n, ALICE.address)) > 0n) return 0n
   for (let id = 9n; id > 0n; id -= 1n) if ((await vault.read(view, id, ALICE.address)) > 0n) return id
   return 0n
 }
 
-/** Has the vault's node simulate nothing from now on. */
 function withoutSimulation(service: Service, { chain }: TestAsyncVault) {
   const wire = service.rpc[chain.chainId]
   if (!wire) throw new Error('The chain has no wire.')
@@ -67,8 +66,8 @@ function withoutSimulation(service: Service, { chain }: TestAsyncVault) {
   return wire
 }
 
-describe('an ERC-7540 vault by the standard alone', () => {
-  test.for(MAKES)('is registered and listed with what the standard tells: %s', async (make, { service }) => {
+describe('an ERC-7540 vault with only the standard interface', () => {
+  test.for(MAKES)('is registered and listed with the data of the standard: %s', async (make, { service }) => {
     const vault = await openAsyncVault(service, { make, shareDecimals: 8 })
     const { body } = await vault.list()
     const shareDecimals = make === 'redemptions' ? 6 : 8
@@ -97,7 +96,7 @@ describe('an ERC-7540 vault by the standard alone', () => {
       totalAssets: '0',
       totalSupply: '0',
       sharePrice: `${ONE}`,
-      // What the standard does not tell is not missing.
+      // Data outside the standard does not count as missing.
       ...Object.fromEntries(
         [
           ...['owner', 'safe', 'valuationManager', 'feeReceiver', 'paused', 'pendingSilo', 'pendingDeposits'],
@@ -108,7 +107,7 @@ describe('an ERC-7540 vault by the standard alone', () => {
     })
   })
 
-  test.for(MAKES)('takes a deposit by the call that it has: %s', async (make, { service }) => {
+  test.for(MAKES)('takes a deposit by the call that it supports: %s', async (make, { service }) => {
     const vault = await openAsyncVault(service, { make })
     await vault.mint(ALICE.address, 100n * ONE)
     const reply = await vault.deposit(ALICE, 100n * ONE)
@@ -124,56 +123,58 @@ describe('an ERC-7540 vault by the standard alone', () => {
     await send(vault, reply)
   })
 
-  test.for(ASYNC_MAKES)(
-    'shows a deposit that is settled in parts as pending and claimable: %s',
-    async (make, { service }) => {
-      const vault = await openAsyncVault(service, { make })
-      await vault.mint(ALICE.address, 100n * ONE)
-      const reply = await vault.deposit(ALICE, 100n * ONE)
-      await send(vault, reply)
-      const id = make === 'counted' ? 1n : 0n
-      const status = async () => {
-        const { body } = await vault.status(ALICE)
-        return [body.status, body.amounts]
-      }
-      expect(await status()).toEqual([
-        'pending',
-        { pendingDeposit: `${100n * ONE}`, claimableShares: '0', currentShares: '0', cancelledDeposit: '0' },
-      ])
-      await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 60n * ONE, 50n * ONE)
-      expect(await status()).toEqual([
-        'claimable',
-        { pendingDeposit: `${40n * ONE}`, claimableShares: `${50n * ONE}`, currentShares: '0', cancelledDeposit: '0' },
-      ])
-    },
-  )
+  test.for(ASYNC_MAKES)('shows a partly settled deposit as pending and claimable: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    await vault.mint(ALICE.address, 100n * ONE)
+    const reply = await vault.deposit(ALICE, 100n * ONE)
+    await send(vault, reply)
+    const id = make === 'counted' ? 1n : 0n
+    const status = async () => {
+      const { body } = await vault.status(ALICE)
+      return [body.status, body.amounts]
+    }
+    expect(await status()).toEqual([
+      'pending',
+      { pendingDeposit: `${100n * ONE}`, claimableShares: '0', currentShares: '0', cancelledDeposit: '0' },
+    ])
+    await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 60n * ONE, 50n * ONE)
+    expect(await status()).toEqual([
+      'claimable',
+      { pendingDeposit: `${40n * ONE}`, claimableShares: `${50n * ONE}`, currentShares: '0', cancelledDeposit: '0' },
+    ])
+  })
 })
 
 describe('a withdrawal from an ERC-7540 vault', () => {
-  test.for(MAKES)('is a request of shares, by shares, by assets and of everything: %s', async (make, { service }) => {
-    for (const asked of ['shares', 'amount', 'max'] as const) {
-      const vault = await openAsyncVault(service, { make })
-      await depositInto(vault, 100n * ONE, 100n * ONE)
-      await vault.act(ROLES.safe, 'updatePrice', 1_234_567_890_123_456_789n)
-      const body = { shares: { shares: `${7n * ONE}` }, amount: { amount: `${20n * ONE}` }, max: { max: true } }[asked]
-      const reply = await vault.withdraw(ALICE, body)
-      const shares = BigInt(reply.body.withdrawal.shares)
-      expect(reply.body).toMatchObject({ isAsync: true, withdrawal: { fee: '0', haircut: '0', isEstimate: true } })
-      expect(callsIn(reply)).toEqual([[vault.address, 'requestRedeem', shares, ALICE.address, ALICE.address]])
-      expect(reply.body.withdrawal.assets).toBe(`${await vault.read('convertToAssets', shares)}`)
-      if (asked === 'shares') expect(shares).toBe(7n * ONE)
-      if (asked === 'max') expect(shares).toBe(100n * ONE)
-      if (asked === 'amount') {
-        // The fewest shares that are worth it.
-        expect(await vault.read('convertToAssets', shares)).toBeGreaterThanOrEqual(20n * ONE)
-        expect(await vault.read('convertToAssets', shares - 1n)).toBeLessThan(20n * ONE)
+  test.for(MAKES)(
+    'is a request of shares for a number of shares, an amount or the maximum: %s',
+    async (make, { service }) => {
+      for (const asked of ['shares', 'amount', 'max'] as const) {
+        const vault = await openAsyncVault(service, { make })
+        await depositInto(vault, 100n * ONE, 100n * ONE)
+        await vault.act(ROLES.safe, 'updatePrice', 1_234_567_890_123_456_789n)
+        const body = { shares: { shares: `${7n * ONE}` }, amount: { amount: `${20n * ONE}` }, max: { max: true } }[
+          asked
+        ]
+        const reply = await vault.withdraw(ALICE, body)
+        const shares = BigInt(reply.body.withdrawal.shares)
+        expect(reply.body).toMatchObject({ isAsync: true, withdrawal: { fee: '0', haircut: '0', isEstimate: true } })
+        expect(callsIn(reply)).toEqual([[vault.address, 'requestRedeem', shares, ALICE.address, ALICE.address]])
+        expect(reply.body.withdrawal.assets).toBe(`${await vault.read('convertToAssets', shares)}`)
+        if (asked === 'shares') expect(shares).toBe(7n * ONE)
+        if (asked === 'max') expect(shares).toBe(100n * ONE)
+        if (asked === 'amount') {
+          // The shares are the fewest that are worth the amount.
+          expect(await vault.read('convertToAssets', shares)).toBeGreaterThanOrEqual(20n * ONE)
+          expect(await vault.read('convertToAssets', shares - 1n)).toBeLessThan(20n * ONE)
+        }
+        await send(vault, reply)
+        expect(await vault.sharesOf(ALICE.address)).toBe(100n * ONE - shares)
       }
-      await send(vault, reply)
-      expect(await vault.sharesOf(ALICE.address)).toBe(100n * ONE - shares)
-    }
-  })
+    },
+  )
 
-  test.for(ASYNC_MAKES)('of everything claims the shares of settled deposits first: %s', async (make, { service }) => {
+  test.for(ASYNC_MAKES)('of the maximum claims the shares of settled deposits first: %s', async (make, { service }) => {
     const vault = await openAsyncVault(service, { make })
     await depositInto(vault, 100n * ONE, 90n * ONE)
     await vault.mint(ALICE.address, 10n * ONE)
@@ -191,7 +192,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     expect(await vault.sharesOf(ALICE.address)).toBe(0n)
   })
 
-  test('approves the shares where the vault takes them by allowance, and only there', async ({ service }) => {
+  test('approves the shares only if the vault takes them by allowance', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     await vault.act(ROLES.safe, 'setPullsSharesByAllowance', true)
@@ -209,7 +210,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     await send(vault, await vault.withdraw(ALICE, { max: true }))
   })
 
-  test.for(MAKES)('is one round trip where shares are given: %s', async (make, { service }) => {
+  test.for(MAKES)('takes one round trip for a number of shares: %s', async (make, { service }) => {
     const vault = await openAsyncVault(service, { make })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     const wire = service.rpc[vault.chain.chainId]
@@ -218,7 +219,9 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     expect((wire?.bodies.length ?? 0) - before).toBe(1)
   })
 
-  test('of more than the user has is refused with what waits, where the vault tells', async ({ service }) => {
+  test('of more than the user has is refused with the amounts that the vault reports as pending', async ({
+    service,
+  }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     const { body: more } = await vault.withdraw(ALICE, { amount: `${101n * ONE}` })
@@ -239,7 +242,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     expect(body.details[0].issue).toContain(`${100n * ONE} in cancelled redemptions not returned yet`)
   })
 
-  test('is refused with the reason that the vault gives', async ({ service }) => {
+  test('is refused with the reason from the vault', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     expectError(await vault.withdraw(ALICE, { shares: `${101n * ONE}` }), 'amount_exceeds_balance', ['shares'])
@@ -251,9 +254,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     await send(vault, await vault.withdraw(ALICE, { shares: `${ONE}` }))
   })
 
-  test('is added to what anybody has requested for the user, where its dry run shows that it adds up', async ({
-    service,
-  }) => {
+  test('is added to an earlier request for the user if the dry run shows that both add up', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 1n)
@@ -264,19 +265,19 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     expect(await vault.read('pendingRedeemRequest', 0n, ALICE.address)).toBe(100n * ONE)
   })
 
-  test('waits for an earlier one of which its dry run does not show that it stays', async ({ service }) => {
+  test('is refused during an earlier one unless the dry run shows that both add up', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     await send(vault, await vault.withdraw(ALICE, { shares: '5' }))
     const wire = withoutSimulation(service, vault)
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
     wire.rewrite = undefined
-    // Five are pending, whatever is requested.
+    // Five shares are pending, whatever is requested.
     await answerInItsPlace(vault, 'f5a23d8d', '60055f5260205ff3')
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
   })
 
-  test('is handed out untried where no node can try it', async ({ service }) => {
+  test('is returned without a simulation if no node supports it', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     withoutSimulation(service, vault)
@@ -286,7 +287,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
 })
 
 describe('claims and cancellations of an ERC-7540 vault', () => {
-  test.for(MAKES)('A claim pays everything that is settled, to the unit: %s', async (make, { service }) => {
+  test.for(MAKES)('A claim pays the whole settled amount, to the unit: %s', async (make, { service }) => {
     const vault = await openAsyncVault(service, { make })
     const alice = ALICE.address
     if (make !== 'redemptions') {
@@ -304,7 +305,7 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
     expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
     const id = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice))
     await vault.mint(ROLES.safe, 100n * ONE)
-    // Prices that leave a remainder: the average of both parts rounds down.
+    // These prices leave a remainder: the average of both parts rounds down.
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 7n * ONE, 11_111_111n)
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 13n * ONE, 17_777_777n)
     const before = await vault.balanceOf(alice)
@@ -316,7 +317,7 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
   })
 
   test.for(ASYNC_MAKES)(
-    'A request is cancelled in two steps, and none is taken meanwhile: %s',
+    'A request is cancelled in two steps, and no new one is accepted in between: %s',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make })
       const alice = ALICE.address
@@ -370,7 +371,7 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
     },
   )
 
-  test('A vault that does not say that it cancels takes nothing back', async ({ service }) => {
+  test('A vault that does not report support for cancellations cancels nothing', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'redemptions' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     await vault.act(ALICE.address, 'requestRedeem', ONE, ALICE.address, ALICE.address)
@@ -379,7 +380,7 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
     expectError(await vault.claim(ALICE), 'claim_not_applicable')
   })
 
-  test.for(MAKES)('A withdrawal in parts is pending, then claimable: %s', async (make, { service }) => {
+  test.for(MAKES)('A partly settled withdrawal is pending, then claimable: %s', async (make, { service }) => {
     const vault = await openAsyncVault(service, { make })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     const alice = ALICE.address
@@ -397,7 +398,9 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
   })
 })
 
-test('Requests that a stranger makes for the user neither hide hers nor make her status dear', async ({ service }) => {
+test("Third-party requests for the user neither hide the user's own nor raise the cost of the status", async ({
+  service,
+}) => {
   const vault = await openAsyncVault(service, { make: 'counted' })
   await depositInto(vault, 100n * ONE, 100n * ONE)
   await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 50n * ONE)
@@ -410,12 +413,12 @@ test('Requests that a stranger makes for the user neither hide hers nor make her
   const asked = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
   const shown = asked.reduce((total, shares) => total + shares, 1n)
   expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
-  // The 50 largest, the last 50, her own, and that without an id.
+  // The reads are the 50 largest requests, the last 50, her own, and the one without an id.
   expect((wire?.bodies ?? []).join().split('f5a23d8d').length - 1).toBe(102)
   expect((await vault.cancel(ALICE, 'withdrawal')).status).toBe(200)
 })
 
-/** What the service shows of users: from the chain alone, and the same from what the job recorded. */
+/** Returns the data of both users, and expects it to be the same live and recorded. */
 async function shownOf(service: Service, vault: TestAsyncVault) {
   const views = viewsFor(service, vault.key)
   const show = async () => ({
@@ -435,9 +438,9 @@ async function shownOf(service: Service, vault: TestAsyncVault) {
   return live
 }
 
-describe('the books of an ERC-7540 vault', () => {
+describe('the history of an ERC-7540 vault', () => {
   test.for(MAKES)(
-    'tell deposits, redemptions in parts and transfers, live and recorded: %s',
+    'shows deposits, partial redemptions and transfers, live and recorded: %s',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make, asset: 'DAI', shareDecimals: 18 })
       const unit = 10n ** 18n
@@ -448,7 +451,7 @@ describe('the books of an ERC-7540 vault', () => {
       )
       await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 10n * unit)
       await act(ROLES.safe, 'updatePrice', 2n * unit)
-      // Nothing that waits looks like a loss.
+      // A pending amount does not look like a loss.
       const requested = await shownOf(service, vault)
       expect(requested.positions).toMatchObject([
         {
@@ -486,59 +489,56 @@ describe('the books of an ERC-7540 vault', () => {
     },
   )
 
-  test.for(ASYNC_MAKES)(
-    'tell cancellations, from when they are asked for to when they are claimed: %s',
-    async (make, { service }) => {
-      const vault = await openAsyncVault(service, { make })
-      const alice = ALICE.address
-      await depositInto(vault, 50n * ONE, 50n * ONE)
-      await vault.mint(alice, 100n * ONE)
-      await vault.approve(alice, 100n * ONE)
-      const deposit = await requestId(vault, 'deposit', () =>
-        vault.act(alice, 'requestDeposit', 100n * ONE, alice, alice),
-      )
-      await vault.act(ROLES.safe, 'fulfillDeposit', deposit, alice, 60n * ONE, 60n * ONE)
-      await vault.act(alice, 'cancelDepositRequest', deposit, alice)
-      const redeem = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 20n * ONE, alice, alice))
-      await vault.act(alice, 'cancelRedeemRequest', redeem, alice)
-      const whole = { totalDepositedAssets: `${150n * ONE}`, currentValue: `${150n * ONE}`, earnedAssets: '0' }
-      expect((await shownOf(service, vault)).position).toMatchObject(whole)
+  test.for(ASYNC_MAKES)('shows cancellations from their request to their claim: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    const alice = ALICE.address
+    await depositInto(vault, 50n * ONE, 50n * ONE)
+    await vault.mint(alice, 100n * ONE)
+    await vault.approve(alice, 100n * ONE)
+    const deposit = await requestId(vault, 'deposit', () =>
+      vault.act(alice, 'requestDeposit', 100n * ONE, alice, alice),
+    )
+    await vault.act(ROLES.safe, 'fulfillDeposit', deposit, alice, 60n * ONE, 60n * ONE)
+    await vault.act(alice, 'cancelDepositRequest', deposit, alice)
+    const redeem = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 20n * ONE, alice, alice))
+    await vault.act(alice, 'cancelRedeemRequest', redeem, alice)
+    const whole = { totalDepositedAssets: `${150n * ONE}`, currentValue: `${150n * ONE}`, earnedAssets: '0' }
+    expect((await shownOf(service, vault)).position).toMatchObject(whole)
 
-      await vault.act(ROLES.safe, 'fulfillCancelDeposit', deposit, alice)
-      await vault.act(ROLES.safe, 'fulfillCancelRedeem', redeem, alice)
-      const granted = await shownOf(service, vault)
-      expect(granted.position).toMatchObject({
-        ...whole,
-        amounts: {
-          pendingDeposit: '0',
-          pendingRedeemShares: '0',
-          cancelledDeposit: `${40n * ONE}`,
-          cancelledRedeemShares: `${20n * ONE}`,
-        },
-      })
-      expect(granted.deposits).toMatchObject([{ status: 'claimable' }, { status: 'completed' }])
-      expect(granted.withdrawals).toMatchObject([{ status: 'cancelled' }])
+    await vault.act(ROLES.safe, 'fulfillCancelDeposit', deposit, alice)
+    await vault.act(ROLES.safe, 'fulfillCancelRedeem', redeem, alice)
+    const granted = await shownOf(service, vault)
+    expect(granted.position).toMatchObject({
+      ...whole,
+      amounts: {
+        pendingDeposit: '0',
+        pendingRedeemShares: '0',
+        cancelledDeposit: `${40n * ONE}`,
+        cancelledRedeemShares: `${20n * ONE}`,
+      },
+    })
+    expect(granted.deposits).toMatchObject([{ status: 'claimable' }, { status: 'completed' }])
+    expect(granted.withdrawals).toMatchObject([{ status: 'cancelled' }])
 
-      await vault.act(alice, 'claimCancelDepositRequest', deposit, alice, alice)
-      await vault.act(alice, 'claimCancelRedeemRequest', redeem, alice, alice)
-      const shown = await shownOf(service, vault)
-      expect(shown.position).toMatchObject({
-        totalDepositedAssets: `${110n * ONE}`,
-        currentValue: `${110n * ONE}`,
-        earnedAssets: '0',
-        amounts: {
-          pendingDeposit: '0',
-          claimableShares: `${60n * ONE}`,
-          currentShares: `${50n * ONE}`,
-          pendingRedeemShares: '0',
-        },
-      })
-      expect(shown.deposits).toMatchObject([{ status: 'claimable' }, { status: 'completed' }])
-      expect(shown.withdrawals).toMatchObject([{ status: 'cancelled' }])
-    },
-  )
+    await vault.act(alice, 'claimCancelDepositRequest', deposit, alice, alice)
+    await vault.act(alice, 'claimCancelRedeemRequest', redeem, alice, alice)
+    const shown = await shownOf(service, vault)
+    expect(shown.position).toMatchObject({
+      totalDepositedAssets: `${110n * ONE}`,
+      currentValue: `${110n * ONE}`,
+      earnedAssets: '0',
+      amounts: {
+        pendingDeposit: '0',
+        claimableShares: `${60n * ONE}`,
+        currentShares: `${50n * ONE}`,
+        pendingRedeemShares: '0',
+      },
+    })
+    expect(shown.deposits).toMatchObject([{ status: 'claimable' }, { status: 'completed' }])
+    expect(shown.withdrawals).toMatchObject([{ status: 'cancelled' }])
+  })
 
-  test('know a cancellation whose event names the receiver first', async ({ service }) => {
+  test('recognizes a cancellation whose event names the receiver first', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'redemptions' })
     const alice = ALICE.address
     await depositInto(vault, 100n * ONE, 100n * ONE)
@@ -555,7 +555,7 @@ describe('the books of an ERC-7540 vault', () => {
   })
 })
 
-test('A request whose id no number holds is in the history and the status, live and recorded', async ({ service }) => {
+test('A request whose id exceeds a safe integer is in history and status, live and recorded', async ({ service }) => {
   const vault = await openAsyncVault(service, { make: 'counted' })
   await depositInto(vault, 100n * ONE, 100n * ONE)
   const counter = { slot: numberToHex(7, { size: 32 }), value: numberToHex(2n ** 60n, { size: 32 }) }

@@ -28,15 +28,14 @@ const statusPath = (vault: Address, status = 'deposit-status') =>
 const depositOf = (vaultAddress: Address) => ({ vaultAddress, amount: '1000', userAddress: USER.address })
 const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.address })
 
-/** How many vaults the local world has. */
 const countOf = ({ backends }: Service) => backends.chains.flatMap(({ vaults }) => vaults).length
 
-/** How many HTTP requests went to each chain since `forget`. */
+/** Counts the HTTP requests to each chain since `forget`. */
 const askedOf = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
 
 const Keyed = z.object({ key: z.object({ pk: z.string() }) })
 
-/** The number of queries to the table since `forget`, of leases of a key's requests, and the partitions of other single items. */
+/** Counts table queries and leases of a key since `forget`, and lists the partitions of other single items. */
 function queriesAndKeys({ table }: Service) {
   const keys = table.tries.flatMap(({ request }) => ('key' in request ? [Keyed.parse(request).key.pk] : []))
   const isLease = (key: string) => key.startsWith('rate#')
@@ -51,7 +50,7 @@ function forget({ rpc, table }: Service): void {
   for (const wire of [...Object.values(rpc), table]) wire.reset()
 }
 
-/** A client with copies of the local vaults: this many on Base and on Arbitrum. */
+/** Creates a client with copies of the local vaults: this many on Base and on Arbitrum. */
 async function createLargeClient(
   { backends, createClient }: Service,
   counts: readonly [base: number, arbitrum: number],
@@ -82,7 +81,7 @@ async function createLargeClient(
   return apiKey
 }
 
-/** The eth_calls to each chain since `forget`. */
+/** Counts the eth_calls to each chain since `forget`. */
 const readsOf = ({ rpc }: Service) =>
   [8453, 42161].map(
     (chainId) =>
@@ -92,7 +91,7 @@ const readsOf = ({ rpc }: Service) =>
   )
 
 const test = base
-  /** As the jobs keep prices and campaigns. */
+  /** Stores prices and campaigns as the jobs do. */
   .extend('prices', { auto: true, scope: 'file' }, async ({ sharedService }) => {
     const cache = sharedCache({ table: cacheStore(sharedService.tables.cache), now: Date.now })
     for (const chain of ['base-mainnet', 'arbitrum-mainnet']) await cache.put(pricesKey(chain), {})
@@ -107,7 +106,7 @@ const SIZES = [
   { vaults: '106 vaults', reads: [4, 2] },
 ] as const
 
-describe('The vault list asks each chain in one HTTP request of two calls for every 100 vaults, their views and their storage,', () => {
+describe('The vault list sends each chain one HTTP request, with two calls for every 100 vaults,', () => {
   test.for(SIZES)(
     'for $vaults, also while blocks come every 200 ms',
     async ({ vaults, reads }, { service, largeKey }) => {
@@ -146,16 +145,14 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
   })
 
-  test('and there while the prices of a week ago are looked up', async ({ coldService: service }) => {
+  test('in a new container while the prices of a week ago are read', async ({ coldService: service }) => {
     const lookedUp = vi.waitUntil(() => service.table.tries.length > 1, 20_000)
     for (const wire of Object.values(service.rpc)) wire.hold = lookedUp
     const { body } = await service.call('GET', LIST)
     expect(body.data[0].stateAsOf.stale).toBe(false)
   })
 
-  test('once for 50 requests side by side, and not at all for those that come within half a second', async ({
-    coldService: service,
-  }) => {
+  test('once for 50 parallel requests, and not for those within half a second', async ({ coldService: service }) => {
     await service.standingStill(async () => {
       const list = () => service.call('GET', LIST)
       const replies = await Promise.all(Array.from({ length: 50 }, list))
@@ -174,7 +171,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     })
   })
 
-  test('for all clients that have the same vaults, or some of them, and again for one that has another', async ({
+  test('for all clients with the same vaults or some of them, and again for one with another vault', async ({
     service,
     asyncVault,
     syncVault,
@@ -197,7 +194,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     expect(asked).toEqual([1, 1, 2])
   })
 
-  test('and anew where the clock was set back', async ({ service }) => {
+  test('and again after the clock was set back', async ({ service }) => {
     service.pass(5)
     await service.call('GET', LIST)
     forget(service)
@@ -207,10 +204,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
   })
 
-  test('and apart for a client whose copy of a vault differs, as the chain told another version when it was added', async ({
-    service,
-    asyncVault,
-  }) => {
+  test('and separately for a client whose stored copy of a vault differs', async ({ service, asyncVault }) => {
     const { clients } = service.backends.admin
     const clientIdOf = (apiKey: string) => parseApiKey(apiKey)?.clientId ?? ''
     const key = await service.createClient([])
@@ -227,7 +221,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     expect(await priceOf()).toBe(alone)
   })
 
-  test('and says the block that it is of, however many came since', async ({ service }) => {
+  test('and reports its block, however many came since', async ({ service }) => {
     const [chain] = service.backends.chains
     const list = async () => (await service.call('GET', LIST)).body
     const blockOf = ({ evidence }: { evidence: { chainId: number; blockNumber: number }[] }) =>
@@ -242,9 +236,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     })
   })
 
-  test('and again after a reading that failed, which none but those who waited for it are told of', async ({
-    service,
-  }) => {
+  test('and again after a failed read, which only the requests that waited for it report', async ({ service }) => {
     const list = async () => (await service.call('GET', LIST)).body.data
     const isStale = (vaults: { stateAsOf: { stale: boolean } | null }[]) =>
       vaults.every(({ stateAsOf }) => stateAsOf === null || stateAsOf.stale)
@@ -253,7 +245,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
       for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
       const failed = await Promise.all([list(), list(), list()])
       expect(failed.map(isStale)).toEqual([true, true, true])
-      // The only node is asked twice.
+      // The only node gets two requests.
       expect(askedOf(service)).toEqual({ base: 2, arbitrum: 2 })
       forget(service)
       expect(isStale(await list())).toBe(false)
@@ -261,7 +253,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     })
   })
 
-  test('and never for what is signed, nor for what a user has', async ({ service, syncVault }) => {
+  test('and does not share the read with deposits or positions', async ({ service, syncVault }) => {
     await service.standingStill(async () => {
       await service.call('GET', LIST)
       for (const [method, path, body] of [
@@ -277,7 +269,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
     })
   })
 
-  test('and not the chains on which the client has no vault', async ({ service, asyncVault }) => {
+  test('and none to chains on which the client has no vault', async ({ service, asyncVault }) => {
     const key = await service.createClient([{ chainId: 8453, address: asyncVault }])
     forget(service)
     service.pass(0.5)
@@ -287,7 +279,7 @@ describe('The vault list asks each chain in one HTTP request of two calls for ev
   })
 })
 
-describe("A request about one vault asks its chain alone: a deposit's whole life on", () => {
+describe("A request for one vault reads only its chain: a deposit's whole life on", () => {
   const places = ['0.5', '0.4', '0.6', '0.6 with an entry fee'].map((what, index) => [what, index] as const)
 
   test.for(places)('Lagoon %s takes one request per step, and two for the claims', async ([, index], { service }) => {
@@ -344,7 +336,7 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
   })
 
   test.for(['0.5', '0.6'] as const)(
-    'the status in a paused Lagoon %s vault takes one request where only a redemption is settled, whatever that gives',
+    'the status in a paused Lagoon %s vault takes one request if only a redemption is settled',
     async (generation, { service }) => {
       const vault = await openLagoonVault(service, { generation })
       await vault.request(USER.address, 3_000_000n)
@@ -361,7 +353,7 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
     },
   )
 
-  test('the status of a withdrawal in a paused vault takes one request where only a deposit is settled', async ({
+  test('the status of a withdrawal in a paused vault takes one request if only a deposit is settled', async ({
     service,
   }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
@@ -375,7 +367,7 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
   })
 
-  test('a synchronous vault takes one request, and one more for everything', async ({ service, syncVault }) => {
+  test('a synchronous vault takes one request, and one more for the maximum', async ({ service, syncVault }) => {
     const { body } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
     await service.send(8453, USER, [...body.approval, ...body.operations])
@@ -393,8 +385,8 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
   })
 })
 
-describe('What goes to another chain takes', () => {
-  test('of a withdrawal what a deposit from one takes, and one request more for everything and for a claim', async ({
+describe('The requests for a withdrawal to another chain', () => {
+  test('equal those of a cross-chain deposit, plus one for the maximum and for a claim', async ({
     service,
     syncVault,
   }) => {
@@ -442,7 +434,7 @@ describe('What goes to another chain takes', () => {
   })
 })
 
-describe('No chain is asked', () => {
+describe('No chain gets a request', () => {
   test.for<[string, string, string, (vaults: { asyncVault: Address; syncVault: Address }) => unknown, number]>([
     [
       'for a deposit with a bad field',
@@ -480,7 +472,7 @@ describe('No chain is asked', () => {
   })
 })
 
-/** One right request to each endpoint that asks who calls. */
+/** A valid request to each endpoint that authenticates the caller. */
 const ENDPOINTS: [string, (service: Service, vault: Address, key: string) => ReturnType<Service['call']>][] = [
   ['the vault list', (service, _, key) => service.call('GET', LIST, { key })],
   ['a deposit', (service, vault, key) => service.call('POST', DEPOSIT, { key, body: depositOf(vault) })],
@@ -488,7 +480,7 @@ const ENDPOINTS: [string, (service: Service, vault: Address, key: string) => Ret
   ['a deposit status', (service, vault, key) => service.call('GET', statusPath(vault), { key })],
 ]
 
-describe('Who calls and what they may see takes', () => {
+describe('Authentication takes', () => {
   test.for(ENDPOINTS)(
     'one query for %s in a new container, and none after',
     async ([, ask], { coldService, asyncVault }) => {
@@ -502,46 +494,46 @@ describe('Who calls and what they may see takes', () => {
     },
   )
 
-  test('one query for many requests that come to a new container at once', async ({ coldService }) => {
+  test('one query for many parallel requests to a new container', async ({ coldService }) => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     expect(queriesAndKeys(coldService).queries).toBe(1)
   })
 
-  test('for the vault list, in a new container, four batches of items besides, for a deposit two, for a status one, and for a claim none', async ({
+  test('one query, plus four batch reads in a new container for the vault list, fewer for others', async ({
     coldService,
     asyncVault,
   }) => {
     for (const [, ask] of ENDPOINTS.slice(1)) await ask(coldService, asyncVault, coldService.apiKey)
-    // Each is a container of its own.
+    // The deposit, the status and the list each have a container.
     expect(queriesAndKeys(coldService)).toMatchObject({ keys: [], leases: ENDPOINTS.length - 1 })
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     const batches = coldService.table.tries.flatMap(({ action, body }) => (action === 'BatchGetItem' ? [body] : []))
-    // Of the deposit, of the status and of the list.
+    // The reads are of the deposit, of the status and of the list.
     expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(3)
-    // Of the deposit and of the list, each of which has its own container.
+    // The reads are of the deposit and of the list, each in its own container.
     expect(batches.filter((body) => body.includes('PIN'))).toHaveLength(2)
     expect(batches.filter((body) => body.includes('prices#'))).toHaveLength(1)
     expect(batches.filter((body) => body.includes('campaigns#'))).toHaveLength(1)
     expect(batches).toHaveLength(7)
   })
 
-  test('no query for a key whose check is wrong, wherever it is shown', async ({ coldService, asyncVault }) => {
+  test('no query for a key with a wrong checksum, at any endpoint', async ({ coldService, asyncVault }) => {
     const key = coldService.apiKey.slice(0, -1) + (coldService.apiKey.endsWith('0') ? '1' : '0')
     for (const [, ask] of ENDPOINTS) expect(await ask(coldService, asyncVault, key)).toMatchObject({ status: 401 })
     expect(coldService.table.tries).toEqual([])
     expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
-  test('one query, and no question to a chain, for a key that was never issued', async ({ coldService }) => {
+  test('one query, and no request to a chain, for a key that was never issued', async ({ coldService }) => {
     const { status } = await coldService.call('GET', LIST, { key: someKey('AbCdE01234').text })
     expect(status).toBe(401)
     expect(coldService.table.tries).toHaveLength(1)
     expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
-  test('nothing more when a chain fails but one question for all its last states', async ({ service }) => {
+  test('one more batch read per chain, for all last states, when the chains fail', async ({ service }) => {
     await service.call('GET', LIST)
     forget(service)
     service.pass(0.5)
@@ -549,24 +541,24 @@ describe('Who calls and what they may see takes', () => {
     const { body } = await service.call('GET', LIST)
     expect(body.data).toHaveLength(countOf(service))
     const asked = service.table.tries.map(({ action }) => action)
-    // One for each chain.
+    // There is one for each chain.
     expect(asked).toEqual(['BatchGetItem', 'BatchGetItem'])
   })
 
-  test('nothing where nobody needs to be known', async ({ coldService }) => {
+  test('no query where no key is needed', async ({ coldService }) => {
     for (const path of ['/health', '/openapi.json', '/nope']) await coldService.call('GET', path)
     expect(coldService.table.tries).toEqual([])
   })
 })
 
-/** What requests ask of tables, in units of throughput, and of chains, since the wires were reset. */
+/** Costs since the wires were reset: table throughput units, table requests, and calls to chains. */
 type Cost = { readonly read: number; readonly written: number; readonly tables: number; readonly chains: number }
 
 function cost(read: number, written: number, tables: number, chains: number): Cost {
   return { read, written, tables, chains }
 }
 
-/** Returns a function that tells what was asked until then. */
+/** Returns a function that reports the costs up to its call. */
 function countCosts(service: Service): () => Cost {
   return () => {
     const { tries } = service.table
@@ -581,9 +573,9 @@ function countCosts(service: Service): () => Cost {
   }
 }
 
-describe('Of a client of 106 vaults on two chains, the first request to a container and the next ones cost, for', () => {
+describe('The costs of the first request to a container and the next ones, for a client of 106 vaults:', () => {
   const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
-  // The client's items are 9 units, a pin one, how far a vault is recorded a half, once in 30 s; one is written for the key's lease.
+  // The client's items cost 9 units, a pin one, and a vault's progress a half, once in 30 s. The key's lease is one written unit.
   test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([
     ['the list', LIST, () => undefined, cost(169, 1, 8, 8), cost(0, 0, 0, 8)],
     [

@@ -21,13 +21,13 @@ const test = base.extend('held', ({ service }) =>
     await recordAll(vault.chain)
     await vault.mint(ALICE.address, vault.units('1000'))
     expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1000'))))
-    // A price that is no round number.
+    // The price is not a round number.
     await vault.mint(vault.address, vault.units('77.777777'))
     return vault
   }),
 )
 
-/** The seconds of the chain's last block. */
+/** Returns the timestamp of the chain's last block in seconds. */
 async function clockOf({ chain }: TestVault): Promise<number> {
   return Number((await getBlock(chainClient(chain))).timestamp)
 }
@@ -37,14 +37,13 @@ async function passTime({ chain }: TestVault, seconds: number) {
   await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
 }
 
-/** The calls of the vault that a reply hands out. */
 const callsIn = ({ body }: HttpReply) =>
   body.operations.map(({ data }: { data: `0x${string}` }) => {
     const { functionName, args } = decodeFunctionData({ abi: YIELD_VAULT, data })
     return [functionName, ...(args ?? [])]
   })
 
-/** Sends what a reply hands out, which the client's own verification takes. */
+/** Sends the transactions of a reply after the client library has verified them. */
 async function send(vault: TestVault, preparation: Preparation, asked: object, reply: HttpReply) {
   const input = { vaultAddress: vault.address, userAddress: ALICE.address, ...asked }
   expect(verifyTransactions(preparation, input, reply.body)).toMatchObject({ ok: true })
@@ -62,7 +61,7 @@ async function withdraw(vault: TestVault, asked: object) {
 const claim = async (vault: TestVault) =>
   send(vault, 'claim', { kind: 'withdrawal' }, await vault.claimWithdrawal(ALICE))
 
-/** What is shown of Alice: her status, her withdrawals, the oldest first, and what she has. */
+/** Returns Alice's status, her withdrawals, oldest first, and her position. */
 async function show(service: Service, vault: TestVault, { address } = ALICE) {
   const views = viewsFor(service, vault.key)
   const { status, claimableAt, amounts } = (await vault.withdrawStatus({ address })).body
@@ -72,10 +71,10 @@ async function show(service: Service, vault: TestVault, { address } = ALICE) {
   return { status, claimableAt, amounts, withdrawals: oldestFirst, position: positions.map(withoutYield)[0] }
 }
 
-/** The yield is of the last price's time, which goes on. */
+/** The yield depends on the time of the last price, which moves on. */
 const withoutYield = ({ apy: _, annualYield: __, vault: ___, ...rest }: HttpReply['body']) => rest
 
-/** The same from the chain alone and from the records. */
+/** Returns the same data live and from the records, and expects both to be equal. */
 async function showBoth(service: Service, vault: TestVault) {
   const live = await show(service, vault)
   await recordAll(vault.chain)
@@ -86,7 +85,7 @@ async function showBoth(service: Service, vault: TestVault) {
 const timeAt = (seconds: number) => new Date(seconds * 1000).toISOString()
 
 describe('A cooldown vault', () => {
-  test('is listed as one that takes deposits at once', async ({ service, held }) => {
+  test('is listed as one with instant deposits', async ({ service, held }) => {
     const { body } = await held.list()
     expect(body.data).toMatchObject([
       { poolAddress: held.address, type: 'sync', protocol: 'cooldown', totalAssets: '1077777777' },
@@ -188,14 +187,14 @@ describe('A cooldown vault', () => {
     expect(told.at(-1)?.data['entry']).toMatchObject({ status: 'completed', claimTransactionHash: paidBy })
   })
 
-  test('takes everything by shares', async ({ held }) => {
+  test('withdraws the maximum by shares', async ({ held }) => {
     const { calls, body } = await withdraw(held, { max: true })
     expect(calls).toEqual([['cooldownShares', 1_000_000_000n]])
     expect(body.withdrawal).toMatchObject({ shares: '1000000000', isEstimate: false })
     expect(await held.read('balanceOf', ALICE.address)).toBe(0n)
   })
 
-  test('pays as ERC-4626 while it has no cooldown, and what waits without a wait', async ({ service, held }) => {
+  test('pays as ERC-4626 without a cooldown, and pays pending withdrawals immediately', async ({ service, held }) => {
     await withdraw(held, { amount: '100000000' })
     await actOnCooldown(held, ROLES.admin, 'setCooldownDuration', 0)
     expect(await showBoth(service, held)).toMatchObject({
@@ -212,10 +211,7 @@ describe('A cooldown vault', () => {
     })
   })
 
-  test('counts as paid what its user takes to another account, which has withdrawn nothing', async ({
-    service,
-    held,
-  }) => {
+  test('counts a payment to another account as paid to its user, not to that account', async ({ service, held }) => {
     await withdraw(held, { amount: '100000000' })
     await passTime(held, WEEK)
     await showBoth(service, held)
@@ -232,11 +228,11 @@ describe('A cooldown vault', () => {
     expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )
-    // The job no longer asks about it once what it asked is final.
+    // The job stops reading the vault's requests once the read amounts are final.
     await recordAll(held.chain)
     expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
 
-    // The next payment is not all that was ever requested: which transaction paid is not known any more.
+    // The next payment is less than all requests, so the transaction that paid is unknown.
     await withdraw(held, { amount: '30000000' })
     await passTime(held, WEEK)
     await claim(held)

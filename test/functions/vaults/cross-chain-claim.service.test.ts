@@ -32,7 +32,7 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** A vault in which a third of Alice's shares is settled at a price that is no round number, and waits to be claimed. */
+/** Opens a vault in which a third of Alice's shares is settled at an uneven price and claimable. */
 async function openWithClaim(service: Service, { generation = '0.5', ...options }: Options = {}) {
   const fees = generation === '0.6' && { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
   const vault = await openLagoonVault(service, { generation, ...options, ...fees })
@@ -54,10 +54,10 @@ const redeemable = (vault: TestVault) => vault.read('claimableRedeemRequest', 0n
 
 const test = base
   .extend('sharedJourney', { scope: 'file' }, ({ sharedService }) => openWithClaim(sharedService))
-  /** The way of USDC from a Lagoon vault on Base to Arbitrum, for whatever the vault does not matter. */
+  /** A transfer of USDC from a Lagoon vault on Base to Arbitrum, for tests that need no other vault. */
   .extend('journey', ({ service: _, sharedJourney }) => sharedJourney)
 
-describe('What is settled of a withdrawal is claimed to another chain', () => {
+describe('A settled withdrawal is claimed to another chain', () => {
   const cases = [
     { generation: '0.1', asset: 'USDC', chainId: 8453 },
     { generation: '0.4', asset: 'DAI', chainId: 42161 },
@@ -66,7 +66,7 @@ describe('What is settled of a withdrawal is claimed to another chain', () => {
   ] as const
 
   test.for(cases)(
-    'Lagoon $generation of $asset on $chainId: all that it pays arrives as promised, to the unit, and its status tells so',
+    'Lagoon $generation of $asset on $chainId: the promised amount arrives, to the unit, and the status shows it',
     async (options, { service, bridge }) => {
       const journey = await openWithClaim(service, options)
       const { vault, destination } = journey
@@ -108,7 +108,7 @@ describe('What is settled of a withdrawal is claimed to another chain', () => {
     },
   )
 
-  test('An ERC-7540 vault that pays more by the amount than by the shares: exactly that arrives', async ({
+  test('An ERC-7540 vault that pays more by amount than by shares: exactly that amount arrives', async ({
     service,
   }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
@@ -121,7 +121,7 @@ describe('What is settled of a withdrawal is claimed to another chain', () => {
     await vault.act(user, 'mint', 100_000_000n, user, user)
     await vault.act(user, 'requestRedeem', 50_000_000n, user, user)
     await vault.mint(safe, 100_000_000n)
-    // Prices that leave a remainder: the average of both parts rounds down.
+    // These prices leave a remainder: the average of both parts rounds down.
     await vault.act(safe, 'fulfillRedeem', 0n, user, 7_000_000n, 11_111_111n)
     await vault.act(safe, 'fulfillRedeem', 0n, user, 13_000_000n, 17_777_777n)
     const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
@@ -137,7 +137,7 @@ describe('What is settled of a withdrawal is claimed to another chain', () => {
     expect(`${(await journey.arrivedFor(user)) - there}`).toBe(quote.outputAmount)
   })
 
-  test('A cooldown vault, whose claim returns nothing: everything that waited arrives', async ({ service }) => {
+  test('A cooldown vault, whose claim returns no value: the whole pending amount arrives', async ({ service }) => {
     const vault = await openYieldVault(service, { make: 'cooldown' })
     const journey = journeyFrom(vault, service)
     const user = ALICE.address
@@ -161,7 +161,7 @@ describe('What is settled of a withdrawal is claimed to another chain', () => {
     expect(`${(await journey.arrivedFor(user)) - there}`).toBe(quote.outputAmount)
   })
 
-  test("The vault's own chain as the destination is a claim that stays there", async ({ service }) => {
+  test("The vault's own chain as the destination makes a claim without a transfer", async ({ service }) => {
     const { vault, askForClaim } = await openWithClaim(service)
     const { body } = await askForClaim(ALICE, { dstChainId: 8453, dstToken: BASE_USDC })
     expect(body).toMatchObject({ isCrossChain: false, approval: [], operations: [{ to: vault.address }] })
@@ -192,18 +192,21 @@ describe('Nothing is claimed to another chain', () => {
     { more: { dstChainId: 100 }, code: 'unsupported_destination_chain', fields: undefined },
     { more: { dstToken: BASE_USDC }, code: 'unsupported_destination_token', fields: undefined },
     { more: { dstChainId: 8453 }, code: 'unsupported_destination_token', fields: undefined },
-  ] as const)('with $more: $code, and no chain is asked', async ({ more, code, fields }, { service, journey }) => {
-    for (const wire of Object.values(service.rpc)) wire.reset()
-    expectError(await journey.askForClaim(ALICE, more), code, fields)
-    expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
-  })
+  ] as const)(
+    'with $more: $code, without a request to a chain',
+    async ({ more, code, fields }, { service, journey }) => {
+      for (const wire of Object.values(service.rpc)) wire.reset()
+      expectError(await journey.askForClaim(ALICE, more), code, fields)
+      expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
+    },
+  )
 
   test('from a synchronous vault', async ({ service }) => {
     const { askForClaim } = journeyFrom(await openYieldVault(service), service)
     expectError(await askForClaim(ALICE), 'claim_not_applicable')
   })
 
-  test('of what is not settled, while the vault is paused, or of too little', async ({ service }) => {
+  test('if it is not settled, if the vault is paused, or if it is too little', async ({ service }) => {
     const { vault, askForClaim } = await openWithClaim(service)
     await vault.act(ROLES.admin, 'pause')
     expectError(await askForClaim(ALICE), 'vault_is_paused')
@@ -220,7 +223,7 @@ describe('Nothing is claimed to another chain', () => {
     expect(toldBy(reply).atLeast).toBeGreaterThan(BigInt(assets))
   })
 
-  test('of what leaves nothing but dust', async ({ service }) => {
+  test('if only dust is left', async ({ service }) => {
     const { vault, askForClaim } = await openWithClaim(service, { generation: '0.6' })
     const assets = await vault.read('maxWithdraw', ALICE.address)
     await vault.act(ALICE.address, 'withdraw', assets, ALICE.address, ALICE.address)
@@ -228,13 +231,13 @@ describe('Nothing is claimed to another chain', () => {
     expectError(await askForClaim(ALICE), 'no_claimable_withdrawal')
   })
 
-  test('of somebody whom the list of Lagoon 0.6 does not admit any more', async ({ service }) => {
+  test('for an account no longer on the list of Lagoon 0.6', async ({ service }) => {
     const { vault, askForClaim } = await openWithClaim(service, { generation: '0.6', whitelisted: true })
     await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
     expectError(await askForClaim(ALICE), 'depositor_not_allowed')
   })
 
-  test('where the vault cannot pay the user, whose reason is told', async ({ journey }) => {
+  test('if the vault cannot pay the user, with the reason', async ({ journey }) => {
     const act = (functionName: 'blacklist' | 'unBlacklist') =>
       transact(journey.vault.chain, [
         {
@@ -250,11 +253,7 @@ describe('Nothing is claimed to another chain', () => {
     expectError(reply, 'withdrawal_refused', ['vaultAddress'])
   })
 
-  test('while a pool takes or pays nothing, or for more than the bridge takes', async ({
-    service,
-    bridge,
-    journey,
-  }) => {
+  test('while a pool takes or pays nothing, or above the limit of the bridge', async ({ service, bridge, journey }) => {
     const { relayer } = service.backends
     for (const [chainId, what] of [
       [8453, 'deposits'],
@@ -268,7 +267,7 @@ describe('Nothing is claimed to another chain', () => {
     expectError(await journey.askForClaim(ALICE), 'amount_too_high_for_bridge', ['dstChainId'])
   })
 
-  test('where no dry run tells what it pays', async ({ coldService: service, journey }) => {
+  test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
     // The service has a wire to each of its chains.
     revertCalls(service.rpc[8453] as Wire, [])
     expectError(await journeyFrom(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [

@@ -23,9 +23,9 @@ const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678')
 
 const ASSETS = ['USDC', 'USDT', 'DAI'] as const
 const NAMES: Readonly<Record<number, string>> = { 8453: 'Base', 42161: 'Arbitrum' }
-/** The pool takes a quote that is at most this old, in seconds. */
+/** Maximum age of a quote that the pool accepts, in seconds. */
 const QUOTE_TIME_BUFFER = 3600
-/** Documented upper estimates. */
+/** Documented upper gas estimates. */
 const UPPER_APPROVE = 70_000
 const UPPER_BRIDGE = 250_000
 
@@ -36,7 +36,7 @@ type Kind = {
   readonly open: (service: Service, place: { asset?: Asset; chainId?: number }) => Promise<TestVault>
 }
 
-/** A vault whose share price is no round number: somebody's settled deposit has gained. */
+/** Opens a vault with an uneven share price: another account's settled deposit has gained. */
 async function openSeasonedVault(
   service: Service,
   options: { readonly generation: LagoonGeneration; readonly asset?: Asset; readonly chainId?: number },
@@ -70,7 +70,7 @@ const synchronous: Kind = {
   protocol: 'erc4626',
   async open(service, place) {
     const vault = await openYieldVault(service, place)
-    // Yield that came before any share makes the rate odd.
+    // Yield before the first share makes the rate uneven.
     await vault.mint(vault.address, 1_234_567n)
     return vault
   },
@@ -78,10 +78,10 @@ const synchronous: Kind = {
 const ASYNC = (['0.4', '0.5', '0.6'] as const).map(lagoon)
 const SYNC_MODE = (['0.5', '0.6'] as const).map(inSyncMode)
 const KINDS: readonly Kind[] = [synchronous, ...ASYNC, ...SYNC_MODE]
-/** One for each operation that a message may make: what it does there depends on nothing else. */
+/** One vault for each operation of a message. The operation depends on nothing else. */
 const OPERATIONS: readonly Kind[] = [synchronous, lagoon('0.5'), inSyncMode('0.6')]
 
-/** What the user got for `amount` that arrived at the vault, whose state before is given. */
+/** Expects the user's result for `amount` that arrived at the vault, given the state before. */
 async function expectDeposited(vault: TestVault, { isAsync, protocol }: Kind, amount: bigint, before: Rate) {
   const virtualShares = protocol === 'lagoon' ? 10n ** BigInt(18 - decimalsOf(vault)) : 1n
   const [pending, shares] = [
@@ -106,7 +106,7 @@ async function rateOf(vault: TestVault): Promise<Rate> {
   return { totalAssets, totalSupply }
 }
 
-/** Asks for Alice's deposit and sends it off; all must go well. */
+/** Prepares Alice's deposit and sends it. Expects all to succeed. */
 async function sendOff(
   journey: Journey,
   amount: bigint,
@@ -126,7 +126,6 @@ describe('a deposit from another chain', () => {
     { to: 8453, from: 42161 },
     { to: 42161, from: 8453 },
   ]
-  // Every kind and every token each way.
   const cases = ways.flatMap(({ to, from }, turn) =>
     KINDS.map((kind, index) => {
       const asset = ASSETS[(index + turn) % ASSETS.length] ?? 'USDC'
@@ -135,7 +134,7 @@ describe('a deposit from another chain', () => {
   )
 
   test.for(cases)(
-    "$asset from $way into $kind arrive as promised, to the unit, and are the user's",
+    '$asset from $way into $kind arrive as promised, to the unit, and belong to the user',
     async ({ asset, to, from, ...kind }, { service, bridge }) => {
       const vault = await kind.open(service, { asset, chainId: to })
       const journey = journeyTo(vault, service)
@@ -144,7 +143,7 @@ describe('a deposit from another chain', () => {
       const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
 
       const { reply, receipts } = await sendOff(journey, amount)
-      // The fee was quoted for the very message that is sent.
+      // The fee was quoted for exactly the message that is sent.
       const { offer } = bridge.quoteBehind(reply)
       const output = BigInt(offer.outputAmount)
       expect(reply.body).toEqual({
@@ -196,7 +195,7 @@ describe('a deposit from another chain', () => {
   )
 
   test.for([lagoon('0.4')])(
-    'What arrived in $kind settles into shares that the user claims',
+    'A deposit that arrived in $kind settles into shares that the user claims',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
       const journey = journeyTo(vault, service)
@@ -269,7 +268,7 @@ describe("a deposit in the chain's coin", () => {
         simulation: { status: 'success' },
       },
     })
-    // The bridge is asked about its token, and the call names that.
+    // The bridge quotes its wrapped token, and the call names that token.
     const { offer, request } = bridge.quoteBehind(reply)
     expect(request.url.searchParams.get('inputToken')).toBe(journey.token.address)
     expect(decodeBridgeDeposit(operation.data)).toMatchObject({
@@ -291,7 +290,7 @@ describe("a deposit in the chain's coin", () => {
     expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
   })
 
-  test('is prepared for a user with too little of it, who learns that it would fail now', async ({ service }) => {
+  test('is prepared for a user with too little of it, and reports that it would fail now', async ({ service }) => {
     const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
     const amount = journey.units('2')
     const give = (coin: bigint) =>
@@ -310,7 +309,7 @@ describe("a deposit in the chain's coin", () => {
     expect((await journey.askInCoin(POOR, amount)).body.simulation).toEqual({ status: 'success' })
   })
 
-  test('goes into no vault of another asset, and not on its own chain', async ({ service }) => {
+  test('is refused for vaults of other assets, and on its own chain', async ({ service }) => {
     const dollars = await openYieldVault(service)
     expectError(await journeyTo(dollars, service).askInCoin(ALICE, 10n ** 18n), 'unsupported_source_token')
     const ether = await openYieldVault(service, { asset: 'WETH' })
@@ -323,7 +322,7 @@ describe('approvals for the bridge', () => {
   const AMOUNT = 5_000_000n
 
   test.for(ASSETS.map((asset) => ({ asset })))(
-    'An allowance of $asset that suffices needs no approval, and what is beyond the amount stays',
+    'A sufficient allowance of $asset needs no approval, and its excess remains',
     async ({ asset }, { service }) => {
       const journey = journeyTo(await openYieldVault(service, { asset }), service)
       const amount = journey.units('5')
@@ -359,7 +358,7 @@ describe('approvals for the bridge', () => {
     expect(await journey.allowance(ALICE.address)).toBe(0n)
   })
 
-  test('An allowance for the vault, for the pool of the other chain or by somebody else is none', async ({
+  test("An allowance for the vault, for the other chain's pool or by another account does not count", async ({
     service,
   }) => {
     const vault = await openYieldVault(service)
@@ -372,13 +371,13 @@ describe('approvals for the bridge', () => {
   })
 })
 
-describe('what cannot be simulated to its end', () => {
+describe('deposits that would fail now', () => {
   test.for([
     { asset: 'USDC', reason: 'ERC20InsufficientBalance' },
     { asset: 'DAI', reason: 'ERC20InsufficientBalance' },
     { asset: 'USDT', reason: 'reverted without a reason' },
   ] as const)(
-    'A user with too little $asset gets the transactions, and is told that they would fail now and why',
+    'A user with too little $asset gets the transactions and the reason why they would fail now',
     async ({ asset, reason }, { service }) => {
       const journey = journeyTo(await openYieldVault(service, { asset }), service)
       const amount = journey.units('5')
@@ -399,7 +398,7 @@ describe('what cannot be simulated to its end', () => {
   )
 })
 
-describe('what the bridge delivers', () => {
+describe('fills of the bridge', () => {
   const DELIVERIES = [
     { what: 'less than promised', difference: -1_000_001n },
     { what: 'more than promised', difference: 2_000_003n },
@@ -410,7 +409,7 @@ describe('what the bridge delivers', () => {
   )
 
   test.for(cases)(
-    'A slow fill that delivers $what into $kind is deposited with exactly what was delivered',
+    'A slow fill that delivers $what into $kind deposits exactly the delivered amount',
     async ({ difference, what: _, ...kind }, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
       const journey = journeyTo(vault, service)
@@ -424,7 +423,7 @@ describe('what the bridge delivers', () => {
   )
 
   test.for(OPERATIONS)(
-    'An allowance of one unit that somebody left at the handler does not stop a deposit of USDT into $kind',
+    'An allowance of one unit left at the handler does not prevent a deposit of USDT into $kind',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
       const journey = journeyTo(vault, service)
@@ -440,7 +439,7 @@ describe('what the bridge delivers', () => {
   )
 
   test.for(OPERATIONS)(
-    'When $kind has no code as it arrives, the user has the tokens, and the next deposit clears the allowance',
+    'If $kind has no code on arrival, the user gets the tokens, and the next deposit clears the allowance',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
       const journey = journeyTo(vault, service)
@@ -464,7 +463,7 @@ describe('what the bridge delivers', () => {
   )
 
   test.for(OPERATIONS)(
-    'When $kind is paused before it arrives, the user has all of it as tokens on the destination',
+    'If $kind is paused before arrival, the user gets the whole amount as tokens on the destination',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
       const journey = journeyTo(vault, service)
@@ -480,7 +479,7 @@ describe('what the bridge delivers', () => {
 })
 
 describe('round trips', () => {
-  /** How often each was asked for Alice's deposit. */
+  /** Counts the requests to each chain and the bridge for Alice's deposit. */
   async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
     const journey = journeyTo(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()
@@ -512,7 +511,7 @@ describe('round trips', () => {
     },
   )
 
-  test('A leftover allowance takes no request more', async ({ service, bridge }) => {
+  test('A leftover allowance takes no further request', async ({ service, bridge }) => {
     const vault = await openYieldVault(service, { asset: 'USDT' })
     const journey = journeyTo(vault, service)
     await journey.approve(ALICE.address, 1n)
@@ -520,7 +519,7 @@ describe('round trips', () => {
     await journey.approve(ALICE.address, 0n)
   })
 
-  test('The bridge and both chains are asked at the same time', async ({ service, bridge }) => {
+  test('The bridge and both chains get their requests in parallel', async ({ service, bridge }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     const journey = journeyTo(vault, service)
     const wires = Object.values(service.rpc)
@@ -538,9 +537,9 @@ describe('round trips', () => {
   })
 })
 
-describe("a deposit from the vault's own chain that names it", () => {
+describe("a deposit whose source is the vault's own chain", () => {
   test.for(OPERATIONS)(
-    'Into $kind is the same as one that does not, without the bridge',
+    'A deposit into $kind with its own chain as the source equals one without a source',
     async (kind, { service, bridge }) => {
       const vault = await kind.open(service, {})
       const { chainId: srcChainId } = vault.chain
@@ -596,7 +595,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
   test.for(OPERATIONS)('6 decimals arrive as 18 in $kind', async (kind, { withBnb }) => {
     const { vault, journey } = await toBnb(withBnb, kind)
     const rate = await rateOf(vault)
-    // What is left behind the sixth decimal of the output is part of the fee.
+    // The digits after the sixth decimal of the output are part of the fee.
     withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${BigInt(offer.outputAmount) - 876_543_210_987n}` }))
     const { reply, receipts } = await sendOff(journey, TO_BNB)
     const output = BigInt(withBnb.bridge.quoteBehind(reply).offer.outputAmount) - 876_543_210_987n
@@ -632,16 +631,19 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
     expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
   })
 
-  test.for(ways)("From $way an output of the input's own digits is refused", async ({ open, amount }, { withBnb }) => {
-    const { journey } = await open(withBnb)
-    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${amount}` }))
-    expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
-  })
+  test.for(ways)(
+    'From $way an output with the same digits as the input is refused',
+    async ({ open, amount }, { withBnb }) => {
+      const { journey } = await open(withBnb)
+      withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${amount}` }))
+      expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
+    },
+  )
 })
 
-// The last ones, for they put the clocks forward, and have the service remember that a node cannot simulate.
+// These tests come last. They advance the clocks and make the service remember a node without simulation.
 describe('the expiry of a quote', () => {
-  test('Until the quote expires the pool takes the deposit, and not a second longer', async ({ service }) => {
+  test('The pool takes the deposit until the quote expires, and not a second longer', async ({ service }) => {
     const vault = await openYieldVault(service)
     const journey = journeyTo(vault, service)
     const sendAt = async ({ body }: HttpReply, secondsAfterExpiry: number) => {
@@ -649,7 +651,7 @@ describe('the expiry of a quote', () => {
       const time = new Date(body.quote.expiresAt).getTime() / 1000 + secondsAfterExpiry
       await callRpc(journey.source, [{ method: 'evm_setNextBlockTimestamp', params: [time] }])
       const receipts = await service.send(journey.source.chainId, ALICE, body.operations)
-      // The chains' clocks stay together.
+      // The chains' clocks stay equal.
       await callRpc(vault.chain, [{ method: 'evm_increaseTime', params: [QUOTE_TIME_BUFFER] }])
       await vault.mint(ROLES.admin, 1n)
       return receipts
@@ -670,31 +672,28 @@ describe('a source chain that cannot simulate', () => {
     { what: 'no allowance', allowance: 0n, approvals: 1 },
     { what: 'too small an allowance', allowance: 1n, approvals: 2 },
     { what: 'an allowance of exactly the amount', allowance: 5_000_000n, approvals: 0 },
-  ])(
-    'Where there is $what, the estimate is the documented upper one',
-    async ({ allowance, approvals }, { service }) => {
-      const journey = journeyTo(await openYieldVault(service), service)
-      await journey.approve(ALICE.address, allowance)
-      const wire = service.rpc[journey.source.chainId]
-      if (wire) {
-        wire.rewrite = (answer, request) => {
-          if (!request.includes('eth_simulateV1')) return answer
-          const error = { code: -32601, message: 'the method does not exist' }
-          return JSON.stringify(JSON.parse(answer).map(({ id }: { id: number }) => ({ jsonrpc: '2.0', id, error })))
-        }
+  ])('With $what, the estimate is the documented upper one', async ({ allowance, approvals }, { service }) => {
+    const journey = journeyTo(await openYieldVault(service), service)
+    await journey.approve(ALICE.address, allowance)
+    const wire = service.rpc[journey.source.chainId]
+    if (wire) {
+      wire.rewrite = (answer, request) => {
+        if (!request.includes('eth_simulateV1')) return answer
+        const error = { code: -32601, message: 'the method does not exist' }
+        return JSON.stringify(JSON.parse(answer).map(({ id }: { id: number }) => ({ jsonrpc: '2.0', id, error })))
       }
-      const reply = await journey.ask(ALICE, 5_000_000n)
-      expect(reply.body).toMatchObject({
-        approval: [journey.approving(0n), journey.approving(5_000_000n)].slice(2 - approvals),
-        estimatedGas: `${approvals * UPPER_APPROVE + UPPER_BRIDGE}`,
-        simulation: { status: 'unavailable' },
-      })
-      expectSuccess(await journey.send(ALICE, reply))
-    },
-  )
+    }
+    const reply = await journey.ask(ALICE, 5_000_000n)
+    expect(reply.body).toMatchObject({
+      approval: [journey.approving(0n), journey.approving(5_000_000n)].slice(2 - approvals),
+      estimatedGas: `${approvals * UPPER_APPROVE + UPPER_BRIDGE}`,
+      simulation: { status: 'unavailable' },
+    })
+    expectSuccess(await journey.send(ALICE, reply))
+  })
 })
 
-// Last: it lets hours pass on the chains.
+// This test comes last because it advances the chains by hours.
 test('A deposit in the coin is refunded in WETH', async ({ service }) => {
   const { relayer } = service.backends
   const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)

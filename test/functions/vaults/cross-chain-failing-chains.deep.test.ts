@@ -13,7 +13,7 @@ type Role = keyof typeof CHAINS
 
 const test = base
   .extend('wires', ({ service: { rpc } }) => ({ source: rpc[ARBITRUM] as Wire, destination: rpc[BASE] as Wire }))
-  /** Transfers of every kind, each of which is asked about on both chains. */
+  /** Transfers at each stage, whose status needs both chains. */
   .extend('stages', { scope: 'file' }, async ({ sharedTransfers: transfers }): Promise<Stages> => {
     const expired = await transfers.open({ seconds: 600 })
     await transfers.letExpire(expired)
@@ -29,14 +29,14 @@ type Stages = {
   readonly expired: Transfer
 }
 
-/** A transfer as it is at each stage, new to the service, so that everything has to be asked. */
+/** Opens a transfer at each stage that is new to the service, so that nothing is recorded. */
 async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'expired') {
   const transfer = await transfers.open({ seconds: stage === 'expired' ? 600 : 7200 })
   const fill = stage === 'filled' ? await transfers.relayer.fill(transfer.deposit) : undefined
   if (stage === 'expired') {
     await transfers.letExpire(transfer)
     await transfers.finalise()
-    // Seen, then final on both chains: the next question searches for the refund.
+    // The status is seen and then final on both chains. The next poll searches for the refund.
     for (let question = 0; question < 2; question += 1) await transfer.shows('expired')
   }
   const state = stage === 'filled' ? 'completed' : stage
@@ -46,7 +46,7 @@ async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'exp
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Item = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Changes the answers to one method on a wire, each in sight of its call. */
+/** Changes the responses to one method on a wire. */
 function change(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -61,14 +61,14 @@ function change(wire: Wire, method: string, answerOf: (item: Item, call: Call) =
 
 const refusal = ({ id }: Item): Item => ({ id, error: { code: -32602, message: 'no' } })
 
-test('While the source chain fails, every status is its error, and right again after', async ({
+test('While the source chain fails, every status is its error, and correct again afterwards', async ({
   wires,
   stages: { bridging, filled, fill, expired },
   transfers,
 }) => {
   const unseen = await transfers.open()
   wires.source.behaviour = 'refuse connections'
-  // All others are final on the source chain, or need nothing of it.
+  // The other transfers are final on the source chain, or do not need it.
   for (const reply of await Promise.all([unseen.ask(), transfers.askFor(NO_HASH, { from: ARBITRUM })])) {
     expectError(reply, 'upstream_unavailable')
   }
@@ -80,7 +80,7 @@ test('While the source chain fails, every status is its error, and right again a
   await unseen.shows('bridging')
 })
 
-test('While the destination fails, every status is its error, and right again after', async ({
+test('While the destination fails, every status is its error, and correct again afterwards', async ({
   wires,
   stages: { bridging, filled, fill, expired },
   transfers,
@@ -89,7 +89,7 @@ test('While the destination fails, every status is its error, and right again af
   wires.destination.behaviour = 'never answer'
   const replies = await Promise.all([bridging, filled, expired, unseen].map((transfer) => transfer.ask()))
   for (const reply of replies) expectError(reply, 'upstream_timeout')
-  // The source chain alone decides this.
+  // The source chain decides this without the destination.
   expectStatus(await transfers.askFor(NO_HASH, { from: ARBITRUM }), 'pending', { hash: NO_HASH, from: ARBITRUM })
 
   wires.destination.reset()
@@ -99,12 +99,12 @@ test('While the destination fails, every status is its error, and right again af
   await unseen.shows('bridging')
 })
 
-test('While both chains answer after 2 s, a status is as good as ever', async ({ wires, stages }) => {
+test('While both chains respond after 2 s, a status is still correct', async ({ wires, stages }) => {
   for (const wire of [wires.source, wires.destination]) wire.behaviour = 'answer after 2 s'
   await stages.bridging.shows('bridging')
 })
 
-describe('A status that cannot be had whole is an error:', () => {
+describe('A status that cannot be read completely is an error:', () => {
   const NEEDED: readonly (readonly [Role, string, 'bridging' | 'filled' | 'expired'])[] = [
     ['source', 'eth_getTransactionReceipt', 'bridging'],
     ['source', 'eth_getBlockByNumber', 'expired'],
@@ -114,19 +114,19 @@ describe('A status that cannot be had whole is an error:', () => {
     ['destination', 'eth_getTransactionReceipt', 'filled'],
   ]
   const NONSENSE = ({ id }: Item): Item => ({ id, result: { number: 'x' } })
-  // By turns: what tells them apart is tried where a node is asked.
+  // The two failures alternate. The tests of the node client cover the others.
   const cases = NEEDED.map(([role, method, stage], index) => ({
     ...{ role, method, stage },
     ...(index % 2 ? { spoiled: 'an error', answerOf: refusal } : { spoiled: 'nonsense', answerOf: NONSENSE }),
   }))
 
   test.for(cases)(
-    'the $role answers $method with $spoiled, for a transfer that is $stage',
+    'the $role responds to $method with $spoiled, for a transfer that is $stage',
     async ({ role, method, stage, answerOf }, { wires, transfers, coldService }) => {
       withoutHints(transfers.service)
       const { transfer, shows } = await openNew(transfers, stage)
       change(wires[role], method, answerOf)
-      // In a container of its own: what a node refuses is remembered.
+      // A separate container is used because a node's refusal is remembered.
       expectError(await transfer.ask({ as: coldService }), 'upstream_bad_answer')
       wires[role].reset()
       await shows()
@@ -134,7 +134,7 @@ describe('A status that cannot be had whole is an error:', () => {
   )
 })
 
-describe('Where the destination refuses to search more blocks at once than', () => {
+describe('If the destination searches at most this many blocks at a time:', () => {
   type Range = { readonly fromBlock: string; readonly toBlock: string }
   const lengthOf = ({ params }: Pick<Call, 'params'>) => {
     const [{ fromBlock, toBlock }] = params as [Range]
@@ -147,7 +147,7 @@ describe('Where the destination refuses to search more blocks at once than', () 
         : item,
     )
 
-  test('0, a fill cannot be found, which is an error once fewer cannot be asked for', async ({
+  test('0, a fill cannot be found, which is an error once the range cannot shrink further', async ({
     wires,
     transfers,
     coldService,
@@ -165,7 +165,7 @@ describe('Where the destination refuses to search more blocks at once than', () 
     [100, 4],
     [10, 24],
   ] as const)(
-    '%i, a fill among 400 is found within %i questions of at most 8 calls',
+    '%i, a fill among 400 is found within %i polls of at most 8 calls',
     async ([blocks, most], { wires, transfers, coldService }) => {
       withoutHints(transfers.service)
       const transfer = await transfers.open()

@@ -38,12 +38,12 @@ const AMOUNT = 50_000_000n
 const API_KEY = 'across-key-hunter2'
 const EDGE_KEY = 'a key that CloudFront sends'
 const INTEGRATOR = '0x00c4'
-/** How old the offers of the bridge's API are, in seconds. */
+/** Age of the offers of the bridge's API, in seconds. */
 const OFFER_AGE = 300
-/** When the API made an offer, in seconds since 1970 by the source chain's clock. */
+/** Returns the time of an offer, in seconds since 1970 by the source chain's clock. */
 const madeAt = (offer: Offer) => Number(offer.timestamp) + OFFER_AGE
 
-/** The way of USDC from Arbitrum into a synchronous vault on Base, for whatever the vault does not matter. */
+/** A transfer of USDC from Arbitrum into a synchronous vault on Base, for tests that need no other vault. */
 const test = crossChainTest
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => openYieldVault(sharedService))
   .extend('journey', ({ service, sharedVault }) => journeyTo(sharedVault, service))
@@ -54,12 +54,12 @@ const test = crossChainTest
     onCleanup(stop)
     return known
   })
-  /** The service that the bridge knows by a key and an id. */
+  /** The service with a key and an id for the bridge. */
   .extend('known', ({ service: _, sharedKnown }) => {
     sharedKnown.bridge.answer = undefined
     return sharedKnown
   })
-  /** A key of 20 quotes in ten minutes, and how an address asks with it. */
+  /** A key of 20 quotes in ten minutes, and functions that request with it from an address. */
   .extend('ask', async ({ service, sharedVault: vault, journey }, { onCleanup }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
     const strict = await startConfigured(service, { bridge: {} })
@@ -67,7 +67,7 @@ const test = crossChainTest
       vi.unstubAllEnvs()
       await strict.stop()
     })
-    // 20 quotes of deposits in ten minutes and 10 of withdrawals, and three of one network.
+    // A key has 20 quotes of deposits in ten minutes and 10 of withdrawals; a network has three.
     const limits = { ...DEFAULT_LIMITS, rate: { requests: 3600, seconds: 3600 } }
     const key = await service.createClient([vaultIn(vault)], limits)
     const [{ chainId }, { address: token }] = [journey.source, journey.token]
@@ -78,7 +78,7 @@ const test = crossChainTest
         body: { vaultAddress: vault.address, ...body },
       })
     await vault.mint(ALICE.address, AMOUNT)
-    // No window ends within a test.
+    // No rate window ends within a test.
     const secondsLeft = 600 - ((Date.now() / 1000) % 600)
     if (secondsLeft < 60) service.pass(secondsLeft)
     await vault.send(ALICE, await vault.deposit(ALICE, AMOUNT))
@@ -107,14 +107,13 @@ function expectDeposit(reply: HttpReply): void {
   expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, simulation: { status: 'success' } } })
 }
 
-/** What was asked of the chains and the bridge. */
 const askedOf = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Address }) => ({
   base: rpc[8453]?.bodies.length,
   arbitrum: rpc[42161]?.bodies.length,
   bridge: bridge.quotesFor(vault).length,
 })
 
-describe('a source that cannot be', () => {
+describe('an unsupported source', () => {
   test.for([
     { chain: 'Gnosis, where the bridge does not go', srcChainId: 100, fields: undefined },
     { chain: 'Solana', srcChainId: 1151111081099710, fields: ['srcChainId'] },
@@ -150,8 +149,8 @@ describe('a source that cannot be', () => {
   })
 })
 
-describe('a vault that cannot be reached', () => {
-  test('A vault whose asset the bridge does not take has no deposits from another chain', async ({
+describe('a vault without deposits from another chain', () => {
+  test('A vault whose asset the bridge does not support has no deposits from another chain', async ({
     service,
     journey,
     bridge,
@@ -192,7 +191,7 @@ describe('a vault that cannot be reached', () => {
   })
 })
 
-describe('an amount that the bridge does not take', () => {
+describe('the limits of the bridge', () => {
   test("An amount below the bridge's limit is too low, and one at it is not", async ({ journey, bridge }) => {
     const withLimit = (minDeposit: bigint) =>
       bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), minDeposit: `${minDeposit}` } }))
@@ -217,7 +216,7 @@ describe('an amount that the bridge does not take', () => {
 })
 
 describe('a vault that takes no deposit now', () => {
-  /** More than the room of a vault is refused with an amount that works: of what is sent, no more arrives. */
+  /** Expects an amount above the room of a vault to be refused with one that works. Less arrives than is sent. */
   async function expectRoom(journey: Journey, amount: bigint, room: bigint): Promise<void> {
     const reply = await journey.ask(ALICE, amount)
     expectError(reply, 'vault_cap_reached', ['amount'])
@@ -225,26 +224,26 @@ describe('a vault that takes no deposit now', () => {
     expectDeposit(await journey.ask(ALICE, room))
   }
 
-  test('A vault with less room than the bridge takes tells no amount, for there is none', async ({ service }) => {
+  test("A vault with less room than the bridge's minimum names no amount that works", async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', 400_000n)
     expectError(await journeyTo(vault, service).ask(ALICE, AMOUNT), 'vault_cap_reached')
   })
 
-  test('A Lagoon vault refuses while an earlier request of the user is not settled', async ({ service }) => {
+  test("A Lagoon vault refuses while the user's earlier request is not settled", async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     const journey = journeyTo(vault, service)
     await vault.request(ALICE.address, 1_000_000n)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
     await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
     expectError(await journey.ask(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
-    // It is the user's request that counts, not that of the handler, which has none.
+    // The user's request counts. The handler has none.
     expectDeposit(await journey.ask(BOB, AMOUNT))
     await vault.settle()
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
 
-  test('The cap of a Lagoon 0.6 vault may be filled by what arrives, and not by one unit more', async ({ service }) => {
+  test('The arriving amount may fill the cap of a Lagoon 0.6 vault, and not exceed it', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     const journey = journeyTo(vault, service)
     await vault.request(BOB.address, 2_000_000n)
@@ -263,7 +262,7 @@ describe('a vault that takes no deposit now', () => {
     expectError(await journey.ask(ALICE, AMOUNT), 'vault_cap_reached')
   })
 
-  test("The vault's own refusal is told even while the bridge's API is down", async ({ service, bridge }) => {
+  test("The vault's own refusal is returned even while the bridge's API is down", async ({ service, bridge }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'pause')
     bridge.answer = () => 'hang up'
@@ -272,7 +271,9 @@ describe('a vault that takes no deposit now', () => {
 })
 
 describe('who may deposit', () => {
-  test('A whitelisted vault refuses who is not on its list, and all while the handler is not', async ({ service }) => {
+  test('A vault with a whitelist refuses users not on it, and all users while the handler is not on it', async ({
+    service,
+  }) => {
     const vault = await openLagoonVault(service, { generation: '0.6', whitelisted: true })
     const journey = journeyTo(vault, service)
     expectError(await journey.ask(ALICE, AMOUNT), 'depositor_not_allowed')
@@ -300,10 +301,7 @@ describe('who may deposit', () => {
       if (chain) await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
     }
 
-    test('A smart account that does not exist on the destination could not use what it gets there', async ({
-      service,
-      journey,
-    }) => {
+    test('A smart account that does not exist on the destination is refused', async ({ service, journey }) => {
       const user = someUser()
       await journey.mint(user.address, AMOUNT)
       expectDeposit(await journey.ask(user, AMOUNT))
@@ -311,12 +309,12 @@ describe('who may deposit', () => {
       expectError(await journey.ask(user, AMOUNT), 'cross_chain_not_available')
       await setCode(service, 8453, user.address, CONTRACT)
       expectDeposit(await journey.ask(user, AMOUNT))
-      // A contract on the destination alone may deposit too.
+      // A contract that exists only on the destination may deposit too.
       await setCode(service, 42161, user.address, '0x')
       expectDeposit(await journey.ask(user, AMOUNT))
     })
 
-    test('An account that delegates to a contract by EIP-7702 is an ordinary one', async ({ service }) => {
+    test('An account that delegates to a contract by EIP-7702 counts as an ordinary account', async ({ service }) => {
       const vault = await openYieldVault(service)
       const journey = journeyTo(vault, service)
       const user = someUser()
@@ -338,14 +336,14 @@ describe('a valuation that is about to end', () => {
   const LONG = 17n * 60n
 
   test.for(['0.5', '0.6'] as const)(
-    'A Lagoon %s vault has no deposits from another chain while its valuation ends before they may arrive',
+    'A Lagoon %s vault takes no cross-chain deposit if its valuation may end before the arrival',
     async (generation, { service }) => {
       const vault = await openLagoonVault(service, { generation })
       const journey = journeyTo(vault, service)
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', SHORT)
       await vault.settle()
       expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
-      // On its own chain there is time enough.
+      // There is enough time for a deposit on its own chain.
       expect((await vault.deposit(ALICE, AMOUNT)).body).toMatchObject({ isAsync: false, isCrossChain: false })
 
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', LONG)
@@ -368,7 +366,7 @@ describe('chains that fail', () => {
     await transact(source, [{ label: 'pauseDeposits', from: ACCOUNTS.relayer.address, to: pool, data }])
   }
 
-  test('While its pool on the source chain is paused the bridge takes nothing', async ({ journey }) => {
+  test('The bridge is unavailable while its pool on the source chain is paused', async ({ journey }) => {
     await pauseDeposits(journey, true)
     onTestFinished(() => pauseDeposits(journey, false))
     expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
@@ -376,20 +374,20 @@ describe('chains that fail', () => {
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
 
-  test('While its pool on the destination makes no fills the bridge takes nothing', async ({ service, journey }) => {
+  test('The bridge is unavailable while its pool on the destination makes no fills', async ({ service, journey }) => {
     const { relayer } = service.backends
     const pause = (chainId: number, pause: boolean) => relayer.pause(chainId, 'fills', pause)
     onTestFinished(() => pause(8453, false))
     await pause(8453, true)
     expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
     await pause(8453, false)
-    // Those of the source are for the other way.
+    // Fills on the source serve the opposite direction.
     onTestFinished(() => pause(42161, false))
     await pause(42161, true)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
 
-  test('A pool that does not tell its clock is a bad answer', async ({ journey }) => {
+  test('A pool that does not report its clock is a bad upstream response', async ({ journey }) => {
     await callRpc(journey.source, [{ method: 'anvil_setCode', params: [journey.pool, '0x'] }])
     onTestFinished(() => installPool(journey.source))
     expectError(await journey.ask(ALICE, AMOUNT), 'upstream_bad_answer')
@@ -409,7 +407,7 @@ describe('chains that fail', () => {
 })
 
 describe("a bridge's API that lies", () => {
-  // One of each kind: all that an offer can say, the quote's own tests try.
+  // One lie of each kind. The tests of quotes cover all fields of an offer.
   const LIES: Readonly<Record<string, (offer: Offer) => unknown>> = {
     "for the destination's pool": (offer) => ({ ...offer, spokePoolAddress: offer['destinationSpokePoolAddress'] }),
     'of one unit more than the input': (offer) => ({ ...offer, outputAmount: `${AMOUNT + 1n}` }),
@@ -423,14 +421,14 @@ describe("a bridge's API that lies", () => {
     },
   )
 
-  // By what a quote is for: on a busy machine the second one may be asked for before the first arrives.
+  // Operations tell the quotes apart: on a busy machine the second may be requested before the first arrives.
   const USUAL = toFunctionSelector('requestDeposit(uint256,address,address)').slice(2)
 
   test.for([
     { what: 'the quote for it', isOfBoth: false },
     { what: 'both quotes', isOfBoth: true },
   ])(
-    'Where a vault takes another operation than the usual, a lie in $what ends in an error',
+    'If a vault does not take the usual operation, a lie in $what is an error',
     async ({ isOfBoth }, { service, bridge }) => {
       const vault = await openLagoonVault(service, { generation: '0.5' })
       await vault.settleForADay()
@@ -443,7 +441,7 @@ describe("a bridge's API that lies", () => {
     },
   )
 
-  test('A first quote that fails, for an operation that is not sent, does not count', async ({ service, bridge }) => {
+  test('A failed first quote for an operation that is not sent does not matter', async ({ service, bridge }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     await vault.settleForADay()
     bridge.answer = (reply, { url }) => (url.searchParams.get('message')?.includes(USUAL) ? 'hang up' : reply)
@@ -451,19 +449,16 @@ describe("a bridge's API that lies", () => {
   })
 })
 
-describe('an offer at the edge of what is taken', () => {
+describe('an offer with a future time', () => {
   const MINUTE = 60
-  test('An offer whose time is ahead of the source chain by up to a minute is made with the time of the chain', async ({
-    journey,
-    bridge,
-  }) => {
+  test("An offer up to a minute ahead of the source chain gets the chain's time", async ({ journey, bridge }) => {
     bridge.lie((offer) => ({ ...offer, timestamp: `${madeAt(offer) + 50}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
     expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
     expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
-    // Within the minute: the pool takes no quote from the future.
+    // This is within the minute, because the pool takes no quote from the future.
     expectSuccess(await journey.send(ALICE, reply))
   })
 })
@@ -471,18 +466,18 @@ describe('an offer at the edge of what is taken', () => {
 describe("a bridge's API that fails", () => {
   test.for<[string, NonNullable<Bridge['answer']>, ErrorCode]>([
     ['a failure', () => ({ status: 502, body: { message: 'hunter2' } }), 'upstream_unavailable'],
-    ['nothing, ever', () => new Promise(() => {}), 'upstream_timeout'],
-  ])('An API that answers %s ends in an error', async ([, answer, code], { journey, bridge }) => {
+    ['nothing', () => new Promise(() => {}), 'upstream_timeout'],
+  ])('An API that returns %s causes an upstream error', async ([, answer, code], { journey, bridge }) => {
     bridge.answer = answer
     expectError(await journey.ask(ALICE, AMOUNT), code)
   })
 
-  test('An API that says when to come back is not asked before, and the caller is told', async ({
+  test('An API with a retry-after gets no request before it, and the caller gets a retry-after', async ({
     coldService: service,
     bridge,
   }) => {
     onTestFinished(async () => {
-      // The other tests go on without a pause.
+      // The other tests run without this pause.
       await service.tables.cache.delete({ pk: 'pause#Across', sk: 'ANSWER' })
     })
     const vault = await openYieldVault(service)
@@ -505,22 +500,22 @@ describe('quotes are metered', () => {
     expect(seconds).toBeLessThanOrEqual(3600)
   }
 
-  test('An address that asks as fast as it can closes nothing for others', async ({ ask }) => {
+  test('A flood from one address does not block others', async ({ ask }) => {
     const flood = await Promise.all(Array.from({ length: 40 }, (_, amount) => ask.toDeposit('203.0.113.1', amount)))
     const refused = flood.filter(({ status }) => status !== 200)
     expect(flood.length - refused.length).toBe(3)
     for (const reply of refused) expectRefusal(reply, 'address')
     expect(ask.quotes()).toBe(3)
-    // The user that the flood named asks from another address, and the flood's address for another user.
+    // The flooded user requests from another address, and the flooding address for another user.
     expectDeposit(await ask.toDeposit('203.0.113.2', 1000))
     expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), 'address')
     expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
 
-    // None of the refused counts: the key has 16 of its 20 left.
+    // Refused requests do not count: the key has 16 of its 20 left.
     for (let amount = 0; amount < 16; amount += 1)
       expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
     expectRefusal(await ask.toDeposit('192.0.2.1', 2000), 'x-join-key')
-    // Only withdrawals and claims spend their share of quotes.
+    // Only withdrawals and claims use up their quotes.
     for (const amount of [2, 3, 4]) expect((await ask.toWithdraw('198.51.100.1', amount)).status).toBe(200)
     expectRefusal(await ask.toWithdraw('198.51.100.1', 5), 'address', 'quotes of withdrawals and claims')
     for (let amount = 6; amount < 12; amount += 1) {
@@ -529,7 +524,7 @@ describe('quotes are metered', () => {
     expectRefusal(await ask.toWithdraw('192.0.2.1', 12), 'x-join-key', 'quotes of withdrawals and claims')
   })
 
-  test('The same question within five seconds costs nothing', async ({ ask, service }) => {
+  test('The same request within five seconds costs nothing', async ({ ask, service }) => {
     const same = await Promise.all(Array.from({ length: 5 }, () => ask.toDeposit('203.0.113.1', 1)))
     same.push(await ask.toDeposit('203.0.113.1', 1))
     for (const reply of same) expectDeposit(reply)
@@ -540,7 +535,7 @@ describe('quotes are metered', () => {
     expectRefusal(await ask.toDeposit('203.0.113.1', 3), 'address')
   })
 
-  test('A quote that one network may not have is fetched for another one', async ({ ask }) => {
+  test('A quote beyond the limit of one network is fetched for another', async ({ ask }) => {
     for (const amount of [1, 2, 3]) expectDeposit(await ask.toDeposit('203.0.113.1', amount))
     const [refused, asked] = await Promise.all([ask.toDeposit('203.0.113.1', 4), ask.toDeposit('203.0.113.2', 4)])
     expectRefusal(refused, 'address')
@@ -554,7 +549,7 @@ describe('quotes are metered', () => {
   })
 })
 
-describe("what the bridge's API says besides", () => {
+describe("unknown fields of the bridge's API", () => {
   const EVIL = '0x00000000000000000000000000000000000000e1'
   const EXTRAS: Readonly<Record<string, unknown>> = {
     calldata: '0xdeadbeef',
@@ -577,7 +572,7 @@ describe("what the bridge's API says besides", () => {
     constructor: EVIL,
   }
 
-  test('What else it says changes nothing', async ({ journey, bridge }) => {
+  test('Unknown fields change nothing', async ({ journey, bridge }) => {
     const { body: plain } = await journey.ask(ALICE, AMOUNT)
     bridge.lie((offer) => ({ ...offer, ...EXTRAS }))
     const reply = await journey.ask(ALICE, AMOUNT)
@@ -585,7 +580,7 @@ describe("what the bridge's API says besides", () => {
     expect(reply.body).toEqual(plain)
   })
 
-  test('An answer that poisons prototypes poisons none', async ({ journey, bridge }) => {
+  test('A response with a __proto__ field pollutes no prototype', async ({ journey, bridge }) => {
     bridge.answer = (reply) => ({
       ...reply,
       body: JSON.stringify(reply.body).replace('{', '{"__proto__":{"apiKey":"x","integratorId":"0xffff"},'),
@@ -596,8 +591,8 @@ describe("what the bridge's API says besides", () => {
   })
 })
 
-describe('what the bridge is told', () => {
-  test('The bridge is asked for this very deposit', async ({ journey, bridge }) => {
+describe('requests to the bridge', () => {
+  test('The bridge quotes exactly this deposit', async ({ journey, bridge }) => {
     await journey.ask(ALICE, AMOUNT)
     const [quoted] = bridge.quotesFor(journey.vault)
     expect(quoted?.request).toMatchObject({ method: 'GET', body: '' })
@@ -614,14 +609,14 @@ describe('what the bridge is told', () => {
     })
   })
 
-  test('Our key is told as a bearer token', async ({ known: { service, bridge } }) => {
+  test('Our key is sent as a bearer token', async ({ known: { service, bridge } }) => {
     const journey = journeyTo(await openYieldVault(service), service)
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     expect(bridge.quoteBehind(reply).request.headers.authorization).toBe(`Bearer ${API_KEY}`)
   })
 
-  test('Our key is in no answer and in no log, whatever the bridge does', async ({ known: { service, bridge } }) => {
+  test('Our key is in no response and no log, whatever the bridge does', async ({ known: { service, bridge } }) => {
     const { text, lines } = captureLogs()
     const journey = journeyTo(await openYieldVault(service), service)
     const replies: HttpReply[] = []
@@ -647,7 +642,7 @@ describe('what the bridge is told', () => {
     expect(text()).not.toMatch(/https?:/)
   })
 
-  test('Our integrator id stands behind the calldata, and the deposit arrives all the same', async ({
+  test('Our integrator id follows the calldata, and the deposit still arrives', async ({
     known: { service, bridge },
   }) => {
     bridge.answer = undefined

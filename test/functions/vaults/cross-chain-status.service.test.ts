@@ -31,16 +31,16 @@ import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
-/** Where somebody else's contract is that looks like the pool. */
+/** Address of a contract that looks like the pool but is not. */
 const FALSE_POOL = '0x00000000000000000000000000000000000fa15e'
 
 const openAsync = (service: Transfers['service'], generation: LagoonGeneration = '0.5') =>
   openLagoonVault(service, { generation })
 
-/** A vault with deposits at once whose event names the receiver before the payer. */
+/** Opens a vault with instant deposits whose event names the receiver before the payer. */
 const openReceiverFirst = (service: Transfers['service']) => openAsyncVault(service, { make: 'syncDeposits' })
 
-/** A Lagoon vault whose valuation stands for a day, so that it gives shares at once. */
+/** Opens a Lagoon vault whose valuation is valid for a day, so that it gives shares instantly. */
 async function openSyncing(service: Transfers['service']): Promise<TestVault> {
   const vault = await openLagoonVault(service, { generation: '0.6' })
   await vault.request(BOB.address, vault.units('1000'))
@@ -49,12 +49,12 @@ async function openSyncing(service: Transfers['service']): Promise<TestVault> {
 }
 
 describe('A source transaction', () => {
-  test('that nobody has seen yet is pending', async ({ transfers }) => {
+  test('that no node has seen yet is pending', async ({ transfers }) => {
     expectStatus(await transfers.askFor(NO_HASH, { from: ARBITRUM }), 'pending', { hash: NO_HASH, from: ARBITRUM })
     expectStatus(await transfers.askFor(NO_HASH, { from: BASE, index: 3 }), 'pending', { hash: NO_HASH, from: BASE })
   })
 
-  test('that waits to be mined is pending, and bridging as soon as it is mined', async ({ transfers }) => {
+  test('in the mempool is pending, and bridging as soon as it is mined', async ({ transfers }) => {
     const { hash, mine } = await transfers.sendWaiting(ARBITRUM, ALICE.address, await transfers.depositCall())
     expectStatus(await transfers.askFor(hash, { from: ARBITRUM }), 'pending', { hash, from: ARBITRUM })
     await mine()
@@ -73,7 +73,7 @@ describe('A source transaction', () => {
     expect(body).toMatchObject({ status: 'bridging', depositId: hash, transactions: { source: hash } })
   })
 
-  test('that is no deposit has failed, because it holds none', async ({ transfers }) => {
+  test('without a deposit has failed', async ({ transfers }) => {
     const token = transfers.tokenOf(ARBITRUM, 'USDC')
     const hash = await transfers.send(ARBITRUM, ALICE.address, call(token, 'transfer', [BOB.address, 5n]))
     const reply = await transfers.askFor(hash, { from: ARBITRUM })
@@ -81,7 +81,7 @@ describe('A source transaction', () => {
   })
 
   test('that reverted has failed', async ({ transfers }) => {
-    // Carol has not let the pool take her tokens.
+    // Carol has not approved the pool.
     const { target: to, callData: data } = await transfers.depositCall({ user: CAROL })
     const reverting = [{ label: 'deposit', from: CAROL.address, to, data }]
     const [hash = NO_HASH] = await sendTransactions(transfers.chainOf(ARBITRUM), reverting)
@@ -106,7 +106,7 @@ describe('A source transaction', () => {
     [59144, 'unknown'],
     [10_000_000_000, 'unknown'],
   ] as const)(
-    'with a deposit to chain %i, which is not followed, says so, and that nothing more is expected',
+    'with a deposit to the unsupported chain %i has a final status with that reason',
     async ([to, name], { transfers }) => {
       const hash = await transfers.send(ARBITRUM, ALICE.address, await transfers.depositCall({ to }))
       const { body } = await transfers.askFor(hash, { from: ARBITRUM })
@@ -123,7 +123,7 @@ describe('A source transaction', () => {
     },
   )
 
-  test('of old, whose event is another, is a deposit like those of today', async ({ service, transfers }) => {
+  test('with the older event is a deposit like those with the current one', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     await installPool(transfers.chainOf(ARBITRUM), { contract: 'LegacySpokePool' })
     const transfer = await transfers.open({ into: vault })
@@ -133,7 +133,7 @@ describe('A source transaction', () => {
     await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
   })
 
-  test('with several deposits has one status for each, by its place', async ({ service, transfers }) => {
+  test('with several deposits has one status for each, by its index', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const orders: Order[] = [
       { into: vault, inputAmount: 11_000_000n },
@@ -163,7 +163,7 @@ describe('A transfer', () => {
   ]
 
   test.for(LAGOON)(
-    'of $asset from chain $from into a Lagoon $generation vault is bridging, then completed with what arrived and when',
+    'of $asset from chain $from into a Lagoon $generation vault is bridging, then completed with its amount and time',
     async ({ generation, asset, from, to }, { service, transfers }) => {
       const vault = await openLagoonVault(service, { generation, asset, chainId: to })
       const transfer = await transfers.open({ from, into: vault, inputAmount: 70_000_001n, outputAmount: 69_999_990n })
@@ -212,7 +212,7 @@ describe('A transfer', () => {
     await transfer?.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
   })
 
-  test('that the service itself prepared out of a vault is followed to the tokens, or back', async ({
+  test('that the service itself prepared out of a vault is followed to its delivery or refund', async ({
     service,
     transfers,
   }) => {
@@ -246,7 +246,7 @@ describe('A transfer', () => {
     expect((await vault.balanceOf(ALICE.address)) - balance).toBe(25_000_000n)
   })
 
-  test('is told with the deposit in the history and in the position, once it is final and was asked about', async ({
+  test('is part of the deposit in history and position, once its final status was requested', async ({
     service,
     transfers,
   }) => {
@@ -283,7 +283,7 @@ describe('A transfer', () => {
     }
   })
 
-  test('says no protocol to a client that does not have the vault', async ({ service, transfers }) => {
+  test('shows no protocol to a client without the vault', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const key = await service.createClient([])
     const transfer = await transfers.open({ into: vault })
@@ -293,7 +293,7 @@ describe('A transfer', () => {
     await transfer.shows('completed', { fill, key: vault.key, protocol: 'lagoon' })
   })
 
-  test('says no protocol to a client that has a vault of that address on another chain', async ({
+  test('shows no protocol to a client with a vault of the same address on another chain', async ({
     service,
     transfers,
   }) => {
@@ -317,7 +317,7 @@ describe('A transfer', () => {
     await transfer.shows('completed', { fill })
   })
 
-  test('is still bridging while a slow fill is requested, and completed with the amount that it then delivers', async ({
+  test('is bridging while a slow fill is requested, and completed with the amount it delivers', async ({
     service,
     transfers,
   }) => {
@@ -328,7 +328,7 @@ describe('A transfer', () => {
       const { nextPollAfterMs } = (await transfer.ask()).body
       await transfers.relayer.requestSlowFill(transfer.deposit)
       await transfer.shows('bridging')
-      // It takes hours, so there is no haste.
+      // A slow fill takes hours, so polls may be rarer.
       expect((await transfer.ask()).body.nextPollAfterMs).toBeGreaterThan(nextPollAfterMs)
 
       const before = await vault.read('pendingDepositRequest', 0n, ALICE.address)
@@ -339,17 +339,14 @@ describe('A transfer', () => {
     }
   })
 
-  test('is completed when a relayer is faster than the slow fill that was requested', async ({ transfers }) => {
+  test('is completed if a relayer is faster than the requested slow fill', async ({ transfers }) => {
     const transfer = await transfers.open()
     await transfers.relayer.requestSlowFill(transfer.deposit)
     const fill = await transfers.relayer.fill(transfer.deposit)
     await transfer.shows('completed', { fill })
   })
 
-  test('of a token with 18 decimals that arrives as one with 6 has the amounts of both', async ({
-    service,
-    transfers,
-  }) => {
+  test('from a token of 18 decimals to one of 6 has both amounts', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const parts = await transfers.argumentsOf({ into: vault, outputAmount: 49_990_000n })
     const inDai = parts.with(2, pad(transfers.tokenOf(ARBITRUM, 'DAI'))).with(4, 50n * 10n ** 18n)
@@ -364,7 +361,7 @@ describe('A transfer', () => {
   })
 })
 
-describe('When the deposit fails on arrival, the transfer has failed and the user holds the tokens there:', () => {
+describe('If the deposit fails on arrival, the transfer has failed and the user holds the tokens there:', () => {
   type Case = {
     readonly what: string
     readonly entry: Entry
@@ -413,7 +410,7 @@ describe('When the deposit fails on arrival, the transfer has failed and the use
     expect(await vault.balanceOf(HANDLER)).toBe(0n)
   })
 
-  test('the amount is that of a slow fill, and what others left at the handler', async ({ service, transfers }) => {
+  test('the amount is that of a slow fill plus what others left at the handler', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const transfer = await transfers.open({ into: vault })
     await vault.act(ROLES.admin, 'pause')
@@ -426,7 +423,7 @@ describe('When the deposit fails on arrival, the transfer has failed and the use
     await transfer.shows('destination_action_failed', { fill, outputAmount, protocol: 'lagoon', key: vault.key })
   })
 
-  test('but an async vault that starts to close still takes the request', async ({ service, transfers }) => {
+  test('an async vault that starts to close still takes the request', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const transfer = await transfers.open({ into: vault })
     await vault.act(ROLES.admin, 'initiateClosing')
@@ -436,7 +433,7 @@ describe('When the deposit fails on arrival, the transfer has failed and the use
   })
 })
 
-describe('Where the depositor agreed to another fill, the transfer', () => {
+describe('If the depositor agreed to another fill, the transfer', () => {
   const openSpedUp = async (transfers: Transfers, vault: TestVault, change: Parameters<Relayer['speedUp']>[1]) => {
     const transfer = await transfers.open({ into: vault })
     await transfers.relayer.speedUp(transfer.deposit, change)
@@ -444,7 +441,7 @@ describe('Where the depositor agreed to another fill, the transfer', () => {
   }
   const agreed = { outputAmount: 47_000_000n }
 
-  test('is delivered, and no deposit, when the tokens went to the wallet', async ({ service, transfers }) => {
+  test('is completed without a deposit if the tokens went to the wallet', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const { transfer, fill } = await openSpedUp(transfers, vault, {
       ...agreed,
@@ -456,8 +453,8 @@ describe('Where the depositor agreed to another fill, the transfer', () => {
   })
 })
 
-describe('A fill that is not alone in its transaction', () => {
-  /** Orders into one vault with a cap of 100 USDC, of which only the small one fits. */
+describe('A fill that shares its transaction', () => {
+  /** Opens a vault with a cap of 100 USDC, which fits only the small one of two orders. */
   const openCapped = async (service: Transfers['service']) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', vault.units('100'))
@@ -469,7 +466,7 @@ describe('A fill that is not alone in its transaction', () => {
   test.for<[string, 'first' | 'second', boolean]>([
     ['the first of two', 'first', false],
     ["the second of one user's two", 'second', true],
-  ])('%s fails, and only that one has failed', async ([, failing, sameUser], { service, transfers }) => {
+  ])('%s fails, and the other is completed', async ([, failing, sameUser], { service, transfers }) => {
     const vault = await openCapped(service)
     const order = { into: vault, entry: 'deposit' } as const
     const small = await transfers.open({ ...order, outputAmount: SMALL, inputAmount: SMALL })
@@ -485,10 +482,7 @@ describe('A fill that is not alone in its transaction', () => {
     await large.shows('destination_action_failed', shown)
   })
 
-  test('and first hands the user the shares of an earlier request is a request all the same', async ({
-    service,
-    transfers,
-  }) => {
+  test('with a claim of an earlier request is still a request', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     await vault.request(ALICE.address, 8_000_000n)
     await vault.settle()
@@ -499,7 +493,7 @@ describe('A fill that is not alone in its transaction', () => {
     await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
   })
 
-  test('and could not hand out the shares of an earlier request has failed', async ({ service, transfers }) => {
+  test('with a failed claim of an earlier request has failed', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     await vault.request(ALICE.address, 8_000_000n)
     await vault.settleForADay()
@@ -510,8 +504,8 @@ describe('A fill that is not alone in its transaction', () => {
   })
 })
 
-describe('A transfer that nobody fills', () => {
-  /** A transfer whose deadline has passed, long after any other of its user's. */
+describe('An unfilled transfer', () => {
+  /** Opens transfers and lets their deadline pass, long after any other of the user's. */
   const openExpired = async (transfers: Transfers, ...orders: Order[]): Promise<[Transfer, ...Transfer[]]> => {
     await transfers.passDays(2)
     const opened: Transfer[] = []
@@ -548,7 +542,7 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refunded', { ...shown, final: true })
   })
 
-  test('is expired also when a slow fill was requested', async ({ transfers }) => {
+  test('is expired even if a slow fill was requested', async ({ transfers }) => {
     await transfers.passDays(2)
     const transfer = await transfers.open({ seconds: 600 })
     await transfers.relayer.requestSlowFill(transfer.deposit)
@@ -558,14 +552,14 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refunded')
   })
 
-  test('is not expired when it was filled in time, however late somebody asks', async ({ transfers }) => {
+  test('is not expired if it was filled in time, however late the poll', async ({ transfers }) => {
     const transfer = await transfers.open({ seconds: 600 })
     const fill = await transfers.relayer.fill(transfer.deposit)
     await transfers.relayer.advance(50_000)
     await transfer.shows('completed', { fill })
   })
 
-  test('is not refunded by less than it was, nor by what others get', async ({ transfers }) => {
+  test('is not refunded by a smaller amount or by payments to others', async ({ transfers }) => {
     const less = { inputAmount: 49_999_999n }
     const all = await openExpired(transfers, {}, less, { user: BOB }, { asset: 'DAI' })
     const [transfer, second, ofBob, inDai] = all as [Transfer, Transfer, Transfer, Transfer]
@@ -574,14 +568,14 @@ describe('A transfer that nobody fills', () => {
     await refundAll(transfers, second, ofBob, inDai)
     await ofBob.becomes('refunded')
     await inDai.becomes('refunded')
-    // Only the second one has the amount that was paid.
+    // Only the second transfer has the refunded amount.
     await second.becomes('refunded', { final: true })
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
     await refundAll(transfers, transfer)
     await transfer.becomes('refunded', { final: true })
   })
 
-  test('is not refunded by the refund of an earlier one, before or after its deadline', async ({ transfers }) => {
+  test('is not refunded by the refund of an earlier one', async ({ transfers }) => {
     const [earlier] = await openExpired(transfers, {})
     await transfers.relayer.refund(earlier.deposit)
     const transfer = await transfers.open({ seconds: 600 })
@@ -591,7 +585,7 @@ describe('A transfer that nobody fills', () => {
     await earlier.becomes('refunded', { final: true })
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
     await refundAll(transfers, transfer)
-    // Both have the amount that was paid.
+    // Both have the refunded amount.
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
     for (let question = 0; question < 4; question += 1) await other.shows('expired')
     await refundAll(transfers, other)
@@ -599,7 +593,7 @@ describe('A transfer that nobody fills', () => {
     await other.becomes('refunded', { final: true })
   })
 
-  test('is not held up by an earlier one that was filled', async ({ transfers }) => {
+  test('is refunded although an earlier one was filled', async ({ transfers }) => {
     await transfers.passDays(2)
     const filled = await transfers.open({ seconds: 600 })
     await transfers.relayer.fill(filled.deposit)
@@ -609,9 +603,7 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refunded', { final: true })
   })
 
-  test('is refunded by a leaf that could not pay somebody else, who is refunded when it claims', async ({
-    transfers,
-  }) => {
+  test('is refunded by a leaf that could not pay another user, who is refunded by a claim', async ({ transfers }) => {
     const [transfer, ofBob] = (await openExpired(transfers, {}, { user: BOB })) as [Transfer, Transfer]
     const { inputAmount: amount } = transfer.deposit
     const payment = { chainId: ARBITRUM, token: transfers.tokenOf(ARBITRUM, 'USDC'), account: ALICE.address, amount }
@@ -621,7 +613,7 @@ describe('A transfer that nobody fills', () => {
     await ofBob.becomes('refund_owed')
     const { refund, events } = (await ofBob.ask()).body
     expect(events.at(-1)).toMatchObject({ kind: 'refund_owed', account: BOB.address, txHash: refund.txHash })
-    // The depositor sends the calldata that the answer has.
+    // The depositor sends the calldata of the response.
     await transfers.send(ARBITRUM, BOB.address, { target: refund.claim.to, callData: refund.claim.data })
 
     await transfers.finalise()
@@ -640,7 +632,7 @@ describe('A transfer that nobody fills', () => {
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
   })
 
-  test('and that is asked about first after days is refunded, by the refund of its time', async ({ transfers }) => {
+  test('with its first poll after days is refunded by the refund of its time', async ({ transfers }) => {
     const [transfer] = await openExpired(transfers, {})
     await transfers.relayer.refund(transfer.deposit)
     await transfers.passDays(9)
@@ -648,7 +640,7 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refunded', { final: true })
   })
 
-  test('has its last answer two weeks after its deadline, when no refund was found', async ({ transfers }) => {
+  test('is final two weeks after its deadline if no refund was found', async ({ transfers }) => {
     const [transfer, filler] = (await openExpired(transfers, {}, { user: BOB })) as [Transfer, Transfer]
     await transfers.passDays(13)
     await transfers.finalise()
@@ -659,9 +651,7 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refund_not_found', { final: true })
   })
 
-  test('among equal ones of which not all are refunded has its last answer two weeks after its deadline', async ({
-    transfers,
-  }) => {
+  test('among equal ones with too few refunds is undecided two weeks after its deadline', async ({ transfers }) => {
     await transfers.passDays(2)
     const opened = await transfers.openTogether(Array.from({ length: 22 }, () => ({ seconds: 600 })))
     const transfer = opened.at(-1) as Transfer
@@ -674,10 +664,7 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('undecided', { final: true })
   })
 
-  test('is refunded also where a node tells the times of some events and not of others', async ({
-    service,
-    transfers,
-  }) => {
+  test('is refunded although a node reports the times of only some events', async ({ service, transfers }) => {
     const [transfer] = await openExpired(transfers, {})
     await refundAll(transfers, transfer)
     const wire = service.rpc[ARBITRUM] as Wire
@@ -685,7 +672,7 @@ describe('A transfer that nobody fills', () => {
       const isSearch = (id: number) =>
         JSON.parse(request).some((one: { id: number; method: string }) => one.id === id && one.method === 'eth_getLogs')
       const items: { id: number; result: Record<string, unknown>[] }[] = JSON.parse(answer)
-      // Another event of the pool's in each block, of which the time is told.
+      // Adds another event of the pool to each block and reports only that event's time.
       const told = (log: Record<string, unknown>) => [
         { ...log, data: '0x', blockTimestamp: '0x1' },
         { ...log, blockTimestamp: undefined },
@@ -697,7 +684,7 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refunded', { final: true })
   })
 
-  test('has the same times where nodes tell what is none beside events', async ({ service, transfers }) => {
+  test('has correct times although nodes report invalid times with events', async ({ service, transfers }) => {
     const [expired] = await openExpired(transfers, {})
     await refundAll(transfers, expired)
     const filled = await transfers.open({})
@@ -716,9 +703,7 @@ describe('A transfer that nobody fills', () => {
     expect(events).toBeGreaterThan(1)
   })
 
-  test('is never said to have had no refund where its depositor was paid, for whichever transfer', async ({
-    transfers,
-  }) => {
+  test('is undecided, not unrefunded, if its depositor was paid for some transfer', async ({ transfers }) => {
     const less = { inputAmount: 49_999_999n }
     const [transfer, second] = (await openExpired(transfers, {}, less)) as [Transfer, Transfer]
     await transfers.relayer.refund(second.deposit)

@@ -20,21 +20,20 @@ import { callsIn, startWire, type Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
 
-/** How many HTTP requests each chain got, and which writes the table. */
 type Cost = { readonly source: number; readonly destination: number; readonly writes: number }
 
 const test = base
-  /** Everything that is recorded of a source transaction. */
+  /** Returns all records of a source transaction. */
   .extend('recordsOf', ({ service: { tables } }) => {
     return async (hash: Hash): Promise<Item[]> => {
       const items = [...(await scanTable(tables.deposits)).values()]
-      // The record of a transfer has its source transaction in its first event.
+      // The first event of a transfer's record has its source transaction.
       type Recorded = Item & { readonly transfer: { readonly events: readonly [{ readonly txHash: Hash }] } }
       const transfers = items.filter(({ pk }) => pk.startsWith('TRANSFER#')) as Recorded[]
       return transfers.filter(({ transfer }) => transfer.events[0].txHash === hash)
     }
   })
-  /** What something asks of the chains and the table; Arbitrum is the source unless told. */
+  /** Counts the requests to the chains and the writes to the table. The default source is Arbitrum. */
   .extend('costOf', ({ service }) => async (work: () => Promise<unknown>, from = ARBITRUM): Promise<Cost> => {
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
     service.table.tries.length = 0
@@ -43,7 +42,7 @@ const test = base
     const writes = service.table.tries.filter(({ action }) => action === 'PutItem').length
     return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
   })
-  /** The service in new containers that know two hosts of each chain, and the wires to these: two of Arbitrum, two of Base. */
+  /** The service in new containers with two hosts of each chain, and the wires: two of Arbitrum, two of Base. */
   .extend('twoHosts', async ({ service }, { onCleanup }) => {
     const { chains, rpcUrls, setRpcUrls } = service.backends
     const pairs = await Promise.all(
@@ -70,7 +69,6 @@ const refuse = (transfers: Transfers, ...chainIds: number[]) => {
   for (const id of chainIds) (transfers.service.rpc[id] as Wire).behaviour = 'refuse connections'
 }
 
-/** Rewrites the results of one method on a wire. */
 function rewriteResults(wire: Wire, method: string, change: (result: unknown) => unknown): void {
   wire.rewrite = (answer, request) => {
     const calls: { id: number; method: string }[] = JSON.parse(request)
@@ -80,7 +78,6 @@ function rewriteResults(wire: Wire, method: string, change: (result: unknown) =>
   }
 }
 
-/** Lets a node refuse events of more blocks than this. */
 function limitRanges(wire: Wire, blocks: number): void {
   wire.rewrite = (answer, request) => {
     const calls: { id: number; method: string; params: [{ fromBlock: string; toBlock: string }] }[] =
@@ -95,18 +92,18 @@ function limitRanges(wire: Wire, blocks: number): void {
   }
 }
 
-describe('The first question', () => {
-  test('about a hash that nobody has seen records nothing', async ({ transfers, recordsOf, costOf }) => {
+describe('The first status request', () => {
+  test('for an unknown hash records nothing', async ({ transfers, recordsOf, costOf }) => {
     const cost = await costOf(() => transfers.askFor(NO_HASH, { from: ARBITRUM }))
-    // The second request is for a user operation with this hash.
+    // The second request looks for a user operation with this hash.
     expect(cost).toEqual({ source: 2, destination: 0, writes: 0 })
     expect(await recordsOf(NO_HASH)).toEqual([])
   })
 
-  test('about a transfer records it, and the second one nothing more', async ({ transfers, recordsOf, costOf }) => {
+  test('for a transfer records it, and the second records nothing more', async ({ transfers, recordsOf, costOf }) => {
     const transfer = await transfers.open()
     expect(await recordsOf(transfer.hash)).toEqual([])
-    // The transfer, and which one its hash leads to.
+    // The writes are the transfer, and the link from its hash.
     expect(await costOf(() => transfer.shows('bridging'))).toMatchObject({ writes: 2 })
     const [record, ...more] = await recordsOf(transfer.hash)
     expect(more).toEqual([])
@@ -116,10 +113,7 @@ describe('The first question', () => {
     expect(await recordsOf(transfer.hash)).toEqual([record])
   })
 
-  test('about a transfer reads what was recorded a moment ago, wherever DynamoDB keeps it', async ({
-    service,
-    transfers,
-  }) => {
+  test('for a transfer reads a record of a moment ago, whichever replica responds', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     await transfer.shows('bridging')
     service.table.reset()
@@ -131,7 +125,7 @@ describe('The first question', () => {
     ])
   })
 
-  test('about one of several deposits in a transaction records them all', async ({ transfers, recordsOf }) => {
+  test('for one of several deposits in a transaction records them all', async ({ transfers, recordsOf }) => {
     const [first, second] = (await transfers.openTogether([{}, { asset: 'DAI' }])) as [Transfer, Transfer]
     await second.shows('bridging')
     expect(await recordsOf(first.hash)).toHaveLength(2)
@@ -140,17 +134,14 @@ describe('The first question', () => {
     expect(await recordsOf(first.hash)).toHaveLength(2)
   })
 
-  test('about a transfer that has arrived already records it', async ({ transfers, recordsOf }) => {
+  test('for a transfer that has arrived already records it', async ({ transfers, recordsOf }) => {
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
     await transfer.shows('completed', { fill })
     expect(await recordsOf(transfer.hash)).toHaveLength(1)
   })
 
-  test('about a transfer of long ago finds its fill without a search, by the hint of the bridge', async ({
-    service,
-    transfers,
-  }) => {
+  test("for an old transfer finds its fill by the bridge's hint, without a search", async ({ service, transfers }) => {
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
     for (const days of [1, 20, 40]) {
@@ -166,7 +157,7 @@ describe('The first question', () => {
     expect(searches).toHaveLength(0)
   })
 
-  test('about a transaction without a deposit records nothing, also when that is final', async ({
+  test('for a transaction without a deposit records nothing, even if that is final', async ({
     transfers,
     recordsOf,
     costOf,
@@ -190,8 +181,8 @@ describe('The first question', () => {
   })
 })
 
-describe('A last answer', () => {
-  test('is asked for again until its block is final, and then never', async ({ service, transfers, costOf }) => {
+describe('A final status', () => {
+  test('is read again until its block is final, and then never', async ({ service, transfers, costOf }) => {
     const good = await openLagoonVault(service, { generation: '0.5' })
     const paused = await openYieldVault(service)
     await paused.act(ROLES.admin, 'pause')
@@ -213,16 +204,16 @@ describe('A last answer', () => {
     }
     await transfers.finalise()
     const [ofDelivered, ofFailed] = [await costOf(shown[0]), await costOf(shown[1])]
-    // The answer, that its hash is final; and of a deposit where it began, for the user's history.
+    // The writes are the status, its final hash, and for a deposit its origin, for the user's history.
     expect([ofDelivered.writes, ofFailed.writes]).toEqual([3, 2])
     refuse(transfers, BASE, ARBITRUM)
     for (const show of shown) expect(await costOf(show)).toEqual(NOTHING)
-    // It is the same for every client, but for the protocol of a vault that it does not have.
+    // The status is the same for every client, except for the protocol of a vault that it does not have.
     await delivered.shows('completed', { fill: deliveredBy, key: paused.key })
     await failed.shows('destination_action_failed', { fill: failedBy, key: good.key })
   })
 
-  test('that a transfer is refunded is stored, and that it is expired is not', async ({ transfers, costOf }) => {
+  test('of a refunded transfer is stored, and of an expired one is not', async ({ transfers, costOf }) => {
     await transfers.passDays(2)
     const transfer = await transfers.open({ from: BASE, to: ARBITRUM, seconds: 600 })
     await transfers.letExpire(transfer)
@@ -236,19 +227,14 @@ describe('A last answer', () => {
     expect(await costOf(() => transfer.shows('refunded'), BASE)).toEqual(NOTHING)
   })
 
-  test('is never overwritten by a question that was asked before', async ({
-    service,
-    transfers,
-    recordsOf,
-    costOf,
-  }) => {
-    // To another account: of this one nothing is looked up that could be held up before the record.
+  test('is never overwritten by an earlier request', async ({ service, transfers, recordsOf, costOf }) => {
+    // The recipient is another account, so no lookup for this one can be held before the record.
     const transfer = await transfers.open({ recipient: BOB.address })
     const destination = service.rpc[BASE] as Wire
     const askChains = Promise.withResolvers<void>()
     const write = Promise.withResolvers<void>()
 
-    // The first question has seen an unfilled transfer when its record is held up on the way.
+    // The first request has seen an unfilled transfer when its record is held.
     destination.hold = askChains.promise
     service.table.tries.length = 0
     const first = transfer.ask()
@@ -271,8 +257,8 @@ describe('A last answer', () => {
   })
 })
 
-describe('Questions at the same time', () => {
-  test('leave one record, and all get the same answer', async ({ transfers, recordsOf }) => {
+describe('Parallel status requests', () => {
+  test('leave one record, and all get the same response', async ({ transfers, recordsOf }) => {
     const transfer = await transfers.open()
     const askAll = () => Promise.all(Array.from({ length: 8 }, () => transfer.ask()))
     const bodiesOf = async () => new Set((await askAll()).map(({ body }) => JSON.stringify(body)))
@@ -286,8 +272,8 @@ describe('Questions at the same time', () => {
   })
 })
 
-describe('When a chain is reorganised before a block is final', () => {
-  test('a fill that is gone makes the transfer bridging again, and the fill that replaces it is found', async ({
+describe('If a chain is reorganised before a block is final', () => {
+  test('a removed fill makes the transfer bridging again, and the next fill is found', async ({
     service,
     transfers,
   }) => {
@@ -311,10 +297,7 @@ describe('When a chain is reorganised before a block is final', () => {
     await transfer.shows('completed', { fill, ...shown })
   })
 
-  test('a fill that another one replaces, with another outcome, is told as the other one is', async ({
-    service,
-    transfers,
-  }) => {
+  test('a replaced fill has the outcome of its replacement', async ({ service, transfers }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const shown = { protocol: 'lagoon', key: vault.key } as const
     const transfer = await transfers.open({ into: vault })
@@ -343,14 +326,14 @@ describe('When a chain is reorganised before a block is final', () => {
     await transfer.shows('completed', { fill })
   })
 
-  test('a deposit that has another id now is followed by that one', async ({ transfers }) => {
+  test('a deposit with a new id is followed by that id', async ({ transfers }) => {
     const signed = await transfers.sign(ARBITRUM, ALICE, await transfers.depositCall())
     const forget = await transfers.remember(ARBITRUM)
     const hash = await transfers.sendSigned(ARBITRUM, signed)
     const [first] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
     await first.shows('bridging')
 
-    // Somebody else's deposit comes first now, and takes the id.
+    // Another account's deposit now comes first and takes the id.
     await forget()
     await transfers.open({ user: BOB })
     expect(await transfers.sendSigned(ARBITRUM, signed)).toBe(hash)
@@ -361,17 +344,14 @@ describe('When a chain is reorganised before a block is final', () => {
     await second.shows('completed', { fill })
   })
 
-  test('a deposit that waits to be mined again, with another id, is followed by that one once it is', async ({
-    service,
-    transfers,
-  }) => {
+  test('a deposit that is mined again later with a new id is followed by that id', async ({ service, transfers }) => {
     const signed = await transfers.sign(ARBITRUM, ALICE, await transfers.depositCall())
     const forget = await transfers.remember(ARBITRUM)
     const hash = await transfers.sendSigned(ARBITRUM, signed)
     const [first] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
     await first.shows('bridging')
     await forget()
-    // What was seen is not unseen.
+    // The status keeps what was seen.
     expect((await first.ask()).body).toMatchObject({ status: 'bridging' })
 
     await transfers.open({ user: BOB })
@@ -385,7 +365,7 @@ describe('When a chain is reorganised before a block is final', () => {
 })
 
 describe('A node that lags behind', () => {
-  test('does not make a transfer pending again that was seen', async ({ service, transfers }) => {
+  test('does not make a bridging transfer pending again', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     await transfer.shows('bridging')
     rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
@@ -403,7 +383,7 @@ describe('A node that lags behind', () => {
     await transfer.shows('expired')
   })
 
-  test('does not make a fill complete that its logs or its receipt do not show yet', async ({ service, transfers }) => {
+  test('does not complete a fill before its logs and its receipt show it', async ({ service, transfers }) => {
     const destination = service.rpc[BASE] as Wire
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
@@ -414,14 +394,14 @@ describe('A node that lags behind', () => {
     await transfer.shows('bridging')
     destination.rewrite = undefined
     await transfer.shows('completed', { fill })
-    // Seen once, it is found without a search.
+    // A fill that was seen once is found without a search.
     rewriteResults(destination, 'eth_getLogs', () => [])
     await transfer.shows('completed', { fill })
   })
 })
 
-describe('A source transaction that was seen and can no longer be mined', () => {
-  test('has failed once another one has its place for good, and not because a node lags', async ({ transfers }) => {
+describe('A known source transaction that can no longer be mined', () => {
+  test('has failed once another one has finally used its nonce, and not because a node lags', async ({ transfers }) => {
     const signed = await transfers.sign(ARBITRUM, BOB, await transfers.depositCall({ user: BOB }))
     const forget = await transfers.remember(ARBITRUM)
     const hash = await transfers.sendSigned(ARBITRUM, signed)
@@ -429,7 +409,7 @@ describe('A source transaction that was seen and can no longer be mined', () => 
     await lost.shows('bridging')
     await forget()
     const initiated = (await lost.ask()).body.timestamps.initiated
-    // Another transaction of the same sender takes its nonce.
+    // Another transaction of the same sender uses its nonce.
     await transfers.open({ user: BOB, inputAmount: 51_000_000n })
     for (let question = 0; question < 2; question += 1) expect((await lost.ask()).body.status).toBe('bridging')
     expect(initiated).not.toBeNull()
@@ -439,7 +419,7 @@ describe('A source transaction that was seen and can no longer be mined', () => 
     expectStatus(await lost.ask(), 'source_dropped', { hash, from: ARBITRUM, final: true })
   })
 
-  test('has failed where two hosts are asked too, by 8 calls to each in a question', async ({
+  test('has failed with two hosts too, at 8 calls to each per status request', async ({
     transfers,
     twoHosts: { as, wires },
   }) => {
@@ -471,7 +451,7 @@ describe('A source transaction that was seen and can no longer be mined', () => 
   })
 })
 
-describe('A question costs at most 8 calls in 6 requests:', () => {
+describe('A status request costs at most 8 calls in 6 requests:', () => {
   const costs = async (service: Transfers['service'], work: () => Promise<unknown>) => {
     for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
     await work()
@@ -479,7 +459,7 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
     return { requests: asked.length, calls: asked.flat().length }
   }
 
-  test('about an unfinished transfer 5 calls, and fewer once its source is final', async ({ service, transfers }) => {
+  test('for an unfinished transfer 5 calls, and fewer once its source is final', async ({ service, transfers }) => {
     const transfer = await transfers.open({ from: BASE, to: ARBITRUM, user: BOB, seconds: 3_000 })
     const bridging = () => transfer.shows('bridging')
     expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 5 })
@@ -489,7 +469,7 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
     expect(await costs(service, bridging)).toEqual({ requests: 1, calls: 2 })
   })
 
-  test('about a fill that is just made, and about one that is not final yet', async ({ service, transfers }) => {
+  test('for a new fill, and for one that is not final yet', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
     const completed = () => transfer.shows('completed', { fill })
@@ -497,7 +477,7 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
     expect(await costs(service, completed)).toEqual({ requests: 2, calls: 4 })
   })
 
-  test('whatever the age of a transfer and however few blocks a node takes, and it is found in some questions', async ({
+  test('for old transfers and small block ranges of a node, and several requests find the result', async ({
     service,
     coldService,
     transfers,
@@ -523,7 +503,7 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
       for (; questions < 8 && told !== state; questions += 1) {
         const { requests, calls } = await costs(service, async () => {
           const { status, body } = await transfer.ask({ as: coldService })
-          // That a node takes fewer blocks is a step on the way, and no failure.
+          // A smaller range of a node is a step towards the result, not a failure.
           expect(status).toBe(200)
           told = body.reason ?? body.status
         })
@@ -535,10 +515,10 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
   })
 })
 
-describe('Of two hosts one alone', () => {
+describe('One of two hosts', () => {
   const isReverted = (receipt: unknown) => receipt && { ...receipt, status: '0x0', logs: [] }
 
-  test('gets nothing recorded by a lie, also while the other one is knocked out', async ({
+  test('gets no lie recorded, also while the other one is down', async ({
     transfers,
     recordsOf,
     twoHosts: { as, wires },
@@ -568,7 +548,7 @@ describe('Of two hosts one alone', () => {
     }
   })
 
-  test('that is behind tells of a transfer a little later, and contradicts nothing', async ({
+  test('that is behind reports a transfer a little later, without a contradiction', async ({
     transfers,
     twoHosts: { as, wires },
   }) => {

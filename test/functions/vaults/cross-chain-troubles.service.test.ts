@@ -23,7 +23,7 @@ const test = base.extend('vault', { scope: 'file' }, ({ sharedService }) =>
   openLagoonVault(sharedService, { generation: '0.5' }),
 )
 
-/** The status of a hash on Arbitrum, for an account or for whoever made the first deposit; a poll of at most 8 calls. */
+/** Returns the status of a hash on Arbitrum, for an account or for the first depositor. Expects at most 8 calls. */
 async function ask(
   service: Service,
   hash: Hash,
@@ -39,7 +39,7 @@ async function ask(
   return reply.body
 }
 
-/** The transfer with which the service has an account deposit into the vault, ready to be sent. */
+/** Prepares a transfer with which the service lets an account deposit into the vault. */
 async function prepare(
   service: Service,
   vault: Parameters<typeof journeyTo>[0],
@@ -52,7 +52,7 @@ async function prepare(
   return { target, callData }
 }
 
-/** The transfer of an amount that a transaction on Arbitrum made. */
+/** Returns the transfer of an amount that a transaction on Arbitrum made. */
 async function sentIn(transfers: Transfers, hash: Hash, amount?: bigint): Promise<Transfer> {
   const made = await transfers.transfersIn(ARBITRUM, hash)
   const transfer = made.find(({ deposit }) => amount === undefined || deposit.inputAmount === amount)
@@ -62,12 +62,8 @@ async function sentIn(transfers: Transfers, hash: Hash, amount?: bigint): Promis
 
 const kinds = ({ events }: { readonly events: readonly { readonly kind: string }[] }) => events.map(({ kind }) => kind)
 
-describe('A transaction that waits to be mined', () => {
-  test('and is sped up by its fee is the transfer of the one that replaced it', async ({
-    service,
-    transfers,
-    vault,
-  }) => {
+describe('A pending transaction', () => {
+  test('that a higher fee replaces has the transfer of its replacement', async ({ service, transfers, vault }) => {
     const waiting = await transfers.sendWaiting(
       ARBITRUM,
       ALICE.address,
@@ -87,7 +83,7 @@ describe('A transaction that waits to be mined', () => {
     expect(await ask(service, hash)).toMatchObject({ status: 'bridging', ...sent, replacedBy: replacement })
     const fill = await transfers.relayer.fill(deposit)
     await transfers.finalise()
-    // The source is final with the first question, the fill is found with the second, and final with the third.
+    // The first poll makes the source final, the second finds the fill, and the third makes it final.
     for (let poll = 0; poll < 2; poll += 1) await ask(service, hash)
     const { transactions, ...completed } = await ask(service, hash)
     expect(completed).toMatchObject({
@@ -100,7 +96,7 @@ describe('A transaction that waits to be mined', () => {
     expect(await ask(service, replacement)).toMatchObject({ status: 'completed', replacedBy: null })
   })
 
-  test('and is cancelled is dropped once its nonce is used for good, and nothing else of the account has its terms', async ({
+  test('that is cancelled is dropped once its nonce is finally used and no other deposit has its terms', async ({
     service,
     transfers,
     vault,
@@ -114,7 +110,7 @@ describe('A transaction that waits to be mined', () => {
     expect(await ask(service, hash)).toMatchObject({ status: 'pending' })
     await waiting.cancel()
     await waiting.mine()
-    // Another deposit of the account's is another transfer.
+    // Another deposit of the account is another transfer.
     await transfers.open({ user: ALICE })
     expect(await ask(service, hash)).toMatchObject({ status: 'pending' })
     await transfers.finalise(ARBITRUM)
@@ -127,12 +123,12 @@ describe('A transaction that waits to be mined', () => {
       events: [],
     })
     expect(dropped.statusDescription).not.toMatch(/nothing was sent/i)
-    // Final, it costs nothing more.
+    // A final status costs nothing more.
     expect(await ask(service, hash)).toMatchObject({ reason: 'source_dropped' })
     expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
   })
 
-  test('and is replaced by a deposit with other terms is dropped, and the other one is a transfer of its own', async ({
+  test('replaced by a deposit with other terms is dropped, and the other one is a separate transfer', async ({
     service,
     transfers,
     vault,
@@ -151,7 +147,7 @@ describe('A transaction that waits to be mined', () => {
     expect(await ask(service, replacement)).toMatchObject({ status: 'bridging', inputAmount: '93000000' })
   })
 
-  test('and is sent twice is two transfers', async ({ service, transfers, vault }) => {
+  test('that is sent twice makes two transfers', async ({ service, transfers, vault }) => {
     const twice = await prepare(service, vault, ALICE, 94_000_000n)
     const hashes = [
       await transfers.send(ARBITRUM, ALICE.address, twice),
@@ -187,7 +183,7 @@ describe('In a bundle of two users', () => {
     return { bundler, alice, bob, sign, token }
   }
 
-  test('each is told the own transfer, and others nothing', async ({ service, transfers, vault }) => {
+  test('each user sees only their own transfer, and other accounts see none', async ({ service, transfers, vault }) => {
     const { bundler, alice, bob, sign } = await bundle(transfers, vault)
     const operations = [await sign(alice, 111_000_000n), await sign(bob, 222_000_000n)]
     const hash = await bundler.include(operations)
@@ -224,11 +220,7 @@ describe('In a bundle of two users', () => {
     expect(await ask(service, byBob)).toMatchObject({ status: 'bridging' })
   })
 
-  test('an operation that failed has reverted, though the bundle went through', async ({
-    service,
-    transfers,
-    vault,
-  }) => {
+  test('a failed operation has reverted, although the bundle succeeded', async ({ service, transfers, vault }) => {
     const { bundler, alice, bob, sign, token } = await bundle(transfers, vault)
     const failing = await bundler.sign(bob, [call(token, 'transferFrom', [ALICE.address, bob.address, 1n])])
     const hash = await bundler.include([await sign(alice, 112_000_000n), failing])
@@ -271,7 +263,7 @@ describe('In a bundle of two users', () => {
     })
   })
 
-  test('what became of one operation says nothing of the other one', async ({ service, transfers, vault }) => {
+  test('the result of one operation does not affect the other', async ({ service, transfers, vault }) => {
     const { bundler, alice, bob, sign, token } = await bundle(transfers, vault)
     const operations = [await sign(alice, 114_000_000n), await sign(bob, 225_000_000n)]
     const { dropped, hash } = await transfers.reorganise({
@@ -281,7 +273,7 @@ describe('In a bundle of two users', () => {
       between: (first) => ask(service, first),
       again: () => bundler.include(operations.slice(1), BOB.address),
     })
-    // The pool no longer takes the quote of the first one.
+    // The pool no longer takes the quote of the first operation.
     await transfers.setClock(ARBITRUM, (await transfers.clockOf(ARBITRUM)) + 7_200)
     await transfers.finalise()
     for (let poll = 0; poll < 3; poll += 1) await ask(service, dropped, { userAddress: alice.address })
@@ -294,7 +286,7 @@ describe('In a bundle of two users', () => {
   })
 })
 
-describe('A fill by other terms, which the depositor signed later, is told as what arrived:', () => {
+describe('A fill by other terms that the depositor signed later has the status of what arrived:', () => {
   test('into another vault', async ({ service, transfers, vault }) => {
     const other = await openYieldVault(service, { chainId: BASE })
     const transfer = await transfers.open({ into: vault })
@@ -316,7 +308,11 @@ describe('A fill by other terms, which the depositor signed later, is told as wh
     expect(told.statusDescription).toContain('another recipient')
   })
 
-  test('with an emptied message the funds lie where anyone can take them', async ({ service, transfers, vault }) => {
+  test('with an emptied message the funds stay where any account can take them', async ({
+    service,
+    transfers,
+    vault,
+  }) => {
     const transfer = await transfers.open({ into: vault })
     const { fill } = await transfers.fillChanged(transfer.deposit, { message: '0x' })
     const told = await ask(service, transfer.hash)
@@ -331,9 +327,9 @@ describe('A fill by other terms, which the depositor signed later, is told as wh
   })
 })
 
-describe('A refund of a transfer that has others of its account beside it', () => {
+describe('A refund among others of the same account', () => {
   test.for(REFUND_WAYS)(
-    'and is paid %s is told with the own amount in two polls, or four for a claim',
+    'that is paid %s is found with its own amount in two polls, or four for a claim',
     async (way, { service, transfers }) => {
       await transfers.passDays(2)
       const dusts = await transfers.dust(ALICE.address, 21, {
@@ -346,7 +342,7 @@ describe('A refund of a transfer that has others of its account beside it', () =
       await transfers.letExpire(transfer)
       await transfers.letExpire(other)
       await transfers.finalise()
-      // Known, and unfilled for good.
+      // The transfer is known, and its deadline has finally passed.
       for (let poll = 0; poll < 3; poll += 1) await ask(service, transfer.hash)
       const hashes = await transfers.refund([transfer.deposit, ...dusts], way)
       await transfers.finalise()
@@ -383,10 +379,10 @@ describe('A refund of a transfer that has others of its account beside it', () =
   )
 })
 
-describe('What the API of the bridge says', () => {
+describe("The response of the bridge's API", () => {
   const LIES: [string, (honest: object) => { readonly status: number; readonly body: unknown }][] = [
     ['is behind', () => ({ status: 404, body: { error: 'DepositNotFoundException' } })],
-    ['cannot be had', () => ({ status: 503, body: {} })],
+    ['is unavailable', () => ({ status: 503, body: {} })],
     [
       'is another transaction',
       (honest) => ({
@@ -396,7 +392,7 @@ describe('What the API of the bridge says', () => {
     ],
     ['is nonsense', () => ({ status: 200, body: { fillTxnRef: 7, depositRefundTxnRef: {} } })],
   ]
-  test.for(LIES)('%s: the chains decide', async ([, lie], { service, transfers, vault, onTestFinished }) => {
+  test.for(LIES)('%s, and the chains decide', async ([, lie], { service, transfers, vault, onTestFinished }) => {
     const { acrossApi } = service.backends.providers
     acrossApi.rewrite = (reply, { url }) => {
       if (!url.pathname.endsWith('/deposit/status')) return reply

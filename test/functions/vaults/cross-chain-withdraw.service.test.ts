@@ -27,7 +27,7 @@ const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const ARBITRUM_USDC = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
 
 type Place = { readonly asset?: Asset; readonly chainId?: number }
-/** A vault that pays at once, in which Alice has the shares of 1,000.000001 whole tokens at a price that is no round number. */
+/** A vault with instant withdrawals, in which Alice has the shares of 1,000.000001 whole tokens at an uneven price. */
 type Kind = { readonly kind: string; readonly open: (service: Service, place?: Place) => Promise<TestVault> }
 
 const synchronous: Kind = {
@@ -83,7 +83,7 @@ const ASSETS = ['USDC', 'DAI'] as const
 
 type Journey = ReturnType<typeof journeyFrom<TestVault>>
 
-/** Asks for a withdrawal of Alice's, sends it all, lets it be filled, and gives the reply with what came of it. */
+/** Prepares Alice's withdrawal, sends it and fills it. Returns the reply with the result. */
 async function sendOff(journey: Journey, asked: object) {
   const { vault } = journey
   const before = await balances(journey)
@@ -105,17 +105,15 @@ async function balances({ vault, arrivedFor }: Journey) {
 
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
 const transferIn = ({ body }: HttpReply) => decodeBridgeDeposit(body.operations.at(-1).data)
-/** What a call's argument says that stands at this place. */
 const argumentOf = ({ data }: { data: Hex }, place: number) =>
   hexToBigInt(`0x${data.slice(10 + place * 64, 74 + place * 64)}`)
 
 const test = base
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => synchronous.open(sharedService))
-  /** The way of USDC from a synchronous vault on Base to Arbitrum, for whatever the vault does not matter. */
+  /** A transfer of USDC from a synchronous vault on Base to Arbitrum, for tests that need no other vault. */
   .extend('journey', ({ service, sharedVault }) => journeyFrom(sharedVault, service))
 
-describe('What a vault pays at once arrives on another chain as promised, to the unit', () => {
-  // Every kind, and every token from every chain.
+describe('An instant withdrawal arrives on another chain as promised, to the unit', () => {
   const cases = KINDS.map((kind, index) => ({
     ...kind,
     asset: ASSETS[index % 2] ?? 'USDC',
@@ -161,7 +159,7 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     expect(await sharesOf(vault)).toBe(0n)
   })
 
-  test('A payment at once of Lagoon 0.6 is for no less than what is sent', async ({ service }) => {
+  test('An instant withdrawal from Lagoon 0.6 demands at least the amount sent to the bridge', async ({ service }) => {
     const vault = await atOnce.open(service)
     const journey = journeyFrom(vault, service)
     for (const asked of [{ shares: '20000000000000000000' }, { max: true }, { amount: '20000000' }]) {
@@ -170,11 +168,11 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     }
   })
 
-  test('A vault that says it paid and did not leaves the wallet alone', async ({ service }) => {
+  test('A vault that reports a payment without paying takes nothing from the wallet', async ({ service }) => {
     const vault = await synchronous.open(service)
     const journey = journeyFrom(vault, service)
     await vault.mint(ALICE.address, vault.units('5000'))
-    // Whatever it is asked, it answers 4,000 USDC, and does nothing.
+    // The vault returns 4,000 USDC for every call and does nothing.
     const lie = `0x63${(4_000_000_000).toString(16)}5f5260205ff3`
     await callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, lie] }])
     for (const asked of [{ shares: '1000000' }, { amount: `${vault.units('100')}` }]) {
@@ -182,7 +180,7 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     }
   })
 
-  test('Everything in a closed vault is what was settled, what was not claimed, and what is in the wallet', async ({
+  test('The maximum of a closed vault is settled amounts, unclaimed shares and shares in the wallet', async ({
     service,
   }) => {
     const vault = await openLagoonWithShares(service, '0.5')
@@ -193,7 +191,7 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     const journey = journeyFrom(vault, service)
 
     const some = await journey.ask(ALICE, { amount: '20000000' })
-    // What was settled is paid along, and stays.
+    // The settled amount is paid too, and stays with the user.
     expect(some.body.quote.inputAmount).toBe('20000000')
     expect(some.body.withdrawal.remainder).toBe(some.body.withdrawal.claimedAssets)
     expect(BigInt(some.body.withdrawal.claimedAssets)).toBeGreaterThan(0n)
@@ -219,7 +217,7 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     }
   })
 
-  test('An allowance that is there is used, and a smaller one replaced as the token demands', async ({ service }) => {
+  test('A sufficient allowance is used, and a smaller one is replaced as the token requires', async ({ service }) => {
     const vault = await synchronous.open(service, { asset: 'USDT' })
     const journey = journeyFrom(vault, service)
     await journey.approve(ALICE.address, 7n)
@@ -229,7 +227,7 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     expect((await sendOff(journey, { amount: '20000000' })).reply.body.approval).toEqual([])
   })
 
-  test("The vault's own chain as the destination is a withdrawal that stays there", async ({ journey }) => {
+  test("The vault's own chain as the destination makes a withdrawal without a transfer", async ({ journey }) => {
     const own = { dstChainId: 8453, dstToken: journey.vault.token }
     const { body } = await journey.ask(ALICE, { shares: '1000000' }, own)
     expect(body).toMatchObject({ isCrossChain: false, approval: [], operations: [{ to: journey.vault.address }] })
@@ -237,9 +235,9 @@ describe('What a vault pays at once arrives on another chain as promised, to the
   })
 })
 
-describe('A destination that cannot be', () => {
+describe('An unsupported destination', () => {
   const SHARES = { shares: '1000000' }
-  /** How many requests went to the chains since the test began. */
+  /** Counts the requests to the chains since the test began. */
   const asked = ({ rpc }: Service) => Object.values(rpc).flatMap(({ bodies }) => bodies).length
 
   test.for([
@@ -263,7 +261,7 @@ describe('A destination that cannot be', () => {
     expect(asked(service)).toBe(0)
   })
 
-  test("Another token on the vault's own chain is none either", async ({ journey }) => {
+  test("Another token on the vault's own chain is no destination either", async ({ journey }) => {
     const more = { dstChainId: 8453, dstToken: ARBITRUM_USDC }
     expectError(await journey.ask(ALICE, SHARES, more), 'unsupported_destination_token')
   })
@@ -273,11 +271,11 @@ describe('A destination that cannot be', () => {
     { more: { dstToken: 'USDC' }, code: 'missing_or_invalid_dst_token', field: 'dstToken' },
     { more: { dstChainId: undefined }, code: 'missing_or_invalid_dst_chain_id', field: 'dstChainId' },
     { more: { dstChainId: '42161' }, code: 'missing_or_invalid_dst_chain_id', field: 'dstChainId' },
-  ] as const)('$more is half of one, or none', async ({ more, code, field }, { journey }) => {
+  ] as const)('$more is incomplete or invalid', async ({ more, code, field }, { journey }) => {
     expectError(await journey.ask(ALICE, SHARES, more), code, [field])
   })
 
-  test('A vault whose asset the bridge does not take pays on its own chain alone', async ({ service, journey }) => {
+  test('A vault whose asset the bridge does not support pays only on its own chain', async ({ service, journey }) => {
     const [chain] = service.backends.chains as [Service['backends']['chains'][number]]
     const asset = await deployToken(chain, { name: 'Local dollar', symbol: 'USDC', decimals: 6 })
     const vaultAddress = await deployYieldVault(chain, { asset, name: 'Savings', symbol: 'S' })
@@ -291,18 +289,21 @@ describe('A destination that cannot be', () => {
   })
 })
 
-describe('A vault that does not pay at once', () => {
-  test.for(['0.4', '0.6'] as const)('Lagoon %s, open, pays on its own chain alone', async (generation, { service }) => {
-    const vault = await openLagoonWithShares(service, generation)
-    const journey = journeyFrom(vault, service)
-    const shares = { shares: '20000000000000000000' }
-    for (const asked of [shares, { amount: '20000000' }, { max: true }]) {
-      expectError(await journey.ask(ALICE, asked), 'cross_chain_not_available', ['dstChainId'])
-    }
-    expect((await vault.withdraw(ALICE, shares)).body).toMatchObject({ isAsync: true, isCrossChain: false })
-  })
+describe('A vault without instant withdrawals', () => {
+  test.for(['0.4', '0.6'] as const)(
+    'An open Lagoon %s vault pays only on its own chain',
+    async (generation, { service }) => {
+      const vault = await openLagoonWithShares(service, generation)
+      const journey = journeyFrom(vault, service)
+      const shares = { shares: '20000000000000000000' }
+      for (const asked of [shares, { amount: '20000000' }, { max: true }]) {
+        expectError(await journey.ask(ALICE, asked), 'cross_chain_not_available', ['dstChainId'])
+      }
+      expect((await vault.withdraw(ALICE, shares)).body).toMatchObject({ isAsync: true, isCrossChain: false })
+    },
+  )
 
-  test('One that refuses says why, as it does on its own chain', async ({ service }) => {
+  test('A vault that refuses has the same reason as on its own chain', async ({ service }) => {
     const vault = await synchronous.open(service)
     const journey = journeyFrom(vault, service)
     expectError(await journey.ask(ALICE, { amount: '2000000000' }), 'amount_exceeds_balance', ['amount'])
@@ -311,12 +312,12 @@ describe('A vault that does not pay at once', () => {
   })
 })
 
-describe('What the bridge does not take', () => {
-  test('Too little, too much, and a fee above a tenth are refused', async ({ journey, bridge }) => {
+describe('The limits of the bridge', () => {
+  test('Too small and too large amounts and a fee above a tenth are refused', async ({ journey, bridge }) => {
     expectError(await journey.ask(ALICE, { amount: '1' }), 'amount_too_low_for_bridge', ['amount'])
     expectError(await journey.ask(ALICE, { amount: '250000' }), 'amount_too_low_for_bridge', ['amount'])
     bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
-    // Whatever it was asked by, what works is an amount.
+    // The response names an amount that works, whatever the request named.
     for (const asked of [{ amount: '20000000' }, { shares: '20000000' }, { max: true }]) {
       const reply = await journey.ask(ALICE, asked)
       expectError(reply, 'amount_too_high_for_bridge', ['amount'])
@@ -328,12 +329,12 @@ describe('What the bridge does not take', () => {
     expect((await journey.ask(ALICE, { amount: '20000000' })).status).toBe(200)
   })
 
-  test('A quote whose times the pool would refuse is a bad answer', async ({ journey, bridge }) => {
+  test('A quote whose times the pool would refuse is a bad upstream response', async ({ journey, bridge }) => {
     bridge.lie((offer) => ({ ...offer, fillDeadline: offer.timestamp }))
     expectError(await journey.ask(ALICE, { amount: '20000000' }), 'upstream_bad_answer')
   })
 
-  test('A pool that takes or pays nothing has no transfers', async ({ service, journey }) => {
+  test('No transfer is prepared while a pool takes or pays nothing', async ({ service, journey }) => {
     const { relayer } = service.backends
     for (const [chainId, what] of [
       [8453, 'deposits'],
@@ -353,7 +354,6 @@ describe('A user with code', () => {
     const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)
     if (chain) await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
   }
-  /** Somebody new with shares of this vault. */
   const openUser = async ({ vault }: Journey): Promise<LocalAccount> => {
     const privateKey = generatePrivateKey()
     const { address } = privateKeyToAccount(privateKey)
@@ -365,10 +365,7 @@ describe('A user with code', () => {
     return { address, privateKey }
   }
 
-  test('A smart account that does not exist on the destination could not use what it gets there', async ({
-    service,
-    journey,
-  }) => {
+  test('A smart account that does not exist on the destination is refused', async ({ service, journey }) => {
     const user = await openUser(journey)
     await setCode(service, 8453, user.address, CONTRACT)
     expectError(await journey.ask(user, { max: true }), 'cross_chain_not_available')
@@ -378,7 +375,7 @@ describe('A user with code', () => {
 
   test.for([
     { what: 'delegates to a contract by EIP-7702', chainId: 8453, code: `0xef0100${'63c0'.repeat(10)}` },
-    // No call is made of it: there is no message.
+    // The transfer has no message, so no call is made to the account.
     { what: 'is a contract on the destination alone', chainId: 42161, code: CONTRACT },
   ] as const)('An account that $what gets its tokens', async ({ chainId, code }, { service, journey }) => {
     const user = await openUser(journey)
@@ -391,7 +388,7 @@ describe('A user with code', () => {
   })
 })
 
-describe('Where nothing can be tried out', () => {
+describe('Without a simulation', () => {
   const answering = (service: Service, spoil: (result: unknown) => object) => {
     const wire = service.rpc[8453]
     if (!wire) throw new Error('There is no such wire')
@@ -409,15 +406,12 @@ describe('Where nothing can be tried out', () => {
 
   const leavingOut = (service: Service) =>
     answering(service, (result) => ({
-      // What a node answers to a simulation.
       result: (result as { calls: object[] }[]).map(({ calls }) => ({
         calls: calls.map((call) => ({ ...call, logs: undefined })),
       })),
     }))
 
-  test('an amount that the vault pays exactly is sent, with the upper estimate of gas', async ({
-    coldService: service,
-  }) => {
+  test('an exact amount of the vault is sent, with the upper gas estimate', async ({ coldService: service }) => {
     const vault = await synchronous.open(service)
     const journey = journeyFrom(vault, service)
     refusing(service)
@@ -433,7 +427,7 @@ describe('Where nothing can be tried out', () => {
     await journey.fill(receipts)
   })
 
-  test('the least that the call itself accepts is sent', async ({ coldService: service }) => {
+  test('the minimum that the call itself accepts is sent', async ({ coldService: service }) => {
     const journey = journeyFrom(await atOnce.open(service), service)
     refusing(service)
     const { body } = await journey.ask(ALICE, { max: true })
@@ -445,9 +439,9 @@ describe('Where nothing can be tried out', () => {
 
   test.for<[string, (service: Service) => void]>([
     ['that does not simulate', refusing],
-    ['that leaves out what calls log', leavingOut],
+    ['that leaves out the logs of calls', leavingOut],
   ])(
-    'what shares are paid with is not known of a node %s, and nothing is sent',
+    'the payment for shares is unknown from a node %s, and nothing is sent',
     async ([, spoil], { coldService: service }) => {
       const journey = journeyFrom(await synchronous.open(service), service)
       spoil(service)
@@ -456,7 +450,7 @@ describe('Where nothing can be tried out', () => {
   )
 })
 
-test('A vault that cannot pay the user is told with its reason', async ({ service }) => {
+test('A vault that cannot pay the user is an error with its reason', async ({ service }) => {
   const vault = await closed('0.5').open(service)
   const act = (functionName: 'blacklist' | 'unBlacklist') =>
     transact(vault.chain, [

@@ -4,7 +4,6 @@ import { type HttpReply, type Service, test, USERS } from '../../support/service
 import { expectSuccess, openAsyncVault, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
-/** Deposits into each vault. */
 const ROUNDS = 6
 
 type Kind = { readonly name: string; readonly open: (service: Service) => Promise<TestVault> }
@@ -28,7 +27,7 @@ const asyncVault = (make: AsyncVaultKind): Kind => ({
   open: async (service) => (await openAsyncVault(service, { make })) as unknown as TestVault,
 })
 
-/** Numbers below 1 that look random and are the same in every run. */
+/** Yields pseudo-random numbers below 1, the same in every run. */
 function* numbers(): Generator<number, never> {
   for (let seed = 20_261_127; ; ) {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
@@ -37,7 +36,7 @@ function* numbers(): Generator<number, never> {
 }
 const random = numbers()
 
-/** Any amount from 0.01 to 10,000 whole tokens of 6 decimals. */
+/** Returns an amount from 0.01 to 10,000 whole tokens of 6 decimals. */
 const anyAmount = () => BigInt(Math.floor(10 ** (4 + 6 * random.next().value)))
 
 async function deposit(vault: TestVault, amount: bigint): Promise<HttpReply> {
@@ -49,7 +48,7 @@ async function deposit(vault: TestVault, amount: bigint): Promise<HttpReply> {
 
 const sharesOf = async (vault: TestVault) => BigInt((await vault.status(ALICE)).body.amounts?.currentShares ?? 0)
 
-describe('The shares that a deposit names', () => {
+describe('The shares in the response to a deposit', () => {
   test.for([
     ...(['plain', 'illiquid', 'cooldown', 'exitFee', 'entryFee', 'strict', 'silent', 'dailyLimit'] as const).map(
       yieldVault,
@@ -58,7 +57,7 @@ describe('The shares that a deposit names', () => {
   ])('arrive to the unit in $name', async ({ open }, { service }) => {
     const vault = await open(service)
     for (let round = 0; round < ROUNDS; round += 1) {
-      // Yield makes the rate odd.
+      // Yield makes the rate uneven.
       if (round > 0) await vault.mint(vault.address, anyAmount() / 100n)
       const before = await vault.read('balanceOf', ALICE.address)
       const { body } = await deposit(vault, anyAmount())
@@ -70,11 +69,11 @@ describe('The shares that a deposit names', () => {
   test.for([
     ...(['0.1', '0.4', '0.5', '0.6'] as const).map((generation) => lagoon(generation, false)),
     asyncVault('aggregated'),
-  ])('are within one percent of what a claim gives in $name', async ({ open }, { service }) => {
+  ])('are within one percent of the claimed shares in $name', async ({ open }, { service }) => {
     const vault = await open(service)
     for (let round = 0; round < ROUNDS; round += 1) {
       const { body } = await deposit(vault, anyAmount())
-      // What the vault gains until the settlement, at most 0.5 %, nobody knows before.
+      // The vault gains at most 0.5 % until the settlement, which no estimate can include.
       await vault.settle(((await vault.read('totalAssets')) * BigInt(Math.floor(50 * random.next().value))) / 10_000n)
       const before = await sharesOf(vault)
       expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))

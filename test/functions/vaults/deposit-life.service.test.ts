@@ -34,13 +34,13 @@ const WITH_SYNC: LagoonCase[] = [
   { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
 ]
 const ALL = [...BEFORE_SYNC, ...WITH_SYNC]
-/** One of each way in which a request is kept. */
+/** One generation for each way in which requests are stored. */
 const EPOCHS = ALL.filter(({ label }) => ['0.1', '0.5', '0.6 with an entry fee'].includes(label))
-/** Tokens by turns: what depends on the token depends on no generation. */
+/** Pairs each case with the next token. Token handling does not depend on the generation. */
 const withAssets = (cases: readonly LagoonCase[]) =>
   cases.map((lagoon, index) => ({ ...lagoon, asset: ASSETS[index % ASSETS.length] ?? 'USDC' }))
 
-/** A vault whose share price is no round number: somebody's settled deposit has gained. */
+/** Opens a vault with an uneven share price: another account's settled deposit has gained. */
 async function openSeasonedVault(
   service: Service,
   options: Omit<LagoonCase, 'label'> & { asset: Asset; chainId?: number },
@@ -53,7 +53,7 @@ async function openSeasonedVault(
   return vault
 }
 
-/** A node that does not know the third parameter of a call. */
+/** Makes a node refuse calls with a third parameter. */
 function refuseOverrides(wire: Wire): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -65,7 +65,7 @@ function refuseOverrides(wire: Wire): void {
   }
 }
 
-/** What tells nothing of a deposit that was requested. */
+/** Views that do not matter to a requested deposit. */
 const NOT_OF_DEPOSITS = [
   'pendingRedeemRequest(uint256,address)',
   'claimableRedeemRequest(uint256,address)',
@@ -81,7 +81,7 @@ async function rateOf(vault: TestVault) {
   return { totalAssets, totalSupply, virtualShares: VIRTUAL_SHARES[vault.asset] }
 }
 
-/** What the service says of Alice's deposit; it must be a good answer. */
+/** Returns the status of Alice's deposit and expects a success. */
 async function statusOf(vault: TestVault) {
   const { status, body } = await vault.status(ALICE)
   expect(status).toBe(200)
@@ -89,7 +89,7 @@ async function statusOf(vault: TestVault) {
   return body
 }
 
-/** Alice's deposit over HTTP, its transactions sent as they came; all must go well. */
+/** Prepares Alice's deposit over HTTP and sends its transactions. Expects all to succeed. */
 async function depositAndSend(vault: TestVault, amount: bigint): Promise<HttpReply> {
   const reply = await vault.deposit(ALICE, amount)
   expect(reply.status).toBe(200)
@@ -108,7 +108,6 @@ async function claimAndSend(vault: TestVault): Promise<HttpReply> {
   return reply
 }
 
-/** The fee that a reply says a deposit costs, in basis points of it. */
 function feeInBasisPoints({ body }: HttpReply, amount: bigint): number {
   return Math.round((Number(body.deposit.fee) / Number(amount)) * 10_000)
 }
@@ -120,7 +119,7 @@ function expectWithinOnePercent(estimate: bigint, value: bigint) {
 
 describe('the life of a deposit', () => {
   test.for(withAssets(ALL))(
-    'A deposit into a Lagoon $label vault of $asset is pending, then claimable with exactly the shares that its claim mints, then deposited',
+    'A deposit into a Lagoon $label vault of $asset is pending, then claimable with the exact shares of its claim, then deposited',
     async ({ asset, generation, entryRate }, { service }) => {
       const vault = await openSeasonedVault(service, { generation, entryRate, asset })
       const amount = vault.units('1234.567891')
@@ -140,7 +139,7 @@ describe('the life of a deposit', () => {
       expect(feeInBasisPoints(deposit, amount)).toBe(entryRate)
       expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
       expect(await vault.allowance(ALICE.address)).toBe(0n)
-      // Somebody else's deposit in the same epoch is no part of hers.
+      // Another account's deposit in the same epoch does not count as hers.
       await vault.request(CAROL.address, vault.units('77.000001'))
       expect(await statusOf(vault)).toMatchObject({
         status: 'pending',
@@ -158,7 +157,7 @@ describe('the life of a deposit', () => {
         status: 'claimable',
         amounts: { pendingDeposit: '0', claimableShares: `${shares}`, currentShares: '0' },
         vault: { depositEpochId: 5 },
-        // Only the user can change this: it waits for a claim.
+        // Only the user can change this, by a claim.
         nextPollAfterMs: null,
       })
 
@@ -182,7 +181,7 @@ describe('the life of a deposit', () => {
   )
 
   test.for(withAssets(WITH_SYNC))(
-    'While its valuation is valid, a deposit into a Lagoon $label vault of $asset gives exactly its shares at once',
+    'While its valuation is valid, a deposit into a Lagoon $label vault of $asset gives its exact shares instantly',
     async ({ asset, generation, entryRate }, { service }) => {
       const vault = await openSeasonedVault(service, { generation, entryRate, asset })
       await vault.settleForADay(vault.units('3.141593'))
@@ -207,10 +206,10 @@ describe('the life of a deposit', () => {
   )
 
   test.for(ASSETS.map((asset) => ({ asset })))(
-    'A deposit into a synchronous vault of $asset gives exactly its shares at once',
+    'A deposit into a synchronous vault of $asset gives its exact shares instantly',
     async ({ asset }, { service }) => {
       const vault = await openYieldVault(service, { asset })
-      // Yield that came before any share makes the rate odd.
+      // Yield before the first share makes the rate uneven.
       await vault.mint(vault.address, 1_234_567n)
       const amount = vault.units('1234.567891')
       const balance = await vault.balanceOf(ALICE.address)
@@ -245,7 +244,7 @@ describe('the life of a deposit', () => {
   })
 
   test.for(EPOCHS)(
-    'A deposit into a Lagoon $label vault after a settlement claims the settled one along the way',
+    'A deposit into a Lagoon $label vault after a settlement also claims the settled one',
     async (lagoon, { service }) => {
       const vault = await openSeasonedVault(service, { ...lagoon, asset: 'USDC' })
       await depositAndSend(vault, 5_000_005n)
@@ -267,7 +266,7 @@ describe('the life of a deposit', () => {
     },
   )
 
-  test('The shares of a claim are those of its own settlement, whatever the price is later', async ({ service }) => {
+  test('The shares of a claim follow the price of its own settlement, not a later one', async ({ service }) => {
     const vault = await openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset: 'USDC' })
     await depositAndSend(vault, 5_000_005n)
     await vault.settle()
@@ -286,7 +285,7 @@ describe('the life of a deposit', () => {
     { node: 'a node', refuses: false },
     { node: 'a node that refuses state overrides', refuses: true },
   ])(
-    'While a 0.6 vault is paused, what is settled is told without its fees, by $node too, at the first reading',
+    'A paused 0.6 vault shows settled amounts after fees in the first read, also through $node',
     async ({ refuses }, { coldService, service }) => {
       const rates = { managementRate: 100, performanceRate: 1_000, entryRate: 137, exitRate: 199, haircutRate: 0 }
       const vault = await openLagoonVault(service, { generation: '0.6', ...rates })
@@ -296,7 +295,7 @@ describe('the life of a deposit', () => {
       await vault.act(ALICE.address, 'requestRedeem', 3n * 10n ** 18n + 1n, ALICE.address, ALICE.address)
       await vault.request(ALICE.address, 4_000_003n)
       await vault.settle(1_234_567n)
-      // What is settled keeps its rate and its fees, whatever they are later.
+      // A settled request keeps its rate and its fees, whatever the later ones are.
       await vault.act(ROLES.admin, 'updateRates', { ...rates, entryRate: 1, exitRate: 1 })
       await vault.settle(7_654_321n)
       const claimableShares = `${await vault.read('maxMint', ALICE.address)}`
@@ -313,9 +312,7 @@ describe('the life of a deposit', () => {
     },
   )
 
-  test('What a vault does not tell of redemptions, of its worth or of allowances, its deposits do without', async ({
-    service,
-  }) => {
+  test('Deposits work although a vault does not report redemptions, its value or allowances', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     await vault.request(ALICE.address, 3_000_000n)
     await vault.settle()
@@ -328,9 +325,7 @@ describe('the life of a deposit', () => {
     expect(body).toMatchObject({ claimable, simulation: { status: 'unavailable' } })
   })
 
-  test('A claim needs nothing of what is still pending, and a deposit nothing of what is claimable', async ({
-    service,
-  }) => {
+  test('A claim needs no pending amount, and a deposit no claimable amount', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     await vault.request(ALICE.address, 3_000_000n)
     await vault.settle()
@@ -342,7 +337,7 @@ describe('the life of a deposit', () => {
     expect((await vault.deposit(ALICE, 1_000_000n)).status).toBe(200)
   })
 
-  test('A deposit lives on the chain of its vault', async ({ service }) => {
+  test("A deposit takes place only on its vault's chain", async ({ service }) => {
     const vault = await openSeasonedVault(service, { generation: '0.6', entryRate: 0, asset: 'DAI', chainId: 42161 })
     service.rpc[8453]?.reset()
     const { body } = await depositAndSend(vault, vault.units('2.5'))
@@ -364,7 +359,7 @@ describe('approvals', () => {
   const approving = (vault: TestVault, amount: bigint) => ({
     chainId: vault.chain.chainId,
     to: vault.token,
-    // approve(address,uint256)
+    // Selector of approve(address,uint256).
     data: `0x095ea7b3${vault.address.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,
     value: '0',
   })
@@ -400,7 +395,7 @@ describe('approvals', () => {
   })
 
   test.for(ordinary)(
-    'An allowance of $asset that is one unit too small is replaced in one step for $kind',
+    'An allowance of $asset that is one unit too small is replaced by one approval for $kind',
     async ({ asset, open }, { service }) => {
       const vault = await open(service, asset)
       await vault.approve(ALICE.address, AMOUNT - 1n)
@@ -421,7 +416,7 @@ describe('approvals', () => {
     },
   )
 
-  test('An allowance for somebody else or by somebody else is none', async ({ service }) => {
+  test('An allowance for or by another account does not count', async ({ service }) => {
     const [vault, other] = await Promise.all([openYieldVault(service), openYieldVault(service)])
     await vault.approve(BOB.address, AMOUNT)
     await other.approve(ALICE.address, AMOUNT)
@@ -430,7 +425,7 @@ describe('approvals', () => {
   })
 })
 
-describe('what cannot be paid', () => {
+describe('deposits beyond the balance', () => {
   const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678') }
   const cases = [
     { kind: 'Lagoon 0.5', asset: 'DAI', reason: 'ERC20InsufficientBalance' },
@@ -438,7 +433,7 @@ describe('what cannot be paid', () => {
   ] as const
 
   test.for(cases)(
-    "A deposit of more $asset than the user has into a $kind vault is handed out with the token's error and the upper estimate",
+    "A deposit above the user's $asset into a $kind vault has the token's error and the upper gas estimate",
     async ({ kind, asset, reason }, { service }) => {
       const generation = kind === 'sync' ? undefined : (kind.slice(-3) as LagoonGeneration)
       const vault = generation
@@ -473,7 +468,7 @@ describe('what cannot be paid', () => {
 })
 
 describe('addresses', () => {
-  test('Addresses written in lower case give the same answers, checksummed', async ({ service }) => {
+  test('Addresses in lower case give the same responses, checksummed', async ({ service }) => {
     const write = (address: string) => address.toLowerCase()
     const vault = await openLagoonVault(service, { generation: '0.4' })
     const alice = { address: write(ALICE.address) as typeof ALICE.address }

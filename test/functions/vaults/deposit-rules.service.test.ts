@@ -17,15 +17,14 @@ const SELECTORS = {
 }
 
 const WITH_SYNC = (['0.5', '0.6'] as const).map((generation) => ({ generation }))
-/** The first and the last: for what the service decides without the generation. */
+/** The first and the last generation, for rules that do not depend on it. */
 const ENDS = (['0.1', '0.6'] as const).map((generation) => ({ generation }))
 const SYNC_MODES = { SyncRedeem: 2, None: 3 }
 
-/** The vault of these options as it was deployed. */
 const openVault = (service: Service, options: Parameters<typeof openLagoonVault>[1]) =>
   service.restore(JSON.stringify(options), () => openLagoonVault(service, options))
 
-/** Asks for Alice's deposit, expects this one operation and sees it through on the chain. */
+/** Prepares Alice's deposit, expects this one operation and sends it. */
 async function expectDeposit(
   vault: TestVault,
   operation: 'requestDeposit' | 'syncDeposit' | 'deposit',
@@ -41,7 +40,7 @@ async function expectDeposit(
   expectSuccess(await vault.send(ALICE, reply))
 }
 
-/** What the vault itself says to a request and to a deposit at once by Alice, who could pay for either; undefined where it accepts. */
+/** Returns the vault's own errors for a request and for an instant deposit by Alice, who can pay both. Undefined means accepted. */
 async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   await vault.mint(ALICE.address, amount)
   await vault.approve(ALICE.address, amount)
@@ -52,14 +51,14 @@ async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   }
 }
 
-/** The safe's call that settles, in the generation's own form. */
+/** Calls the safe's settlement in the form of the generation. */
 function settleDeposit(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
   const valuation = generation === '0.1' ? [] : [totalAssets]
   return vault.refusal(ROLES.safe, 'settleDeposit', ...valuation)
 }
 
 function close(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
-  // Only 0.1 takes the proposed valuation as it is.
+  // Only 0.1 uses the proposed valuation without an argument.
   return vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [totalAssets]))
 }
 
@@ -79,7 +78,7 @@ describe('a vault that is not open', () => {
   )
 
   test.for(ENDS)(
-    'A closing Lagoon $generation vault refuses deposits, which the contract accepts and its closing never settles',
+    'A closing Lagoon $generation vault refuses deposits, which its contract would accept and never settle',
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
@@ -96,9 +95,9 @@ describe('a vault that is not open', () => {
   )
 })
 
-describe('how a vault takes deposits now', () => {
+describe('the current mode of deposits', () => {
   test.for(WITH_SYNC)(
-    'A Lagoon $generation vault takes deposits at once while its valuation is valid, and the contract nothing else',
+    'A Lagoon $generation vault takes only instant deposits while its valuation is valid, as the contract does',
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       await vault.settleForADay()
@@ -111,7 +110,7 @@ describe('how a vault takes deposits now', () => {
     { generation: '0.5', syncRefusal: 'OnlyAsyncDepositAllowed' },
     { generation: '0.6', syncRefusal: 'TotalAssetsExpired' },
   ] as const)(
-    'A Lagoon $generation vault takes requests when its valuation has expired, and the contract nothing else',
+    'A Lagoon $generation vault takes only requests after its valuation has expired, as the contract does',
     async ({ generation, syncRefusal }, { service }) => {
       const vault = await openVault(service, { generation })
       await vault.settleForADay()
@@ -124,7 +123,7 @@ describe('how a vault takes deposits now', () => {
     },
   )
 
-  test('A Lagoon 0.6 vault whose sync mode is for redemptions takes no deposit at all while its valuation is valid, and neither does the contract', async ({
+  test('A Lagoon 0.6 vault in redemption sync mode refuses deposits while its valuation is valid, as the contract does', async ({
     service,
   }) => {
     const vault = await openVault(service, { generation: '0.6' })
@@ -140,9 +139,9 @@ describe('how a vault takes deposits now', () => {
   })
 })
 
-describe('a request that is not settled', () => {
+describe('an unsettled request', () => {
   test.for(ENDS)(
-    'A Lagoon $generation vault refuses a deposit while an earlier epoch holds a request of the user, as the contract does',
+    "A Lagoon $generation vault refuses a deposit during the user's request in an earlier epoch, as the contract does",
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
@@ -156,7 +155,7 @@ describe('a request that is not settled', () => {
   )
 })
 
-/** One unit above the room of a vault, and far more, is refused with the room, as the amount that it takes. */
+/** Expects amounts above the room of a vault to be refused with the room as the maximum. */
 async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
   for (const amount of [room + 1n, 1_000n * room]) {
     const reply = await vault.deposit(ALICE, amount)
@@ -166,7 +165,7 @@ async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
 }
 
 describe('the cap of a Lagoon 0.6 vault', () => {
-  test('Requests may fill the cap to the last unit, with what waits in the silo counted, and not one more', async ({
+  test('Requests may fill the cap to the last unit, including amounts in the silo, and not beyond', async ({
     service,
   }) => {
     const vault = await openVault(service, { generation: '0.6' })
@@ -185,7 +184,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
 
 describe('who may deposit', () => {
   test.for(ENDS)(
-    'A whitelisted Lagoon $generation vault takes deposits of those on its list alone, as the contract does',
+    'A Lagoon $generation vault with a whitelist takes only deposits of its accounts, as the contract does',
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'addToWhitelist', [BOB.address])
@@ -199,7 +198,7 @@ describe('who may deposit', () => {
     },
   )
 
-  test('A whitelist that is switched off admits everybody', async ({ service }) => {
+  test('A whitelist that is switched off admits every account', async ({ service }) => {
     const vault = await openVault(service, { generation: '0.4', whitelisted: true })
     await vault.act(ROLES.admin, 'disableWhitelist')
     await expectDeposit(vault, 'requestDeposit')
@@ -221,7 +220,9 @@ describe('a synchronous vault', () => {
     await expectDeposit(vault, 'deposit')
   })
 
-  test('A synchronous vault that takes nothing at all is not open, and the contract refuses', async ({ service }) => {
+  test('A synchronous vault that takes no deposits is reported as not open, and the contract refuses', async ({
+    service,
+  }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', 0n)
     expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open', ['vaultAddress'])
@@ -241,7 +242,7 @@ describe('a synchronous vault', () => {
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
   })
 
-  test("A synchronous vault whose day's limit is used up says that its limit is 0, until the next day", async ({
+  test('A synchronous vault with its daily limit used up reports a limit of 0 until the next day', async ({
     service,
   }) => {
     const vault = await openYieldVault(service, { make: 'dailyLimit' })
@@ -273,15 +274,13 @@ describe('a synchronous vault', () => {
 describe('a vault whose code changes while the service runs', () => {
   const stateOf = async (vault: TestVault) => (await vault.list()).body.data[0].vaultState
 
-  test('A vault upgraded from 0.5 to 0.6 and rolled back is dealt with as what it is at the moment', async ({
-    service,
-  }) => {
+  test('A vault upgraded from 0.5 to 0.6 and rolled back is treated as its current version', async ({ service }) => {
     const vault = await openVault(service, { generation: '0.5' })
     await vault.settleForADay()
     await expectDeposit(vault, 'syncDeposit')
 
     await vault.upgrade('0.6')
-    // The word of the cap was never written before.
+    // The storage word of the cap has never been written.
     expectError(await vault.deposit(ALICE, AMOUNT), 'vault_cap_reached')
     expect((await refusalsOnChain(vault)).syncDeposit).toBe('MaxCapReached')
     await vault.act(ROLES.safe, 'updateMaxCap', maxUint256)
@@ -316,7 +315,7 @@ describe('a vault whose code changes while the service runs', () => {
     expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claimableShares))
   })
 
-  test('A vault upgraded to a version nobody knows is listed by what it tells, refuses deposits and still pays claims', async ({
+  test('A vault of an unknown version is listed with what it reports, refuses deposits and pays claims', async ({
     service,
   }) => {
     const vault = await openVault(service, { generation: '0.6', entryRate: 50 })
@@ -359,9 +358,7 @@ describe('a vault whose code changes while the service runs', () => {
     expectError(await vault.claim(ALICE), 'no_claimable_deposit')
   })
 
-  test('A Lagoon vault without code is an answer that cannot be used, and no obstacle to the list', async ({
-    service,
-  }) => {
+  test('A Lagoon vault without code is a bad upstream response, and does not break the list', async ({ service }) => {
     const [vault, other] = [
       await openLagoonVault(service, { generation: '0.5' }),
       await openLagoonVault(service, { generation: '0.5' }),
@@ -380,7 +377,7 @@ describe('a vault whose code changes while the service runs', () => {
     expect(alone.body.data[0].vaultState.missing).toEqual([])
   })
 
-  test('A synchronous vault without code is an answer that cannot be used, and no obstacle to the list', async ({
+  test('A synchronous vault without code is a bad upstream response, and does not break the list', async ({
     service,
   }) => {
     const vault = await openYieldVault(service)
@@ -397,7 +394,7 @@ describe('claims', () => {
     vault.refusal(by as typeof ALICE.address, 'deposit', amount, by, controller)
 
   test.for(ENDS)(
-    'A user without a deposit has nothing to claim from a Lagoon $generation vault, as the contract says',
+    'A user without a deposit has nothing to claim from a Lagoon $generation vault, as in the contract',
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       expectError(await vault.claim(ALICE), 'no_claimable_deposit')
@@ -411,7 +408,7 @@ describe('claims', () => {
   )
 
   test.for(ENDS)(
-    "Somebody else's deposit cannot be claimed from a Lagoon $generation vault, as the contract says",
+    "Another account's deposit cannot be claimed from a Lagoon $generation vault, as in the contract",
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
@@ -423,7 +420,7 @@ describe('claims', () => {
     },
   )
 
-  test('A claim is made once', async ({ service }) => {
+  test('A claim can be made only once', async ({ service }) => {
     const vault = await openVault(service, { generation: '0.5' })
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
@@ -434,7 +431,7 @@ describe('claims', () => {
     expect((await vault.send(ALICE, reply)).map(({ status }) => status)).toEqual(['reverted'])
   })
 
-  test('What the safe claimed for the user is deposited and not claimable any more', async ({ service }) => {
+  test('A deposit that the safe claimed for the user is deposited and no longer claimable', async ({ service }) => {
     const vault = await openVault(service, { generation: '0.6' })
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
@@ -449,7 +446,7 @@ describe('claims', () => {
     })
   })
 
-  test('A deposit whose shares were all sent away is no active deposit', async ({ service }) => {
+  test('A deposit whose shares were all transferred is not an active deposit', async ({ service }) => {
     const vault = await openVault(service, { generation: '0.5' })
     await vault.settleForADay()
     await expectDeposit(vault, 'syncDeposit')
@@ -466,7 +463,7 @@ describe('claims', () => {
     { label: '0.1', generation: '0.1', entryRate: 0 },
     { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
   ] as const)(
-    'A paused Lagoon $label vault refuses claims, as the contract does, and still shows exactly what is claimable',
+    'A paused Lagoon $label vault refuses claims, as the contract does, and shows the exact claimable amount',
     async ({ generation, entryRate }, { service }) => {
       const vault = await openVault(service, { generation, entryRate })
       await vault.request(BOB.address, 1_000_007n)
@@ -487,7 +484,7 @@ describe('claims', () => {
     },
   )
 
-  test('A blacklisted user cannot claim from a Lagoon 0.6 vault, as the contract says', async ({ service }) => {
+  test('A blacklisted user cannot claim from a Lagoon 0.6 vault, as in the contract', async ({ service }) => {
     const vault = await openVault(service, { generation: '0.6' })
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
@@ -500,7 +497,7 @@ describe('claims', () => {
     expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))
   })
 
-  test('A user taken off the whitelist of a Lagoon 0.5 vault can still claim, as the contract lets her', async ({
+  test('A user removed from the whitelist of a Lagoon 0.5 vault can still claim, as in the contract', async ({
     service,
   }) => {
     const vault = await openVault(service, { generation: '0.5', whitelisted: true })
@@ -516,9 +513,9 @@ describe('claims', () => {
   })
 })
 
-describe("somebody else's request for the user", () => {
+describe("another account's request for the user", () => {
   test.for(ENDS)(
-    "Somebody else's request for the user of a Lagoon $generation vault claims for her, then blocks her, and is hers to claim",
+    "Another account's request for a Lagoon $generation user claims for her, then blocks her until she claims it",
     async ({ generation }, { service }) => {
       const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')

@@ -28,7 +28,7 @@ const test = base
   .extend('usdc', ({ chain }) => chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address)
   .extend('syncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'sync')?.address as Address)
   .extend('asyncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'async')?.address as Address)
-  /** A vault that stands at the same address on both chains, and the key of a client that has both. */
+  /** A vault that has the same address on both chains, and the key of a client that has both. */
   .extend('twin', { scope: 'file' }, async ({ sharedService }) => {
     const { chains } = sharedService.backends
     const addresses = []
@@ -50,7 +50,7 @@ const body = (vaultAddress: unknown, overrides: Record<string, unknown> = {}) =>
   ...overrides,
 })
 
-describe('Asking', () => {
+describe('A request', () => {
   const ask = (service: Service, key: string | null) => service.call('GET', LIST, { key })
 
   test('without a key is refused as `Missing API key`', async ({ service }) => {
@@ -64,7 +64,7 @@ describe('Asking', () => {
     for (const key of [...keys, someKey('AbCdE01234').text]) expectError(await ask(service, key), 'invalid_api_key')
   })
 
-  test('with the key in another place is refused as `Missing API key`', async ({ service, syncVault }) => {
+  test('with the key in the wrong header is refused as `Missing API key`', async ({ service, syncVault }) => {
     const headers = { authorization: `Bearer ${service.apiKey}` }
     expectError(await service.call('POST', DEPOSIT, { key: null, headers, body: body(syncVault) }), 'missing_api_key')
     const inQuery = `${LIST}?x-join-key=${service.apiKey}`
@@ -102,7 +102,7 @@ describe('A user that is a contract of the vault or of the bridge is refused', (
   })
 })
 
-describe('Who calls is asked before what they ask for', () => {
+describe('The key is checked before the request', () => {
   test.for<[string, string, string | undefined]>([
     ['fields are wrong', DEPOSIT, '{"vaultAddress":5}'],
     ['the body is not JSON', CLAIM, 'not JSON'],
@@ -119,7 +119,7 @@ describe('Who calls is asked before what they ask for', () => {
 })
 
 const NO_ADDRESS = USER.replace('A', 'a')
-/** For each field of each body, in the order of the interface: its error, and a value that its codec refuses. */
+/** Lists for each field of each body, in the order of the interface, its error and a refused value. */
 const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: unknown][]> = {
   [DEPOSIT]: [
     ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESS],
@@ -140,7 +140,7 @@ const REQUIRED: Record<string, readonly string[]> = {
   [CLAIM]: ['vaultAddress', 'userAddress'],
 }
 
-/** A right body for a path, as JSON text, with these fields replaced or added. */
+/** Builds a valid body for a path as JSON text, with these fields replaced or added. */
 function bodyText(path: string, vault: Address, replaced: readonly (readonly [field: string, json: string])[]): string {
   const right = { ...body(vault), ...(path === CLAIM && { amount: undefined }) }
   const texts = new Map(
@@ -161,7 +161,7 @@ describe('A body', () => {
   )
 
   test.for(Object.entries(FIELDS))(
-    'to %s with bad fields gets the error of the first and all in its details, in the order of the interface',
+    'to %s with bad fields gets the error of the first, and all in its details, in order',
     async ([path, fields], { service }) => {
       const bad = fields.toReversed().map(([field, , value]) => [field, value] as const)
       const reply = await service.call('POST', path, { body: Object.fromEntries(bad) })
@@ -185,7 +185,7 @@ describe('A body', () => {
     },
   )
 
-  test('whose optional fields are null is as one without them', async ({ service, asyncVault }) => {
+  test('whose optional fields are null equals one without them', async ({ service, asyncVault }) => {
     const without = await service.call('POST', DEPOSIT, { body: body(asyncVault) })
     const nulls = body(asyncVault, { srcChainId: null, srcToken: null, chainId: null })
     const reply = await service.call('POST', DEPOSIT, { body: nulls })
@@ -246,16 +246,13 @@ describe('A body', () => {
     expectError(asText, 'missing_or_invalid_amount', ['amount'])
   })
 
-  test('that API Gateway hands over in base64 is read', async ({ service, syncVault }) => {
+  test('that API Gateway passes in base64 is read', async ({ service, syncVault }) => {
     const headers = { 'content-type': 'application/octet-stream' }
     const { status } = await service.call('POST', DEPOSIT, { body: JSON.stringify(body(syncVault)), headers })
     expect(status).toBe(200)
   })
 
-  test('of 16 KiB is read, and one of a byte more is refused as `Payload too large`', async ({
-    service,
-    syncVault,
-  }) => {
+  test('of 16 KiB is read, and one byte more is refused as `Payload too large`', async ({ service, syncVault }) => {
     const text = JSON.stringify(body(syncVault))
     const { status } = await service.call('POST', DEPOSIT, { body: text.padEnd(16 * 1024) })
     expect(status).toBe(200)
@@ -268,18 +265,18 @@ describe('A body', () => {
     expectError(await service.call('POST', DEPOSIT, { body: text }), 'payload_too_large')
   })
 
-  test('of more than the gateway takes is refused with the same error', async ({ service }) => {
+  test('beyond the limit of the gateway is refused with the same error', async ({ service }) => {
     expectError(await service.call('POST', DEPOSIT, { body: ' '.repeat(11 * 1024 * 1024) }), 'payload_too_large')
   })
 })
 
 describe('The source of a deposit', () => {
-  test('named by its chain alone lacks its token', async ({ service, asyncVault }) => {
+  test('with only a chain lacks its token', async ({ service, asyncVault }) => {
     const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId: 8453 }) })
     expectError(reply, 'missing_or_invalid_src_token', ['srcToken'])
   })
 
-  test('named by its token alone lacks its chain', async ({ service, asyncVault, usdc }) => {
+  test('with only a token lacks its chain', async ({ service, asyncVault, usdc }) => {
     const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcToken: usdc }) })
     expectError(reply, 'missing_or_invalid_src_chain_id', ['srcChainId'])
   })
@@ -295,12 +292,12 @@ describe('The source of a deposit', () => {
     }
   })
 
-  test('that is half named has its other problems in the details', async ({ service, asyncVault }) => {
+  test('with one of two fields has its other problems in the details', async ({ service, asyncVault }) => {
     const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { amount: '0', srcChainId: 2 }) })
     expectError(reply, 'missing_or_invalid_amount', ['amount', 'srcChainId', 'srcToken'])
   })
 
-  test('that is another token is refused as `Unsupported source token`', async ({ service, chain, asyncVault }) => {
+  test('with another token is refused as `Unsupported source token`', async ({ service, chain, asyncVault }) => {
     const dai = chain.tokens.find(({ symbol }) => symbol === 'DAI')?.address
     for (const srcToken of [dai, NOBODYS_VAULT, ZERO_ADDRESS]) {
       const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId: 8453, srcToken }) })
@@ -349,7 +346,7 @@ describe('A vault address that the client has on two chains', () => {
     },
   )
 
-  test('stands twice in the list', async ({ service, twin: { address, key } }) => {
+  test('is listed twice', async ({ service, twin: { address, key } }) => {
     const { body: list } = await service.call('GET', LIST, { key })
     expect(list.data).toMatchObject([
       { poolAddress: address, chainId: 42161 },
@@ -359,7 +356,7 @@ describe('A vault address that the client has on two chains', () => {
 })
 
 describe('A deposit status', () => {
-  test('of what is no vault is refused', async ({ service }) => {
+  test('of an invalid vault address is refused', async ({ service }) => {
     for (const text of ['vitalik.eth', NO_ADDRESS]) {
       expectError(await service.call('GET', statusPath(text)), 'missing_or_invalid_vault_address', ['vaultAddress'])
     }
@@ -375,7 +372,7 @@ describe('A deposit status', () => {
     expectError(reply, 'missing_or_invalid_user_address', ['userAddress'])
   })
 
-  test('on what is no chain is refused', async ({ service, asyncVault }) => {
+  test('on an invalid chain is refused', async ({ service, asyncVault }) => {
     for (const chainId of ['', '5', '8453,8453']) {
       const reply = await service.call('GET', statusPath(asyncVault, `?userAddress=${USER}&chainId=${chainId}`))
       expectError(reply, 'missing_or_invalid_chain_id', ['chainId'])
@@ -400,7 +397,7 @@ describe('A cross-chain status', () => {
     expectError(empty, 'missing_tx_hash', ['txHash', 'srcChainId'])
   })
 
-  test('of what is no hash is refused as `Invalid txHash`', async ({ service }) => {
+  test('of an invalid hash is refused as `Invalid txHash`', async ({ service }) => {
     for (const hash of ['x', USER]) {
       expectError(await service.call('GET', `${crossChainPath(hash)}?srcChainId=8453`), 'invalid_tx_hash', ['txHash'])
     }
@@ -412,12 +409,12 @@ describe('A cross-chain status', () => {
     }
   })
 
-  test('from what is no number is refused as `Invalid srcChainId`', async ({ service }) => {
+  test('from a chain that is not a number is refused as `Invalid srcChainId`', async ({ service }) => {
     const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=0x2105`)
     expectError(reply, 'invalid_src_chain_id', ['srcChainId'])
   })
 
-  test('from a chain from where nothing can come is refused as `Unsupported srcChainId`', async ({ service }) => {
+  test('from an unsupported chain is refused as `Unsupported srcChainId`', async ({ service }) => {
     const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=100`)
     expectError(reply, 'unsupported_src_chain_id', ['srcChainId'])
     expect(reply.body.details[0].issue).toBe('must be the id of a chain from which deposits can come')
@@ -471,7 +468,7 @@ describe('A route', () => {
   }
 
   test.for(Object.entries(ALLOWED))(
-    '%s names %s to whoever asks with another method',
+    '%s allows only %s, which it names for other methods',
     async ([path, allowed], { service }) => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allowed.includes(method))) {
         const reply = await service.call(method, path, { key: null })
@@ -482,7 +479,7 @@ describe('A route', () => {
   )
 
   test.for([...Object.keys(ALLOWED), '/nope', crossChainPath('')].map((path) => [path] as const))(
-    '%s answers HEAD as GET, with headers alone, or does not take it',
+    '%s responds to HEAD like GET with only the headers, or refuses it',
     async ([path], { service }) => {
       for (const key of [service.apiKey, null]) {
         const [head, asked] = [await service.call('HEAD', path, { key }), await service.call('GET', path, { key })]
@@ -532,7 +529,7 @@ describe('A path with an empty part', () => {
     expect(reply.body.details[0].issue).toBe('is required')
   })
 
-  test('names the method that its route has to whoever asks with another', async ({ service }) => {
+  test('names the allowed method for other methods', async ({ service }) => {
     const reply = await service.call('POST', crossChainPath(''))
     expectError(reply, 'method_not_allowed')
     expect(reply.headers.get('allow')).toBe('GET, HEAD')
@@ -540,8 +537,8 @@ describe('A path with an empty part', () => {
   })
 })
 
-describe('What everybody may ask', () => {
-  test('/health needs no key and says that the service answers', async ({ service }) => {
+describe('A public endpoint', () => {
+  test('/health needs no key and reports that the service works', async ({ service }) => {
     for (const key of [null, 'x']) {
       const { status, headers, body: answer } = await service.call('GET', '/health', { key })
       expect({ status, answer }).toEqual({ status: 200, answer: { status: 'ok', version: '0.0.0-test' } })
@@ -550,14 +547,14 @@ describe('What everybody may ask', () => {
     }
   })
 
-  test('/openapi.json needs no key and may be kept for a while', async ({ service }) => {
+  test('/openapi.json needs no key and may be cached', async ({ service }) => {
     const { status, headers, body: answer } = await service.call('GET', '/openapi.json', { key: null })
     expect({ status, openapi: answer.openapi }).toEqual({ status: 200, openapi: '3.1.0' })
     expect(headers.get('cache-control')).toMatch(/^public, max-age=\d+$/)
   })
 })
 
-describe('Every answer', () => {
+describe('Every response', () => {
   test('has an id of its own', async ({ service }) => {
     const replies = await Promise.all([1, 2, 3].map(() => service.call('GET', '/health')))
     expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)

@@ -21,9 +21,7 @@ const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const CLAIM = '/defi-vaults/v1/defi/vault/claim'
 const [USER] = USERS
-/** The code of a contract that always reverts. */
 const REVERTING = '0x5f5ffd'
-/** How long a wallet waits for the list. */
 const PATIENCE_MS = 4_000
 
 const test = base
@@ -40,7 +38,7 @@ const test = base
         list(service, key),
   )
 
-/** The list as a wallet sees it that waits four seconds. */
+/** Returns the list as seen by a wallet that waits four seconds. */
 async function list({ baseUrl, apiKey, pass }: Service, key = apiKey): Promise<{ status: number; vaults: Listed[] }> {
   pass(0.5)
   const signal = AbortSignal.timeout(PATIENCE_MS)
@@ -71,11 +69,10 @@ const askClaim = (service: Service, vaultAddress: Address) =>
 const askStatus = (service: Service, vault: Address) =>
   service.call('GET', `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER.address}`)
 
-/** How many vaults the local world has, on this chain where one is given. */
 const countOf = ({ backends }: Service, chainId?: number) =>
   backends.chains.filter((chain) => (chainId ?? chain.chainId) === chain.chainId).flatMap(({ vaults }) => vaults).length
 
-test('Before anything was recorded, the vaults of a chain that fails have no state, and say so', async ({
+test('The vaults of a failing chain have no state before the first record, and report this', async ({
   service,
   base,
   list,
@@ -90,7 +87,7 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
   for (const vault of asyncOn(vaults, 42161)) expect(vault.stateAsOf).toMatchObject({ stale: false })
 })
 
-describe('While one chain is to', () => {
+describe('When one chain is to', () => {
   test('fail, the list has its last recorded states and the other chain live', async ({ service, base, list }) => {
     await refresh(8453)
     base.behaviour = 'never answer'
@@ -111,7 +108,11 @@ describe('While one chain is to', () => {
     ])
   })
 
-  test('fail, deposits, claims and statuses there say so, and elsewhere go on', async ({ service, base, vaultsOn }) => {
+  test('fail, its deposits, claims and statuses are errors, and those of the other chain work', async ({
+    service,
+    base,
+    vaultsOn,
+  }) => {
     const [failing] = vaultsOn(8453)
     const [failingSync] = vaultsOn(8453, 'sync')
     const [healthy] = vaultsOn(42161)
@@ -132,7 +133,7 @@ describe('While one chain is to', () => {
     expectError(claim, 'no_claimable_deposit')
   })
 
-  test('answer after 2 s, the list still has it live', async ({ base, list }) => {
+  test('respond after 2 s, the list still has it live', async ({ base, list }) => {
     base.behaviour = 'answer after 2 s'
     const { status, vaults } = await list()
     expect(status).toBe(200)
@@ -141,7 +142,7 @@ describe('While one chain is to', () => {
     }
   })
 
-  test('fail, the other works for a client with vaults there alone', async ({ service, base, list, vaultsOn }) => {
+  test('fail, the other works for a client with vaults only there', async ({ service, base, list, vaultsOn }) => {
     const [address] = vaultsOn(42161)
     const key = await service.createClient([{ chainId: 42161, address }])
     base.behaviour = 'never answer'
@@ -159,7 +160,7 @@ describe('While one chain is to', () => {
     for (const { stateAsOf } of vaults) expect(stateAsOf).toMatchObject({ stale: true })
   })
 
-  test('answer again, everything is live at once', async ({ service, base, list, vaultsOn }) => {
+  test('respond again, everything is live immediately', async ({ service, base, list, vaultsOn }) => {
     base.behaviour = 'answer 500'
     await list()
     base.reset()
@@ -173,7 +174,7 @@ describe('While one chain is to', () => {
 const ones = (data: string) => `0x${'f'.repeat(data.length - 2)}`
 const zeros = (data: string) => `0x${'0'.repeat(data.length - 2)}`
 
-describe('A chain that answers in the right form but makes no sense', () => {
+describe('A chain that returns well-formed nonsense', () => {
   const NONSENSE: readonly (readonly [string, Change])[] = [
     ['nothing but ones', (result) => ones(String(result))],
     ['nothing but zeros', (result) => zeros(String(result))],
@@ -187,7 +188,7 @@ describe('A chain that answers in the right form but makes no sense', () => {
   ]
 
   test.for(NONSENSE)(
-    '(%s) is never a failure of ours',
+    '(%s) never causes an internal error',
     async ([, change], { coldService: service, base, vaultsOn }) => {
       const [asyncVault] = vaultsOn(8453)
       const [syncVault] = vaultsOn(8453, 'sync')
@@ -206,14 +207,14 @@ describe('A chain that answers in the right form but makes no sense', () => {
   )
 
   test.for([['0x'], [`0x${'f'.repeat(65)}`], [null]])(
-    '(storage words that are %j) is a bad answer',
+    '(storage words of %j) is a bad upstream response',
     async ([word], { coldService: service, base, vaultsOn }) => {
       base.rewrite = (answer, request) => {
         const calls: Call[] = JSON.parse(request)
         const items: { id: number }[] = JSON.parse(answer)
         const spoil = ({ id, ...item }: { id: number }) => {
           const { method, params } = calls[id] as Call
-          // A node that refuses state overrides is asked for the words one by one.
+          // The service reads the words one by one from a node that refuses state overrides.
           if (method === 'eth_call' && params.length === 3)
             return { id, error: { code: -32602, message: 'too many arguments' } }
           return { id, ...item, ...(method === 'eth_getStorageAt' && { result: word }) }
@@ -225,13 +226,13 @@ describe('A chain that answers in the right form but makes no sense', () => {
     },
   )
 
-  test('(a block that is always another) is a bad answer, not a search without end', async ({
+  test('(another block each time) is a bad upstream response, not an endless search', async ({
     coldService: service,
     base,
     vaultsOn,
   }) => {
     let block = 1_000_000
-    // The two reads of one batch never agree on the block, and the code is not told with which they would be one.
+    // The two reads of one batch never agree on the block. The node also refuses the code that would make them one.
     const another = changeAggregate((data, selector) => {
       if (selector === '0x00000000') return '0x'
       if (selector !== BLOCK_NUMBER) return data
@@ -239,7 +240,7 @@ describe('A chain that answers in the right form but makes no sense', () => {
       return numberToHex(block, { size: 32 })
     })
     rewriteResults(base, another)
-    // A node that knows every block that it is asked for.
+    // The node knows every requested block.
     base.rewriteRequest = (request) => request.replaceAll(/"0x[0-9a-f]+"(?=[,\]])/g, '"latest"')
     const { status } = await list(service)
     expect(status).toBe(200)
@@ -248,22 +249,22 @@ describe('A chain that answers in the right form but makes no sense', () => {
 })
 
 describe("The job that records a chain's states", () => {
-  test('reports what it did, and that nothing is new when it runs again at the same block', async ({ service }) => {
+  test('reports its work, and no change when it runs again at the same block', async ({ service }) => {
     await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x1'] }])
     const report = { outcome: 'refreshed', chainId: 8453, vaults: countOf(service, 8453), behind: 0, entries: 0 }
     expect(await refresh(8453)).toMatchObject(report)
     expect(await refresh(8453)).toMatchObject({ ...report, prices: 0, states: 0 })
   })
 
-  test('asks its chain three times, and the other not at all', async ({ service }) => {
+  test('sends its chain three requests, and the other none', async ({ service }) => {
     await refresh(8453)
     service.rpc[8453]?.reset()
     await refresh(8453)
-    // Its final block and its states, at the same time, and the block that is final by age.
+    // The requests are the final block and the states, in parallel, and the block that is final by age.
     expect([service.rpc[8453]?.bodies.length, service.rpc[42161]?.bodies.length]).toEqual([3, 0])
   })
 
-  test('never puts an older block in the place of a newer one', async ({ service, base, list }) => {
+  test('never replaces a newer block by an older one', async ({ service, base, list }) => {
     const chain = service.backends.chains[0] as { rpcUrl: string }
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
     await callRpc(chain, [{ method: 'anvil_mine', params: ['0x5'] }])
@@ -281,7 +282,7 @@ describe("The job that records a chain's states", () => {
     expect(await recordedBlock()).toEqual(newer)
   })
 
-  test('records the others when one vault cannot be read', async ({ service, base, list, vaultsOn }) => {
+  test('records the other vaults if one cannot be read', async ({ service, base, list, vaultsOn }) => {
     const chain = service.backends.chains[0] as { rpcUrl: string }
     const [broken, ...sound] = vaultsOn(8453)
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
@@ -317,7 +318,7 @@ describe("The job that records a chain's states", () => {
     await expect(refreshChain(event, someContext())).rejects.toThrow()
   })
 
-  test('has nothing to do on a chain where nobody has a vault, and that has no node', async ({ service: _ }) => {
+  test('does nothing on a chain without vaults and without a node', async ({ service: _ }) => {
     expect(await refresh(10)).toMatchObject({ outcome: 'no vaults', chainId: 10 })
   })
 })

@@ -13,7 +13,7 @@ type Point = {
   readonly annualYield: { readonly percent: string; readonly days: number } | null
 }
 
-/** A vault of which a price was read every six hours for 400 days, which grew by a thousandth a day. */
+/** A vault with a price every six hours for 400 days, which grew by a thousandth a day. */
 const test = base.extend('past', { scope: 'file' }, async ({ sharedService: service }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   const now = Math.floor(Date.now() / 1000)
@@ -35,7 +35,7 @@ const get = (service: Service, { address, key }: { address: string; key: string 
   service.call('GET', `/defi-vaults/v1/defi/vault/${address}/history${query}`, { key })
 
 describe('The history of a vault', () => {
-  test('has the prices of each hour within 30 days, oldest first, and may be cached', async ({ service, past }) => {
+  test('has one price an hour within 30 days, oldest first, and may be cached', async ({ service, past }) => {
     const { status, headers, body } = await get(service, past)
     expect(status).toBe(200)
     expect(headers.get('cache-control')).toBe('private, max-age=60')
@@ -47,7 +47,7 @@ describe('The history of a vault', () => {
     for (const { sharePrice, annualYield } of history as Point[]) {
       expect(sharePrice).toMatch(/^[1-9]\d*$/)
       expect(annualYield?.days).toBeGreaterThanOrEqual(7)
-      // The day begins up to 26 hours before a point, and a price is known up to six hours before it.
+      // The period may start up to 26 hours early, and its first price may be six hours older.
       expect(annualYield?.days).toBeLessThan(9)
       expect(Number(annualYield?.percent)).toBeCloseTo((1.001 ** 365 - 1) * 100, 0)
     }
@@ -68,7 +68,7 @@ describe('The history of a vault', () => {
     expect(withoutYield.length > 0).toBe(range === 'all')
   })
 
-  test('begins with the prices that the job read', async ({ service }) => {
+  test('begins with the prices recorded by the job', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     expect((await get(service, vault)).body.history).toEqual([])
     await recordAll(vault.chain)
@@ -76,7 +76,7 @@ describe('The history of a vault', () => {
     expect(history).toMatchObject([{ sharePrice: '1000000', totalAssets: '0', annualYield: null }])
   })
 
-  test('is refused for another range, or a vault that the key does not see', async ({ service, past }) => {
+  test('is refused for other ranges and for vaults outside the key', async ({ service, past }) => {
     expectError(await get(service, past, '?range=2y'), 'invalid_range', ['range'])
     expectError(await get(service, past, '?chainId=42161'), 'vault_not_found')
     expectError(await get(service, { ...past, key: await service.createClient([]) }), 'vault_not_found')

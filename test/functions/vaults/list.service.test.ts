@@ -23,7 +23,7 @@ import type { Wire } from '../../support/wire.ts'
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
 
-/** The fields of the interface, by the kind of vault that has them. */
+/** Fields of the interface, by kind of vault. */
 const EVERY_VAULT = [
   'poolId',
   'chainId',
@@ -54,7 +54,7 @@ const EVERY_VAULT = [
 ]
 const ASYNC_VAULTS = ['curatorAddress', 'valuationManager', 'vaultState']
 
-/** The state as the interface has it: each field with its kind of value. */
+/** The state of the interface: each field with its type of value. */
 const ADDRESS = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/)
 const AMOUNT = expect.stringMatching(/^(0|[1-9]\d*)$/)
 const STATE = {
@@ -80,9 +80,9 @@ const STATE = {
   redeemEpochId: expect.any(Number),
 }
 
-/** Words that are no bool, no address and no text. */
+/** Words that are not a valid bool, address or text. */
 const [TWO, ONES, WORD] = [numberToHex(2, { size: 32 }), `0x${'f'.repeat(64)}`, stringToHex('MKR', { size: 32 })]
-/** Views that every vault has, with the field that shows each, and words of another type. */
+/** Views of every vault, each with its field and words of another type. */
 const VIEWS = [['totalAssets()', 'totalAssets']] as const
 const STATE_VIEWS = [
   ...VIEWS,
@@ -112,7 +112,7 @@ const test = base
   .extend('chain', ({ service }) => service.backends.chains[0] as Chain)
   .extend('usdc', ({ chain }) => chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address)
   .extend('list', ({ service }) => async (key: string = service.apiKey): Promise<Listed[]> => {
-    // As the chain is now, whatever was read of it a moment ago.
+    // The list shows the current chain, whatever was read a moment ago.
     service.pass(0.5)
     const { status, body } = await service.call('GET', LIST, { key })
     expect(status).toBe(200)
@@ -121,7 +121,7 @@ const test = base
     expect(page).toEqual({ success: true, totalRecords: data.length, hasMore: false, nextCursor: null })
     return body.data
   })
-  /** The list of a client that has this vault alone. */
+  /** Returns the listed vault of a client that has only this vault. */
   .extend('listOf', ({ service, list }) => async (chain: Chain, address: Address): Promise<Listed> => {
     const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
     return vault as Listed
@@ -132,7 +132,7 @@ async function act(chain: Chain, ...of: Parameters<typeof transaction>): Promise
 }
 
 describe('The list', () => {
-  test('has every vault of the client with its live state, in an order that stays', async ({ service, list }) => {
+  test('has every vault of the client with its live state, in a stable order', async ({ service, list }) => {
     const vaults = await list()
     const places = vaults.map(({ chainId, poolAddress }) => `${chainId} ${poolAddress}`)
     const configured = service.backends.chains.flatMap(({ vaults }) =>
@@ -142,7 +142,7 @@ describe('The list', () => {
     expect((await list()).map(({ chainId, poolAddress }) => `${chainId} ${poolAddress}`)).toEqual(places)
   })
 
-  test('gives a vault exactly the fields of the interface, and async ones their own besides', async ({ list }) => {
+  test('gives a vault exactly the fields of the interface, and async vaults their own fields too', async ({ list }) => {
     const vaults = await list()
     expect(new Set(vaults.map(({ type }) => type))).toEqual(new Set(['async', 'sync']))
     for (const vault of vaults) {
@@ -153,7 +153,7 @@ describe('The list', () => {
     }
   })
 
-  test('gives a Lagoon vault the whole state of the interface, live', async ({ list }) => {
+  test('gives a Lagoon vault the complete live state', async ({ list }) => {
     for (const { vaultState, stateAsOf } of (await list()).filter(({ protocol }) => protocol === 'lagoon')) {
       expect(vaultState).toEqual({ ...STATE, missing: [] })
       expect(stateAsOf).toEqual({
@@ -164,10 +164,7 @@ describe('The list', () => {
     }
   })
 
-  test('tells of every vault its asset, decimals, total and block, of a synchronous one too', async ({
-    service,
-    list,
-  }) => {
+  test('gives every vault, also a synchronous one, its asset, decimals, total and block', async ({ service, list }) => {
     for (const vault of await list()) {
       const chain = service.backends.chains.find(({ chainId }) => chainId === vault['chainId'])
       const address = vault['poolAddress'] as Address
@@ -184,7 +181,7 @@ describe('The list', () => {
     }
   })
 
-  test('says of each Lagoon vault what its contract says', async ({ service, list }) => {
+  test("gives each Lagoon vault its contract's values", async ({ service, list }) => {
     for (const vault of (await list()).filter(({ protocol }) => protocol === 'lagoon')) {
       const chain = service.backends.chains.find(({ chainId }) => chainId === vault['chainId'])
       const client = createClient({ transport: http(chain?.rpcUrl) })
@@ -260,7 +257,7 @@ describe('The list', () => {
     expect((await listOf(chain, vault))['vaultState'].paused).toBe(true)
   })
 
-  test('shows whether a vault has a cap, as it is now', async ({ chain, usdc, listOf }) => {
+  test('shows whether a vault currently has a cap', async ({ chain, usdc, listOf }) => {
     const sync = await deployYieldVault(chain, { asset: usdc, name: 'Capped', symbol: 'CAP' })
     const async = await deployLagoonVault(chain, { generation: '0.6', asset: usdc, name: 'Capped', symbol: 'CAP' })
     expect([(await listOf(chain, sync))['MaxCap'], (await listOf(chain, async))['MaxCap']]).toEqual([false, false])
@@ -269,10 +266,10 @@ describe('The list', () => {
     expect([(await listOf(chain, sync))['MaxCap'], (await listOf(chain, async))['MaxCap']]).toEqual([true, true])
   })
 
-  test('names what a broken vault does not tell, tells no zeros instead, and shows the others whole', async ({
+  test('names the missing values of a broken vault, without zeros, and shows the others completely', async ({
     service,
     chain,
-    // Containers that have not met the vault's code before: code does not change at an address.
+    // These containers have not seen the vault's code before. Code at an address does not change.
     coldService,
   }) => {
     const [broken] = chain.vaults
@@ -293,7 +290,7 @@ describe('The list', () => {
   })
 
   test.for(OPENED)(
-    'names the view of a vault that reverts or returns another type, and shows the rest: %s',
+    'names a view that reverts or returns another type, and shows the rest: %s',
     async ([, open, views], { service }) => {
       const { key, address, chain } = await open(service)
       const wire = service.rpc[chain.chainId] as Wire
@@ -349,7 +346,7 @@ describe('Pages and filters', () => {
     return await service.call('GET', `${LIST}?${new URLSearchParams(query as Record<string, string>)}`, { key })
   }
 
-  test.for([1, 2, 3, 100])('of %d vaults give the list together, in its order', async (limit, { service, list }) => {
+  test.for([1, 2, 3, 100])('of %d vaults make up the list, in its order', async (limit, { service, list }) => {
     const all = placesOf(await list())
     const pages: string[][] = []
     let cursor: string | null = null
@@ -364,7 +361,7 @@ describe('Pages and filters', () => {
     expect(pages.length).toBe(Math.ceil(all.length / limit))
   })
 
-  test('show those alone that match all filters, and ask no other chain', async ({ service, list }) => {
+  test('show only vaults that match all filters, and read no other chain', async ({ service, list }) => {
     const all = await list()
     const { chainId, depositTokenAddress: asset } = all[0] as Listed
     for (const [filters, isMeant] of [
@@ -388,7 +385,7 @@ describe('Pages and filters', () => {
     }
   })
 
-  test('go on behind a vault that was removed meanwhile', async ({ service, coldService, list }) => {
+  test('continue after a vault that was removed in between', async ({ service, coldService, list }) => {
     const places = (await list()).map(({ chainId, poolAddress }) => ({ chainId, address: poolAddress as Address }))
     const key = await service.createClient(places)
     const [first, ...others] = places
@@ -401,7 +398,7 @@ describe('Pages and filters', () => {
     expect(next.body.totalRecords).toBe(others.length)
   })
 
-  test('refuse a cursor of other filters, of another client and of nobody', async ({ service, list }) => {
+  test('refuse a cursor of other filters, of another client, and an invalid one', async ({ service, list }) => {
     const places = (await list()).map(({ chainId, poolAddress }) => ({ chainId, address: poolAddress as Address }))
     const { nextCursor: cursor } = (await ask(service, { limit: 1 })).body
     const another = await service.createClient(places)
@@ -434,7 +431,7 @@ describe('Pages and filters', () => {
 describe('The value in US dollars', () => {
   const AT = Date.now()
 
-  /** Puts the price of every token of Base and Arbitrum as the job does, and lets containers forget the ones before. */
+  /** Stores the price of every token of Base and Arbitrum as the job does, and expires the cached ones. */
   async function putPrices(service: Service, base: number | undefined, arbitrum: number | undefined) {
     const cache = sharedCache({ table: cacheStore(service.tables.cache), now: Date.now })
     for (const { chainId, tokens } of service.backends.chains) {
@@ -452,10 +449,10 @@ describe('The value in US dollars', () => {
     expect(status).toBe(200)
     return body
   }
-  /** By a float: enough for amounts of a test. */
+  /** A float is precise enough for the amounts of a test. */
   const usdOf = ({ totalAssets, asset }: Listed, price: number) => (Number(totalAssets) / 10 ** asset.decimals) * price
 
-  test('is of the total assets at the price of the asset, in the list and of one vault, and null without a price', async ({
+  test('is the total assets at the asset price, in list and single vault, and null without a price', async ({
     service,
   }) => {
     await putPrices(service, 1.25, undefined)
@@ -470,7 +467,7 @@ describe('The value in US dollars', () => {
     expect(data.some(({ totalAssetsUsd }: Listed) => totalAssetsUsd > 0)).toBe(true)
   })
 
-  test('is null, and the list stands, while prices cannot be read or take longer than a second', async ({
+  test('is null in a complete list while prices cannot be read or take longer than a second', async ({
     coldService: service,
   }) => {
     await putPrices(service, 1, 1)
@@ -492,9 +489,7 @@ describe('The value in US dollars', () => {
     }
   })
 
-  test('sorts the list, unknown ones last in either order, and leaves out what is below the least', async ({
-    service,
-  }) => {
+  test('sorts the list, unknown values last in either order, and filters by the minimum', async ({ service }) => {
     await putPrices(service, 2, undefined)
     const { data: unsorted } = await ask(service)
     const values = (body: { data: Listed[] }) => body.data.map(({ totalAssetsUsd }) => totalAssetsUsd)
@@ -515,7 +510,7 @@ describe('The value in US dollars', () => {
     expect((await ask(service, { minTotalAssetsUsd: '0' })).data).toHaveLength(known.length)
   })
 
-  test('can move between two pages, and no vault comes twice or not at all', async ({ service }) => {
+  test('can move between two pages, and each vault still appears once', async ({ service }) => {
     await putPrices(service, 2, 1)
     const all = (await ask(service)).data.map(({ poolId }: Listed) => poolId)
     const seen: string[] = []
@@ -528,15 +523,13 @@ describe('The value in US dollars', () => {
       expect(page.totalRecords).toBe(all.length)
       seen.push(...page.data.map(({ poolId }: Listed) => poolId))
       cursor = page.nextCursor
-      // What was last is first now.
+      // The last vault is now the first.
       await putPrices(service, number % 2 === 0 ? 0.001 : 2, number % 2 === 0 ? 1000 : 1)
     }
     expect(seen.toSorted()).toEqual(all.toSorted())
   })
 
-  test('decides nothing of a list by name, whose chains are asked for what is on the page only', async ({
-    service,
-  }) => {
+  test('does not affect a list by name, which reads the chains only for its page', async ({ service }) => {
     const names = (await ask(service)).data.map(({ name }: Listed) => name)
     const { compare } = new Intl.Collator('en')
     const up = await ask(service, { sort: 'name' })
@@ -553,10 +546,10 @@ describe('The value in US dollars', () => {
 describe('One vault', () => {
   const pathOf = (address: unknown) => `/defi-vaults/v1/vault/${address}`
 
-  test('is shown as the list shows it', async ({ service, list }) => {
+  test('is shown as in the list', async ({ service, list }) => {
     const changing = {
       ...{ stateAsOf: expect.anything(), vaultState: expect.anything(), growth: expect.anything() },
-      // Each remembers it for a minute by itself.
+      // List and vault each remember these for a minute.
       ...{ hasChanged: null, pinnedAt: null },
     }
     for (const vault of await list()) {
@@ -580,17 +573,17 @@ describe('One vault', () => {
 describe('The APY', () => {
   const DAY = 86_400
 
-  /** What one share was worth, in thousandths of what it is worth now, and how many seconds ago. */
+  /** Share price in thousandths of the current one, and how many seconds ago it was. */
   type Past = readonly (readonly [secondsAgo: number, thousandths: bigint])[]
 
-  /** A Lagoon vault and a synchronous one that have this past, as the service lists them after its job ran. */
+  /** Opens a Lagoon vault and a synchronous one with these past prices. Returns them as listed after the job ran. */
   async function listWithPast(service: Service, chain: Chain, past: Past) {
     const vaults = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
     const places = vaults.map(({ address }) => ({ chainId: chain.chainId, address }))
     const key = await service.createClient(places)
     const listed = async (from: Service): Promise<Listed[]> => (await from.call('GET', LIST, { key })).body.data
 
-    // A whole share of a fresh vault is worth a whole unit of its asset.
+    // A whole share of a new vault is worth a whole unit of its asset.
     const recorded = places.map((place) =>
       recordPrices(
         service,
@@ -609,7 +602,7 @@ describe('The APY', () => {
     }
     const list = await listAnew()
     expect(list).toHaveLength(vaults.length)
-    // What it is made of: the price of the block that is shown.
+    // The yield uses the price of the shown block.
     for (const { APY, annualYield, growth, stateAsOf } of list) {
       expect(annualYield ?? growth).toMatchObject({ to: stateAsOf.timestamp })
       expect(APY).toBe(annualYield?.percent ?? '0.00')
@@ -619,10 +612,10 @@ describe('The APY', () => {
 
   const annual = (growth: number, seconds: number) => (growth ** ((365 * DAY) / seconds) - 1) * 100
 
-  test('is what the share price shrank by since about seven days ago, as of a year', async ({ service, chain }) => {
+  test('is the annualized change of the share price since about seven days ago', async ({ service, chain }) => {
     const { vaults } = await listWithPast(service, chain, [
       [9 * DAY, 900n],
-      // The chain's newest block may be a little older than this machine's clock.
+      // The chain's newest block may be slightly older than this machine's clock.
       [8 * DAY + 60, 1003n],
       [6 * DAY, 1100n],
     ])
@@ -637,7 +630,7 @@ describe('The APY', () => {
     }
   })
 
-  test('is no year of a vault that is younger than seven days, but its growth since the first price', async ({
+  test('is replaced by the growth since the first price for a vault younger than seven days', async ({
     service,
     chain,
   }) => {
@@ -652,7 +645,7 @@ describe('The APY', () => {
     }
   })
 
-  test('stays that of the last recorded price, and says of when it is, while the chain cannot be read', async ({
+  test('stays that of the last recorded price, with its time, while the chain cannot be read', async ({
     service,
     chain,
     clock,
@@ -667,7 +660,7 @@ describe('The APY', () => {
     }
   })
 
-  test('is 0.00 of a vault with a fee whose price never moved, whatever is traded', async ({ service, chain }) => {
+  test('is 0.00 for a vault with a fee and a constant price, whatever is traded', async ({ service, chain }) => {
     const vault = await openYieldVault(service, { make: 'exitFee' })
     const owner = USER.address
     await vault.mint(owner, vault.units('1000'))
@@ -689,14 +682,14 @@ describe('The APY', () => {
     for (const one of Object.values<{ percent: string }>(listed.annualYields)) expect(one.percent).toBe('0.00')
   })
 
-  test('costs no request to a chain of its own', async ({ service, list }) => {
+  test('costs no extra request to a chain', async ({ service, list }) => {
     await list()
     for (const wire of Object.values(service.rpc)) wire.reset()
     await list()
     expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([1, 1])
   })
 
-  test('is 0.00 and not known where the records cannot be read, and the list is none the worse', async ({
+  test('is 0.00 and unknown if the records cannot be read, and the list is still complete', async ({
     coldService: service,
   }) => {
     service.table.fails = ({ body }) => body.includes('PROGRESS')
@@ -709,7 +702,7 @@ describe('The APY', () => {
     }
   })
 
-  test('is 0.00 and not known where no price is recorded yet', async ({ list, service, usdc, chain }) => {
+  test('is 0.00 and unknown if no price is recorded yet', async ({ list, service, usdc, chain }) => {
     const address = await deployYieldVault(chain, { asset: usdc, name: 'Young', symbol: 'Y' })
     const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
     expect(vault).toMatchObject({ APY: '0.00', annualYield: null, growth: null })

@@ -14,7 +14,6 @@ const BASE = 8453
 const ARBITRUM = 42161
 const DAY = 86_400
 
-/** What wallets ask for, by a name. */
 const ENDPOINTS = [
   'list',
   'deposit',
@@ -34,7 +33,6 @@ const ENDPOINTS = [
 type Endpoint = (typeof ENDPOINTS)[number]
 type Replies = Readonly<Record<Endpoint, HttpReply>>
 
-/** Those that need no events of vaults. */
 const WITHOUT_EVENTS: readonly Endpoint[] = [
   'list',
   'deposit',
@@ -48,7 +46,7 @@ const WITHOUT_EVENTS: readonly Endpoint[] = [
   'withdraw status',
 ]
 
-/** Those whose transactions are known without a dry run. */
+/** Endpoints whose transactions are known without a dry run. */
 const SIMULATED: readonly Endpoint[] = [
   'deposit',
   'withdrawal',
@@ -59,8 +57,8 @@ const SIMULATED: readonly Endpoint[] = [
 ]
 
 /**
- * What is on the chains: a recorded deposit, one that can be claimed in part, one that is pending, one on its way from the other
- * chain, and a settled withdrawal.
+ * State of the chains: a recorded deposit, a partly claimable one, a pending one, one on its way from the other chain, and a settled
+ * withdrawal.
  */
 async function prepare(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5' })
@@ -77,13 +75,13 @@ async function prepare(service: Service) {
     await mine(chain, 20)
     await refresh(chain.chainId)
   }
-  // Not recorded: the rest is read from the chain with each request.
+  // This is not recorded, so each request reads it from the chain.
   await vault.act(ALICE.address, 'deposit', vault.units('70'), ALICE.address, ALICE.address)
   const journey = journeyTo(vault, service)
   await journey.mint(ALICE.address, journey.units('50'))
   const sent = await journey.send(ALICE, await journey.ask(ALICE, journey.units('50')))
   const hash = sent.at(-1)?.transactionHash
-  // A node that is some blocks behind knows it all too.
+  // A node that is some blocks behind has all of it too.
   for (const chain of service.backends.chains) await mine(chain, 10)
 
   const vaults = service.backends.chains.flatMap(({ vaults }) => vaults)
@@ -118,7 +116,7 @@ async function prepare(service: Service) {
     history: ['GET', `${user}/deposits`],
   }
   return {
-    /** What wallets ask for, all at the same time. */
+    /** Sends all requests of wallets in parallel. */
     async ask(of: Service, endpoints: readonly Endpoint[] = ENDPOINTS): Promise<Replies> {
       of.pass(0.5)
       const asked = endpoints.map(async (endpoint) => {
@@ -135,9 +133,9 @@ const mine = (chain: { readonly rpcUrl: string }, blocks: number) =>
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
-  /** What a node that knows everything and refuses nothing makes of it. */
+  /** Replies of a node that knows everything and refuses nothing. */
   .extend('truth', { scope: 'file' }, ({ sharedService, stage }) => stage.ask(sharedService))
-  /** The service in new containers, behind nodes of these kinds on both chains. */
+  /** Starts the service in new containers, behind nodes of these kinds on both chains. */
   .extend('behind', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
@@ -157,7 +155,7 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
-/** The yield is that of the last recording, which comes in between; the last two tell how far a search has come. */
+/** The yield is that of the last record, which comes in between. The last two fields show the progress of a search. */
 const VARYING = [
   'timestamp',
   'requestId',
@@ -169,7 +167,7 @@ const VARYING = [
   'evidence',
 ]
 
-/** A reply without what differs from one moment, and from one block, to the next. */
+/** Returns a reply without the fields that differ between moments and blocks. */
 function timeless(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
     const { quoteTimestamp: _, fillDeadline: __, ...sent } = decodeBridgeDeposit(body.operations.at(-1).data)
@@ -181,7 +179,6 @@ function timeless(endpoint: Endpoint, { body }: HttpReply): string {
   })
 }
 
-/** How a reply compares with the truth. */
 type Verdict = 'right' | 'typed error' | 'right but for what it names in errors' | `wrong: ${string}`
 
 function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict {
@@ -195,13 +192,12 @@ function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict 
   return found === expected ? 'right' : `wrong: ${difference(found, expected)}`
 }
 
-/** The place where two texts part. */
 function difference(found: string, expected: string): string {
   const at = Array.from(found).findIndex((character, index) => character !== expected[index])
   return `${found.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`
 }
 
-/** Whether a list says that a chain could not be read. */
+/** True if a list reports that a chain could not be read. */
 function hasStale(body: { data?: { stateAsOf?: { stale: boolean } | null }[] }): boolean {
   return Array.isArray(body.data) && body.data.some(({ stateAsOf }) => stateAsOf === null || stateAsOf?.stale === true)
 }
@@ -215,15 +211,15 @@ const allRight = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, 'righ
 const NOT_WRONG = expect.not.stringMatching(/^wrong/)
 const noneWrong = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, NOT_WRONG]))
 
-test('The truth is whole', ({ truth }) => {
+test('The reference replies are complete', ({ truth }) => {
   expect(verdicts(truth, truth)).toEqual(allRight)
   expect(truth.positions.body.positions).toHaveLength(1)
   expect(truth.claim.body.operations).toHaveLength(1)
   expect(truth['cross-chain status'].body).toMatchObject({ status: 'bridging' })
 })
 
-// A machine that stands still for three seconds ends requests in time-outs, which are not what is tested here.
-describe('At a node like', { retry: 1 }, () => {
+// A machine that stalls for three seconds makes requests time out, which is not tested here.
+describe('At a node such as', { retry: 1 }, () => {
   test.for<[NodeProfileName]>([
     ['base.org'],
     ['optimism.io'],
@@ -235,7 +231,7 @@ describe('At a node like', { retry: 1 }, () => {
     ['no-batches'],
     ['behind'],
     ['slow'],
-  ])('%s everything is as it is at a node that refuses nothing', async ([name], { behind, stage, truth }) => {
+  ])('%s every reply equals that of a node without limits', async ([name], { behind, stage, truth }) => {
     const replies = await stage.ask(await behind(name))
     expect(verdicts(replies, truth)).toEqual(allRight)
   })
@@ -250,7 +246,7 @@ describe('At a node like', { retry: 1 }, () => {
     expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
   })
 
-  test('one without simulation, deposits, withdrawals and claims say that they were not tried', async ({
+  test('one without simulation, deposits, withdrawals and claims report that they were not simulated', async ({
     behind,
     stage,
     truth,
@@ -266,7 +262,7 @@ describe('At a node like', { retry: 1 }, () => {
   })
 
   test.for<[NodeProfileName]>([['wrong-chain'], ['redirecting']])(
-    '%s nothing is told for true, and nobody is sent elsewhere',
+    '%s no reply trusts the node or follows its redirect',
     async ([name], { behind, stage, truth }) => {
       const replies = await stage.ask(await behind(name))
       const told = verdicts(replies, truth)
@@ -274,7 +270,7 @@ describe('At a node like', { retry: 1 }, () => {
     },
   )
 
-  test('one that limits requests, nothing is wrong, and errors say when to come again', async ({
+  test('one that limits requests, nothing is wrong, and errors have a retry-after', async ({
     behind,
     stage,
     truth,
@@ -286,10 +282,14 @@ describe('At a node like', { retry: 1 }, () => {
     for (const { headers } of failed) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('one that lies, transactions are still the user’s and to the vault alone', async ({ behind, stage, truth }) => {
+  test('one that lies, transactions are still the user’s own and go only to the vault', async ({
+    behind,
+    stage,
+    truth,
+  }) => {
     const replies = await stage.ask(await behind('lying'))
     expect(ENDPOINTS.map((endpoint) => replies[endpoint].status)).not.toContain(500)
-    // What it says of a transfer is told, and not kept for ever: the next node is asked again.
+    // Its status of a transfer is returned but not stored as final, so the next node is read again.
     expect(replies['cross-chain status'].body).not.toMatchObject({ final: true })
     expect(verdicts(await stage.ask(await behind('quicknode')), truth)).toMatchObject({ 'cross-chain status': 'right' })
     for (const endpoint of [...SIMULATED, 'cross-chain deposit'] as const) {
@@ -302,7 +302,7 @@ describe('At a node like', { retry: 1 }, () => {
   })
 })
 
-describe('With two good nodes behind it, everything is right where the first is', () => {
+describe('With two good nodes as fallbacks, everything is right although the first is', () => {
   test.for<[NodeProfileName]>([['wrong-chain'], ['no-logs'], ['rate-limited']])(
     '%s',
     async ([name], { behind, stage, truth }) => {
@@ -312,7 +312,7 @@ describe('With two good nodes behind it, everything is right where the first is'
   )
 })
 
-test('After a day without records, at a node that gives events of 10 blocks, nothing is wrong, and all is back by itself', async ({
+test('After a day without records, a node with 10-block ranges makes nothing wrong, and the job recovers', async ({
   service,
   stage,
   behind,
@@ -328,7 +328,7 @@ test('After a day without records, at a node that gives events of 10 blocks, not
   const right = Object.fromEntries(WITHOUT_EVENTS.map((endpoint) => [endpoint, 'right']))
   expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
 
-  // The job of those containers, which reads the chain where they do.
+  // The job of those containers uses the same nodes.
   const { refresh } = await import('../../support/records.ts')
   for (let run = 0; run < 3; run += 1) await refresh(BASE)
   expect(verdicts(await stage.ask(cold), await stage.ask(service))).toEqual(allRight)

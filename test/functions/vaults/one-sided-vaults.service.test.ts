@@ -9,14 +9,14 @@ import { expectFairGas, expectSuccess, openAsyncVault, ROLES, type TestAsyncVaul
 const [ALICE] = USERS
 const ONE = 10n ** 6n
 
-/** The functions that a reply hands out, with their first argument. */
+/** Lists the functions in a reply with their first argument. */
 const callsIn = ({ body }: HttpReply) =>
   body.operations.map(({ data }: { data: `0x${string}` }) => {
     const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
     return [functionName, args?.[0]]
   })
 
-/** Sends what a reply hands out, whose gas was told fairly; what arrived in the wallet. */
+/** Sends the transactions of a reply and expects its gas estimate to be fair. Returns the amounts received. */
 async function send(vault: TestAsyncVault, reply: HttpReply) {
   const balances = async () => [await vault.balanceOf(ALICE.address), await vault.sharesOf(ALICE.address)] as const
   const before = await balances()
@@ -27,7 +27,7 @@ async function send(vault: TestAsyncVault, reply: HttpReply) {
   return { assets: after[0] - before[0], shares: after[1] - before[1] }
 }
 
-describe('a vault that takes deposits by request and pays at once', () => {
+describe('a vault with deposits by request and instant withdrawals', () => {
   test('is registered and listed as an asynchronous one', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'deposits' })
     expect((await vault.list()).body.data).toMatchObject([
@@ -41,7 +41,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
     ])
   })
 
-  test('takes a deposit, gives its shares after the settlement, and pays them at once, to the unit', async ({
+  test('takes a deposit, gives its shares after settlement, and pays them instantly, to the unit', async ({
     service,
   }) => {
     const vault = await openAsyncVault(service, { make: 'deposits' })
@@ -71,7 +71,6 @@ describe('a vault that takes deposits by request and pays at once', () => {
       amounts: { claimableShares: '0', currentShares: '99999999' },
     })
 
-    // Yield.
     await vault.mint(vault.address, 7_654_321n)
     const byAmount = await vault.withdraw(ALICE, { amount: '20000001' })
     expect(byAmount.body).toMatchObject({ isAsync: false, withdrawal: { assets: '20000001', isEstimate: false } })
@@ -111,7 +110,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
     expect(end.deposits).toMatchObject([{ status: 'completed', amounts: { currentShares: '0', claimableShares: '0' } }])
   })
 
-  test('pays everything with the shares of settled deposits, which are claimed first', async ({ service }) => {
+  test('pays the maximum including settled deposits, which are claimed first', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'deposits' })
     await vault.mint(ALICE.address, 50n * ONE)
     await send(vault, await vault.deposit(ALICE, 50n * ONE))
@@ -136,7 +135,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
   })
 })
 
-test('A vault that takes deposits at once has none to claim, to cancel or to wait for', async ({ service }) => {
+test('A vault with instant deposits has none to claim, to cancel or to wait for', async ({ service }) => {
   const vault = await openAsyncVault(service, { make: 'redemptions' })
   expect((await vault.list()).body.data).toMatchObject([{ type: 'sync' }])
   expectError(await vault.status(ALICE), 'deposit_status_not_applicable')

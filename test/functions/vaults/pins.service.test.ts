@@ -25,7 +25,7 @@ const AMOUNT = 1_000_000n
 const slotOf = (name: string): Hex => numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
 const IMPLEMENTATION = slotOf('eip1967.proxy.implementation')
 
-/** An operator's command; what it prints, or why it fails. */
+/** Runs an operator's command. Returns its output or the reason of its failure. */
 async function operate({ backends }: { backends: Pick<Backends, 'admin'> }, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => backends.admin).catch((error: unknown) => [
     describeFailure(error),
@@ -33,17 +33,16 @@ async function operate({ backends }: { backends: Pick<Backends, 'admin'> }, ...a
   return lines.join('\n')
 }
 const placeOf = ({ chain, address }: TestVault) => ['--chain', `${chain.chainId}`, '--address', address]
-/** Has what is there now pinned, as an operator does who has looked at it. */
+/** Pins the current state, as an operator does after reviewing it. */
 async function confirm(service: Parameters<typeof operate>[0], vault: TestVault): Promise<string> {
   const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
   const [, digest] = /--confirm (\w+)/.exec(shown) ?? []
   return digest ? operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest) : shown
 }
 
-/** The job over the vault's chain; its report. */
+/** Runs the job over the vault's chain and returns its report. */
 const watch = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
 
-/** A vault that an operator has pinned. */
 async function pinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
   const vault = await opening
   expect(await confirm(service, vault)).toContain('Pinned as it is now')
@@ -57,7 +56,6 @@ const store = (vault: TestVault, slot: Hex, address: Address, of = vault.address
 const addressIn = (word: unknown): Address => `0x${String(word).slice(26)}`
 
 let deployed = 0xc0de
-/** A contract with this code. */
 async function deploy(vault: TestVault, code: Hex): Promise<Address> {
   deployed += 1
   const address = numberToHex(deployed, { size: 20 })
@@ -65,10 +63,10 @@ async function deploy(vault: TestVault, code: Hex): Promise<Address> {
   return address
 }
 
-/** Code that answers every call with this address. */
+/** Builds code that returns this address for every call. */
 const telling = (address: Address): Hex => `0x73${address.slice(2)}5f5260205ff3`
 
-/** A vault with a beacon, and two implementations for it. */
+/** Opens a vault with a beacon, and deploys two implementations for it. */
 async function beaconOf(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5', hasBeacon: true })
   const [word] = await rpc(vault, 'eth_getStorageAt', vault.address, slotOf('eip1967.proxy.beacon'), 'latest')
@@ -80,23 +78,23 @@ async function beaconOf(service: Service) {
   return { vault, beacon, good, evil: await told() }
 }
 
-/** Code that hands all calls to the contract that a storage slot names. */
+/** Builds code that delegates all calls to the contract in a storage slot. */
 const proxyOf = (slot: Hex): Hex => `0x365f5f375f5f365f7f${slot.slice(2)}545af43d5f5f3e6036573d5ffd5b3d5ff3`
 const delegationTo = (target: Address): Hex => `0xef0100${target.slice(2)}`
 const cloneOf = (target: Address): Hex => `0x363d3d373d3d3d363d73${target.slice(2)}5af43d82803e903d91602b57fd5bf3`
 
-/** Another synchronous vault of the same asset, for its code. */
+/** Deploys another synchronous vault of the same asset, for its code. */
 const anotherOf = ({ chain, token }: TestVault) =>
   deployYieldVault(chain, { asset: token, name: 'Another', symbol: 'AN' })
 
-/** A synchronous vault that is what `disguise` makes of it, and pinned so. */
+/** Returns a pinned synchronous vault whose code `disguise` has replaced. */
 async function disguised(service: Service, disguise: (vault: TestVault, target: Address) => Promise<unknown>) {
   const vault = await openYieldVault(service)
   await disguise(vault, await anotherOf(vault))
   return pinned(service, Promise.resolve(vault))
 }
 
-/** Each way in which a vault leads to code, and how that changes. */
+/** Each way in which a vault points to code, and how that changes. */
 const KINDS: Readonly<
   Record<string, (service: Service) => Promise<{ vault: TestVault; change: () => Promise<unknown> }>>
 > = {
@@ -116,7 +114,7 @@ const KINDS: Readonly<
     })
     return { vault, change: async () => store(vault, slot, await anotherOf(vault)) }
   },
-  'a proxy of the time before these': async (service) => {
+  'a proxy older than these standards': async (service) => {
     const slot = keccak256(toHex('org.zeppelinos.proxy.implementation'))
     const vault = await disguised(service, async (vault, target) => {
       await setCode(vault, vault.address, proxyOf(slot))
@@ -136,7 +134,7 @@ const KINDS: Readonly<
     })
     return { vault, change: async () => setCode(vault, account as Address, delegationTo(await anotherOf(vault))) }
   },
-  'code that hands its calls to a slot of ERC-1967 only when it is set': async (service) => {
+  'code that delegates its calls to a slot of ERC-1967 only if it is set': async (service) => {
     const vault = await disguised(service, (vault, target) =>
       setCode(
         vault,
@@ -154,7 +152,7 @@ const KINDS: Readonly<
     await pinned(service, Promise.resolve(vault))
     return { vault, change: () => store(vault, IMPLEMENTATION, second, beacon) }
   },
-  'a proxy with a beacon that comes to tell it alone of other code': async (service) => {
+  'a proxy with a beacon that returns other code only to it': async (service) => {
     const { vault, beacon, good, evil } = await beaconOf(service)
     const [first, second] = [
       await deploy(vault, telling(good)),
@@ -177,7 +175,7 @@ const test = base.extend('other', async ({ service }, { onCleanup }) => {
   return wire
 })
 
-describe('A deposit into a vault whose code has changed is refused at once, until an operator confirms it:', () => {
+describe('A deposit into a vault with changed code is refused until an operator confirms it:', () => {
   test.for(Object.keys(KINDS))('%s', async (kind, { service }) => {
     const { vault, change } = await (KINDS[kind] as (typeof KINDS)[string])(service)
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
@@ -188,9 +186,7 @@ describe('A deposit into a vault whose code has changed is refused at once, unti
   })
 })
 
-test('A vault has changed once it has no code, as a contract or as an account that no longer delegates', async ({
-  service,
-}) => {
+test('A vault has changed once its contract has no code or its account no longer delegates', async ({ service }) => {
   const contract = await pinned(service, openYieldVault(service))
   const account = await disguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
   const before = (await watch(contract)).changedVaults ?? 0
@@ -203,7 +199,7 @@ test('A vault has changed once it has no code, as a contract or as an account th
   expect((await watch(contract)).changedVaults).toBe(before + 2)
 })
 
-test('No deposit goes into a vault whose beacon no longer tells its implementation', async ({ service }) => {
+test('A deposit into a vault whose beacon no longer reports its implementation is refused', async ({ service }) => {
   const { vault, beacon, good } = await beaconOf(service)
   await setCode(vault, beacon, telling(good))
   await pinned(service, Promise.resolve(vault))
@@ -212,7 +208,7 @@ test('No deposit goes into a vault whose beacon no longer tells its implementati
   expectError(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
 })
 
-test('A pin of the older form, with hashes of code, still counts', async ({ service }) => {
+test('A pin of the older form, with code hashes, is still valid', async ({ service }) => {
   const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
   const key = { pk: vaultPartition({ chainId: BASE, address: vault.address }), sk: 'PIN' }
   const [item] = await service.tables.deposits.getMany(z.looseObject({ code: z.array(z.looseObject({})) }), [key])
@@ -230,7 +226,7 @@ test('A pin of the older form, with hashes of code, still counts', async ({ serv
   await stop()
 })
 
-test('A vault whose beacon does not return its implementation cannot be pinned, and the operator learns why', async ({
+test('A vault whose beacon does not report its implementation cannot be pinned, and the operator sees why', async ({
   service,
 }) => {
   const vault = await openYieldVault(service)
@@ -239,7 +235,7 @@ test('A vault whose beacon does not return its implementation cannot be pinned, 
   expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
 })
 
-test('What is said of a vault that has changed comes before all else that is wrong with it', async ({ service }) => {
+test('The error of a changed vault comes before its other errors', async ({ service }) => {
   const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
   await vault.act(ROLES.admin, 'pause')
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
@@ -250,7 +246,7 @@ test('What is said of a vault that has changed comes before all else that is wro
   expectError(await destroyed.deposit(ALICE, AMOUNT), 'vault_has_changed')
 })
 
-test('Claims, withdrawals and cancellations of a vault that has changed go on', async ({ service }) => {
+test('Claims, withdrawals and cancellations of a changed vault still work', async ({ service }) => {
   const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
   await vault.request(ALICE.address, AMOUNT)
   await vault.settle()
@@ -263,7 +259,7 @@ test('Claims, withdrawals and cancellations of a vault that has changed go on', 
   expectSuccess(await vault.send(BOB, await vault.cancel(BOB)))
 })
 
-test('A deposit from another chain into a vault that has changed is refused', async ({ service }) => {
+test('A deposit from another chain into a changed vault is refused', async ({ service }) => {
   const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
   const journey = journeyTo(vault, service)
   expect((await journey.ask(ALICE, 50n * AMOUNT)).status).toBe(200)
@@ -278,7 +274,7 @@ describe('Once the job has seen that a vault has changed,', () => {
     (await (await startAnew(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0]
   const hasChanged = async (...asked: Parameters<typeof listed>) => (await listed(...asked)).hasChanged
 
-  test('it has the time of its last confirmation, which a change leaves as it is', async ({ service }) => {
+  test('the vault keeps the time of its last confirmation', async ({ service }) => {
     const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
     const { pinnedAt } = await listed(service, vault)
     expect(Date.parse(pinnedAt)).not.toBeNaN()
@@ -289,7 +285,7 @@ describe('Once the job has seen that a vault has changed,', () => {
     expect(Date.parse((await listed(service, vault)).pinnedAt)).toBeGreaterThan(Date.parse(pinnedAt))
   })
 
-  test('its report counts it, and every client that has the vault sees it, until it is confirmed', async ({
+  test('its report counts the vault, and all its clients see the change, until it is confirmed', async ({
     service,
   }) => {
     const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
@@ -309,7 +305,7 @@ describe('Once the job has seen that a vault has changed,', () => {
     expect(await hasChanged(service, vault, second)).toBe(false)
   })
 
-  test('deposits stay refused though it is as before again', async ({ service }) => {
+  test('deposits stay refused although the change is undone', async ({ service }) => {
     const vault = await pinned(service, openYieldVault(service))
     await store(vault, IMPLEMENTATION, vault.token)
     await watch(vault)
@@ -326,7 +322,7 @@ describe('Once the job has seen that a vault has changed,', () => {
   })
 })
 
-/** The commands of an operator whose nodes of Base are these. */
+/** Returns the commands of an operator with these nodes of Base. */
 function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[]]) {
   const { dynamo, providers, queues } = backends
   const admin = localAdmin({
@@ -340,10 +336,7 @@ function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[
   return { backends: { admin } }
 }
 
-test('What is pinned is not believed of one node alone either, and the operator learns where there is no other', async ({
-  service,
-  other,
-}) => {
+test('A pin needs two nodes as well, and the operator sees if there is only one', async ({ service, other }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: pad('0x') } })
   const two = adminAt(service, other.url, vault.chain.rpcUrl)
@@ -358,20 +351,20 @@ test('What is pinned is not believed of one node alone either, and the operator 
   expect(await operate(two, 'confirm-vault', ...placeOf(vault))).not.toContain('One node alone')
 })
 
-describe('From which block on clients are told of a vault is not believed of one node alone: add-vault where one says', () => {
+describe('The first reported block of a vault needs two nodes: add-vault with one that claims', () => {
   test.for([
-    ['a block that is not there yet', 10 ** 9],
-    ['a block of long ago', 1],
-  ] as const)('%s, of the price or of its head', async ([, number], { service, other }) => {
+    ['a block that does not exist yet', 10 ** 9],
+    ['an old block', 1],
+  ] as const)('%s, as that of the price or as its head', async ([, number], { service, other }) => {
     const vault = await openYieldVault(service)
     const of = ['--client', vault.key.split('_')[2] ?? '', ...placeOf(vault)]
     await finalize(vault.chain)
-    // Hosts may be some seconds apart, which is 25 blocks of Base.
+    // Hosts may differ by some seconds, which is 25 blocks of Base.
     await rpc(vault, 'anvil_mine', '0x40')
     const [head] = await rpc(vault, 'eth_blockNumber')
     const far = numberToHex(number, { size: 32 })
     const inCall = changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? far : data))
-    // The call for the price, and not those before by which the vault is recognized.
+    // Matches the call for the price, not the earlier ones that recognize the vault.
     const names = ['convertToAssets(uint256)', 'maxDeposit(address)', 'balanceOf(address)'] as const
     const [price, ...others] = names.map((name) => toFunctionSelector(name).slice(2)) as [string, ...string[]]
     const ofPrice: Change = (result, call) => {
@@ -398,7 +391,7 @@ describe('From which block on clients are told of a vault is not believed of one
   })
 })
 
-test('What is confirmed is what was shown, its price to a tenth, and it says what is not a proxy of a known kind', async ({
+test('A confirmation holds for the shown state, its price within a tenth, and names unknown proxies', async ({
   service,
 }) => {
   const vault = await openYieldVault(service)
@@ -416,7 +409,7 @@ test('What is confirmed is what was shown, its price to a tenth, and it says wha
   )
 })
 
-test('A vault of which nothing is pinned takes deposits whatever becomes of it, and says so', async ({ service }) => {
+test('A vault without a pin takes deposits whatever changes, and is listed as not pinned', async ({ service }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   await vault.upgrade('0.5.1')
   await watch(vault)
@@ -426,7 +419,7 @@ test('A vault of which nothing is pinned takes deposits whatever becomes of it, 
 })
 
 describe('A share price', () => {
-  /** A synchronous vault with so much in it. */
+  /** Opens a synchronous vault with a deposit of this amount. */
   async function filled(service: Service, amount: bigint): Promise<TestVault> {
     const vault = await openYieldVault(service)
     await vault.mint(BOB.address, amount)
@@ -440,7 +433,7 @@ describe('A share price', () => {
     ['more', 11n],
     ['less', -11n],
   ] as const)(
-    'that is a tenth %s in one block stops deposits until it is confirmed',
+    'that is over a tenth %s in one block stops deposits until it is confirmed',
     async ([, percent], { service }) => {
       const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
       await vault.request(BOB.address, 100n * AMOUNT)
@@ -456,7 +449,7 @@ describe('A share price', () => {
     },
   )
 
-  test('that somebody lifts by a gift in one block stops deposits', async ({ service }) => {
+  test('that a donation raises in one block stops deposits', async ({ service }) => {
     const vault = await filled(service, 100n * AMOUNT)
     await donate(vault, 9n * AMOUNT)
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
@@ -464,7 +457,7 @@ describe('A share price', () => {
     expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
   })
 
-  test('that grows by much more than a tenth over many blocks goes on', async ({ service }) => {
+  test('that grows by much more than a tenth over many blocks stops nothing', async ({ service }) => {
     const vault = await filled(service, 100n * AMOUNT)
     for (let day = 0; day < 5; day += 1) {
       await donate(vault, 9n * AMOUNT)
@@ -473,7 +466,7 @@ describe('A share price', () => {
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   })
 
-  test('that is one of eleven that grow alike goes on, and so do the others', async ({ service }) => {
+  test('that grows alike in eleven vaults stops no deposits', async ({ service }) => {
     const vaults: TestVault[] = []
     while (vaults.length < 11) vaults.push(await filled(service, 100n * AMOUNT))
     for (let minute = 0; minute < 2; minute += 1) {
@@ -484,7 +477,7 @@ describe('A share price', () => {
     expect(answers.map(({ status }) => status)).toEqual(vaults.map(() => 200))
   })
 
-  test('that was first stolen into an empty vault stops deposits, as the theft of the next deposit begins', async ({
+  test('that a donation inflates in a nearly empty vault stops deposits, as in an inflation attack', async ({
     service,
   }) => {
     const vault = await filled(service, 1n)
@@ -492,7 +485,7 @@ describe('A share price', () => {
     expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
   })
 
-  test('that rounding makes in a vault of three units stops nothing', async ({ service }) => {
+  test('that rounding changes in a vault of three units stops nothing', async ({ service }) => {
     const vault = await filled(service, 3n)
     await donate(vault, 2n)
     expect(await vault.read('convertToAssets', 10n ** 6n)).not.toBe(10n ** 6n)
@@ -501,7 +494,7 @@ describe('A share price', () => {
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   })
 
-  test('of an empty vault is no obstacle to its first deposit and the next', async ({ service }) => {
+  test('of an empty vault does not stop its first deposits', async ({ service }) => {
     const vault = await pinned(service, openYieldVault(service))
     for (const user of [ALICE, BOB]) {
       await vault.mint(user.address, AMOUNT)
@@ -516,7 +509,7 @@ describe('A share price', () => {
   })
 })
 
-describe('That a vault has not changed', () => {
+describe('The check that a vault has not changed', () => {
   const readingAt = async (service: Service, ...wires: Wire[]) => {
     const [first, ...others] = wires.map(({ url }) => url)
     service.backends.setRpcUrls({ [BASE]: [first as string, ...others] })
@@ -528,7 +521,7 @@ describe('That a vault has not changed', () => {
       })
   }
 
-  test('is not believed of one node alone', async ({ service, other }) => {
+  test('needs two nodes', async ({ service, other }) => {
     const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
     const [before] = await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest')
     await vault.upgrade('0.5.1')
@@ -543,7 +536,7 @@ describe('That a vault has not changed', () => {
     }
   })
 
-  test('is not believed of an account whose code a node does not tell', async ({ service }) => {
+  test('fails if a node does not return the code of an account', async ({ service }) => {
     const wire = service.rpc[BASE] as Wire
     const vault = await disguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
@@ -551,7 +544,7 @@ describe('That a vault has not changed', () => {
     expectError(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
   })
 
-  test('takes no round trip of its own, neither to the chain nor to the table', async ({ service }) => {
+  test('takes no extra round trip, neither to the chain nor to the table', async ({ service }) => {
     const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
     await vault.deposit(ALICE, AMOUNT)
     const wire = service.rpc[BASE] as Wire
@@ -560,19 +553,19 @@ describe('That a vault has not changed', () => {
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     expect(wire.bodies).toHaveLength(1)
     expect(service.table.tries.map(({ body }) => body).filter((body) => body.includes('PIN'))).toEqual([])
-    // Views and storage, three dry runs, and the header.
+    // The calls are views and storage, three dry runs, and the header.
     expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
 
     const behindBeacon = await pinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
     await behindBeacon.deposit(ALICE, AMOUNT)
     wire.bodies.length = 0
     expect((await behindBeacon.deposit(ALICE, AMOUNT)).status).toBe(200)
-    // Side by side: the beacon's storage at a block, and what it returns to the vault.
+    // The two batches are parallel. The second reads the beacon's storage at a block and its return value for the vault.
     expect(wire.bodies.map((body) => JSON.parse(body).length).toSorted()).toEqual([3, 6])
   })
 })
 
-test('confirm-vault shows what has changed, and does nothing more until it is told to', async ({ service }) => {
+test('The command confirm-vault shows what has changed, and pins only with --confirm', async ({ service }) => {
   const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
   const implementation = async () =>
     `0x${String((await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest'))[0]).slice(26)}`

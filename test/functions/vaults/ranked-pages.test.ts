@@ -13,7 +13,7 @@ const page = (vaults: readonly Vault[], figures: readonly (number | null)[], cur
   const { rest, cut } = rankedPages(vaults, { list: 'list', cursor, limit })
   const entries = rest.map((vault) => ({
     vault,
-    // The only figures that rank them.
+    // These are the only figures that rank the vaults.
     live: { totalAssetsUsd: figures[vaults.indexOf(vault)] ?? null, annualYield: null } as never,
   }))
   return cut(rank(entries, { sort: 'totalAssetsUsd', order: undefined, minTotalAssetsUsd: undefined }))
@@ -22,7 +22,7 @@ const page = (vaults: readonly Vault[], figures: readonly (number | null)[], cur
 describe('The pages of a sorted list', () => {
   const figure = fc.option(fc.nat(5))
 
-  test('show each vault once, however the figures move between them', () => {
+  test('show each vault once, however the figures change between pages', () => {
     const moments = fc.array(fc.array(figure, { minLength: 20, maxLength: 20 }), { minLength: 1, maxLength: 20 })
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 1, max: 9 }), moments, (count, limit, moving) => {
@@ -40,7 +40,7 @@ describe('The pages of a sorted list', () => {
     )
   })
 
-  test('are the sorted list together while no figure moves', () => {
+  test('make up the sorted list if no figure changes', () => {
     fc.assert(
       fc.property(fc.array(figure, { maxLength: 20 }), (figures) => {
         const vaults = figures.map((_, index) => vaultAt(index))
@@ -52,7 +52,7 @@ describe('The pages of a sorted list', () => {
     )
   })
 
-  test('of a thousand vaults have cursors that a request can carry', () => {
+  test('of a thousand vaults have cursors that fit in a request', () => {
     const vaults = Array.from({ length: 1000 }, (_, index) => vaultAt(index))
     const figures = vaults.map((_, index) => 1000 - index)
     expect(page(vaults, figures, undefined, 999).page.nextCursor?.length).toBeLessThanOrEqual(400)

@@ -11,7 +11,7 @@ const ONE = 10n ** 6n
 const SHARE = 10n ** 18n
 const GENERATIONS = [{ generation: '0.1' }, { generation: '0.6' }] as const
 
-/** Has the safe send all of its assets away, or this account get as many. */
+/** Transfers the whole balance of an account, such as the safe's, to another. */
 async function moveAssets({ chain, token, balanceOf }: TestVault, from: `0x${string}`, to: `0x${string}`) {
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, await balanceOf(from)] })
   await transact(chain, [{ label: 'transfer', from, to: token, data }])
@@ -20,15 +20,15 @@ async function moveAssets({ chain, token, balanceOf }: TestVault, from: `0x${str
 const requestRedeem = (vault: TestVault, { address }: typeof ALICE, shares: bigint) =>
   vault.act(address, 'requestRedeem', shares, address, address)
 
-/** Proposes a valuation and has the safe settle redemptions only. */
+/** Proposes a valuation and settles only redemptions as the safe. */
 async function settleRedemptions(vault: TestVault, generation: LagoonGeneration) {
   const totalAssets = await vault.read('totalAssets')
   await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
   await vault.act(ROLES.safe, 'settleRedeem', ...(generation === '0.1' ? [] : [totalAssets]))
 }
 
-describe('the status of a request that settlements passed over', () => {
-  /** A vault in which both users have shares and the safe has no assets. */
+describe('the status of a request that settlements skipped', () => {
+  /** Opens a vault in which both users have shares and the safe has no assets. */
   async function openEmptyVault(service: Parameters<typeof openLagoonVault>[0], generation: LagoonGeneration) {
     const vault = await openLagoonVault(service, { generation })
     for (const { address } of [ALICE, BOB]) await vault.request(address, 100n * ONE)
@@ -43,12 +43,12 @@ describe('the status of a request that settlements passed over', () => {
   }
 
   test.for(GENERATIONS)(
-    'Lagoon $generation says how many, and no more once one settles it',
+    'Lagoon $generation counts the skipped settlements until one settles the request',
     async ({ generation }, { service }) => {
       const vault = await openEmptyVault(service, generation)
       const status = async (user = ALICE) => {
         await recordAll(vault.chain)
-        // A container remembers for half a minute how far the job is.
+        // A container caches the job's progress for half a minute.
         service.pass(31)
         return of(vault, 'withdrawStatus', user)
       }
@@ -59,7 +59,7 @@ describe('the status of a request that settlements passed over', () => {
       const passed = 'Withdrawal request submitted, passed over by 1 settlement, awaiting the next one.'
       expect(await status()).toMatchObject({ status: 'pending', missed: 1, text: passed })
 
-      // One that pays deposits passes redemptions over.
+      // A settlement that pays only deposits skips redemptions.
       await vault.request(BOB.address, ONE)
       await moveAssets(vault, ROLES.safe, ROLES.feeReceiver)
       await requestRedeem(vault, BOB, 50n * SHARE)
@@ -72,7 +72,7 @@ describe('the status of a request that settlements passed over', () => {
       })
       expect(await status(BOB)).toMatchObject({ status: 'pending', missed: 1 })
 
-      // A valuation that was proposed before a request does not include it.
+      // A valuation proposed before a request does not include it.
       const totalAssets = await vault.read('totalAssets')
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
       await vault.act(ALICE.address, 'transfer', USERS[2].address, SHARE)
@@ -92,7 +92,7 @@ describe('the status of a request that settlements passed over', () => {
     },
   )
 
-  test('Lagoon 0.6 counts nothing for a request in an epoch whose earlier requests were all cancelled', async ({
+  test('Lagoon 0.6 counts no settlement for a request whose epoch had only cancelled ones before', async ({
     service,
   }) => {
     const vault = await openEmptyVault(service, '0.6')
@@ -110,7 +110,7 @@ describe('the status of a request that settlements passed over', () => {
   })
 
   test.for(GENERATIONS)(
-    'Lagoon $generation says of a deposit how many settlements were of redemptions only',
+    'Lagoon $generation counts the redemption-only settlements that skipped a deposit',
     async ({ generation }, { service }) => {
       const vault = await openLagoonVault(service, { generation })
       await vault.request(ALICE.address, 100n * ONE)
@@ -127,7 +127,7 @@ describe('the status of a request that settlements passed over', () => {
 
 describe('the status of a withdrawal from an ERC-7540 vault', () => {
   test.for(['aggregated', 'counted', 'redemptions'] as const)(
-    'is withdrawn once it is paid, live and recorded: %s',
+    'is `withdrawn` once it is paid, live and recorded: %s',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make })
       await vault.mint(ALICE.address, 100n * ONE)
@@ -153,7 +153,7 @@ describe('the status of a withdrawal from an ERC-7540 vault', () => {
       const wire = service.rpc[vault.chain.chainId]
       wire?.reset()
       expect(await statusOf()).toEqual(['withdrawn', null])
-      // The state, the events since the records end, and requests with ids of their own: what tells that nothing is open.
+      // The requests are the state, the events since the records end, and requests with their own ids: proof that nothing is open.
       expect(wire?.bodies).toHaveLength(make === 'counted' ? 3 : 2)
       expect((await vault.withdrawStatus(BOB)).body.status).toBe('no_active_withdrawal')
       await recordAll(vault.chain)

@@ -16,10 +16,10 @@ import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 
-/** One of each kind that the service tells apart. */
+/** One generation of each kind that the service distinguishes. */
 const GENERATIONS = ['0.1', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
-/** Tokens by turns: what depends on the token depends on no generation. */
+/** Pairs each generation with a token. Token handling does not depend on the generation. */
 const EVERY = GENERATIONS.map((generation, index) => ({ generation, asset: ASSETS[index % 2] ?? 'USDC' }))
 const EACH = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
@@ -49,7 +49,7 @@ async function investInVault(service: Service, { generation, ...options }: Optio
   return vault
 }
 
-/** A vault with all the fees that its version has, in which Alice has shares at a price that is no round number. */
+/** Opens a vault with all fees of its version, in which Alice has shares at an uneven price. */
 const openVaultWithShares = (service: Service, options: Options) =>
   service.restore(`shares ${JSON.stringify(options)}`, () => investInVault(service, options))
 
@@ -73,7 +73,7 @@ async function finishClosing(vault: TestVault, generation: LagoonGeneration) {
   await vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [await vault.read('totalAssets')]))
 }
 
-/** A vault in which a third of Alice's shares waits to be claimed, after the price has moved on. */
+/** Opens a vault in which a third of Alice's shares is claimable, after the price has moved. */
 const openVaultWithClaim = (service: Service, options: Options) =>
   service.restore(`claim ${JSON.stringify(options)}`, async () => {
     const vault = await investInVault(service, options)
@@ -83,7 +83,7 @@ const openVaultWithClaim = (service: Service, options: Options) =>
     return vault
   })
 
-/** Signs and sends what a reply hands out, which is this one call; what arrived in the wallet. */
+/** Sends the one call of a reply. Returns the amount received by the wallet. */
 async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim']>>, call: string) {
   expect(reply.body).toMatchObject({
     approval: [],
@@ -100,7 +100,7 @@ async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim
   return { assets: (await vault.balanceOf(ALICE.address)) - assets, shares: (await sharesOf(vault)) - shares }
 }
 
-/** Claims all that is settled of a withdrawal, and expects that it pays what was promised, to the unit, and leaves nothing. */
+/** Claims a settled withdrawal. Expects the exact promised amount and no remainder. */
 async function expectClaim(vault: TestVault) {
   const shares = await redeemable(vault)
   expect(shares).toBeGreaterThan(0n)
@@ -112,7 +112,7 @@ async function expectClaim(vault: TestVault) {
   return assets
 }
 
-/** Takes a request back, and expects that all of it comes back, to the unit. */
+/** Cancels a request. Expects all of it to be returned, to the unit. */
 async function expectCancellation(vault: TestVault, kind: (typeof KINDS)[number]) {
   const pending = await (kind === 'deposit' ? depositing(vault) : redeeming(vault))
   expect(pending).toBeGreaterThan(0n)
@@ -134,7 +134,7 @@ const NOTHING_UNDER_WAY = {
   nextPollAfterMs: null,
 }
 
-/** What tells nothing of a redemption that is settled. */
+/** Views that do not matter to a settled redemption. */
 const NOT_OF_WITHDRAWALS = [
   'pendingDepositRequest(uint256,address)',
   'claimableDepositRequest(uint256,address)',
@@ -148,7 +148,7 @@ const NOT_OF_WITHDRAWALS = [
 
 describe('the claim of a withdrawal', () => {
   test.for(EVERY)(
-    'Lagoon $generation of $asset pays at the price of its settlement, as promised, to the unit, and leaves no dust',
+    'Lagoon $generation of $asset pays the promised amount at its settlement price, to the unit, without dust',
     async (options, { service }) => {
       const vault = await openVaultWithShares(service, options)
       expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
@@ -162,7 +162,7 @@ describe('the claim of a withdrawal', () => {
   )
 
   test.for(EVERY)(
-    'Lagoon $generation of $asset pays it while it closes, and when it is closed, before what it pays at once',
+    'Lagoon $generation of $asset pays it while closing, and when closed before instant withdrawals',
     async (options, { service }) => {
       const vault = await openVaultWithClaim(service, options)
       await startClosing(vault)
@@ -178,7 +178,7 @@ describe('the claim of a withdrawal', () => {
   )
 
   test.for(EACH)(
-    'Lagoon $generation pays whom its list does not admit any more exactly where its contract does',
+    'Lagoon $generation pays an account no longer on its list exactly when its contract does',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithClaim(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
@@ -189,7 +189,7 @@ describe('the claim of a withdrawal', () => {
     },
   )
 
-  test('The dust that a withdrawal of an amount leaves is worth nothing, and is no claim', async ({ service }) => {
+  test('The dust after a withdrawal of an amount is worth nothing and not claimable', async ({ service }) => {
     const vault = await openVaultWithClaim(service, { generation: '0.6' })
     const assets = await vault.read('maxWithdraw', ALICE.address)
     await vault.act(ALICE.address, 'withdraw', assets, ALICE.address, ALICE.address)
@@ -199,7 +199,7 @@ describe('the claim of a withdrawal', () => {
   })
 
   test.for(EACH)(
-    'What is settled of a deposit and of a withdrawal is claimed apart in Lagoon $generation',
+    'A settled deposit and a settled withdrawal are claimed separately in Lagoon $generation',
     async (options, { service }) => {
       const vault = await openVaultWithShares(service, options)
       await requestRedeem(vault, 10n ** 18n)
@@ -215,9 +215,9 @@ describe('the claim of a withdrawal', () => {
   )
 })
 
-describe('a deposit that is taken back', () => {
+describe('the cancellation of a deposit', () => {
   test.for(EVERY)(
-    'Lagoon $generation of $asset gives back all that was requested in the epoch, to the unit',
+    'Lagoon $generation of $asset returns all requests of the epoch, to the unit',
     async (options, { service }) => {
       const vault = await openVaultWithShares(service, options)
       expectError(await vault.cancel(ALICE), 'no_pending_request')
@@ -228,7 +228,7 @@ describe('a deposit that is taken back', () => {
   )
 
   test.for(EACH)(
-    'Lagoon $generation gives it back while it closes, and when it is closed',
+    'Lagoon $generation returns the deposit while closing and when closed',
     async (options, { service }) => {
       const vault = await openVaultWithShares(service, options)
       await startClosing(vault)
@@ -241,7 +241,7 @@ describe('a deposit that is taken back', () => {
   )
 
   test.for(EACH)(
-    'Lagoon $generation gives it back to whom its list does not admit any more exactly where its contract does',
+    'Lagoon $generation returns it to an account no longer on its list exactly when its contract does',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, whitelisted: true })
       await vault.request(ALICE.address, 1_000_007n)
@@ -253,7 +253,7 @@ describe('a deposit that is taken back', () => {
     },
   )
 
-  test('In a vault of a version that is not known, the dry run decides', async ({ service }) => {
+  test('In a vault of an unknown version, the dry run decides', async ({ service }) => {
     const vault = await openVaultWithShares(service, { generation: '0.5' })
     await vault.request(ALICE.address, 1_000_007n)
     await vault.upgrade('unknown')
@@ -266,16 +266,16 @@ describe('a deposit that is taken back', () => {
   })
 })
 
-describe('a withdrawal that is taken back', () => {
+describe('the cancellation of a withdrawal', () => {
   test.for(ASSETS.map((asset) => ({ asset })))(
-    'Lagoon 0.6 of $asset gives back all shares that were requested in the epoch, open and closing',
+    'Lagoon 0.6 of $asset returns all shares requested in the epoch, open and closing',
     async ({ asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation: '0.6', asset })
       const third = (await sharesOf(vault)) / 3n
       expectError(await vault.cancel(ALICE, 'withdrawal'), 'no_pending_request')
       await requestRedeem(vault, third)
       await requestRedeem(vault, 1n)
-      // Of two that are pending the one that is named.
+      // Two requests are pending, and only the named one is cancelled.
       await vault.request(ALICE.address, 1_000_007n)
       await expectCancellation(vault, 'withdrawal')
       expect(await depositing(vault)).toBe(1_000_007n)
@@ -289,14 +289,14 @@ describe('a withdrawal that is taken back', () => {
     },
   )
 
-  test('Lagoon 0.5 gives no shares back: its contract has no such call', async ({ service }) => {
+  test('Lagoon 0.5 returns no shares because its contract has no such call', async ({ service }) => {
     const vault = await openVaultWithShares(service, { generation: '0.5' })
     await requestRedeem(vault, 10n ** 18n)
     expectError(await vault.cancel(ALICE, 'withdrawal'), 'request_can_no_longer_be_cancelled')
     expect(await vault.refusal(ALICE.address, 'cancelRequestRedeem', ALICE.address)).toBeDefined()
   })
 
-  test('Lagoon 0.6 gives nothing back while it is paused, and shares also to whom its list does not admit any more', async ({
+  test('Lagoon 0.6 returns nothing while paused, but returns shares to accounts no longer on its list', async ({
     service,
   }) => {
     const vault = await openVaultWithShares(service, { generation: '0.6', whitelisted: true })
@@ -312,7 +312,7 @@ describe('a withdrawal that is taken back', () => {
 
 describe('the status of a withdrawal', () => {
   test.for(EVERY)(
-    'Lagoon $generation of $asset tells that it is pending, then claimable with exactly what its claim pays, then withdrawn',
+    'Lagoon $generation of $asset is pending, then claimable with the exact amount of its claim, then withdrawn',
     async (options, { service }) => {
       const vault = await openVaultWithShares(service, options)
       const { redeemEpochId: epochId } = (await statusOf(vault)).vault
@@ -351,7 +351,7 @@ describe('the status of a withdrawal', () => {
   )
 
   test.for(EACH)(
-    'What is claimable is told exactly while Lagoon $generation is paused, too',
+    'The claimable amount is exact also while Lagoon $generation is paused',
     async (options, { service }) => {
       const vault = await openVaultWithClaim(service, options)
       const before = await statusOf(vault)
@@ -361,14 +361,14 @@ describe('the status of a withdrawal', () => {
     },
   )
 
-  test('A request that was taken back is under way no more', async ({ service }) => {
+  test('A cancelled request is no longer active', async ({ service }) => {
     const vault = await openVaultWithShares(service, { generation: '0.6' })
     await requestRedeem(vault, 10n ** 18n)
     await expectCancellation(vault, 'withdrawal')
     expect(await statusOf(vault)).toMatchObject({ ...NOTHING_UNDER_WAY, status: 'withdrawn' })
   })
 
-  test('A vault of a version that is not known does not tell the epochs', async ({ service }) => {
+  test('A vault of an unknown version does not report epochs', async ({ service }) => {
     const vault = await openVaultWithShares(service, { generation: '0.5' })
     await requestRedeem(vault, 10n ** 18n)
     await vault.upgrade('unknown')
@@ -376,9 +376,7 @@ describe('the status of a withdrawal', () => {
   })
 })
 
-test('What a vault does not tell of deposits, of its worth or of balances, its withdrawals do without', async ({
-  service,
-}) => {
+test('Withdrawals work although a vault does not report deposits, its value or balances', async ({ service }) => {
   const vault = await openVaultWithClaim(service, { generation: '0.6' })
   const status = await statusOf(vault)
   const { claimable } = (await vault.claimWithdrawal(ALICE)).body
@@ -390,7 +388,7 @@ test('What a vault does not tell of deposits, of its worth or of balances, its w
 })
 
 describe('a synchronous vault', () => {
-  test('has nothing to claim, nothing to take back and no status of withdrawals', async ({ service }) => {
+  test('has nothing to claim, nothing to cancel and no status of withdrawals', async ({ service }) => {
     const vault = await openYieldVault(service)
     expectError(await vault.withdrawStatus(ALICE), 'withdraw_status_not_applicable')
     expectError(await vault.claimWithdrawal(ALICE), 'claim_not_applicable')

@@ -12,7 +12,7 @@ import { TOKEN_ABI } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 
-// Rewards from outside: a real contract, a source in Merkl's format, and what it may lie.
+// These tests use a real contract and a source in Merkl's format that can lie.
 
 const [ALICE, BOB] = USERS
 const [BASE, ARBITRUM] = [8453, 42161] as const
@@ -33,7 +33,7 @@ const test = base
   })
 
 let made = 0
-/** An account that nobody has used, which can send transactions. */
+/** Creates an unused account that can send transactions. */
 async function someAccount({ backends }: Service): Promise<Address> {
   made += 1
   const account = getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
@@ -46,7 +46,6 @@ async function someAccount({ backends }: Service): Promise<Address> {
   return account
 }
 
-/** A chain of the service. */
 const chainOf = ({ backends }: Service, chainId: number = BASE) => {
   const chain = backends.chains.find((one) => one.chainId === chainId)
   if (!chain) throw new Error(`There is no chain ${chainId}`)
@@ -59,7 +58,7 @@ function wireOf(rpc: Service['rpc'], chainId: number = BASE): Wire {
   return wire
 }
 
-/** A reward of a vault of the chain. */
+/** Builds a reward of a vault of the chain. */
 const rewardOf = (service: Service, account: Address, amount: bigint, token = MORPHO, chainId: number = BASE) => ({
   ...{ account, token, amount },
   vault: chainOf(service, chainId).vaults[0]?.address ?? DISTRIBUTOR,
@@ -80,7 +79,6 @@ async function balanceOf(service: Service, account: Address, token = MORPHO): Pr
   })
 }
 
-/** Sends the transactions that a reply hands out. */
 async function send(service: Service, account: Address, { body }: HttpReply) {
   await transact(
     chainOf(service),
@@ -88,14 +86,13 @@ async function send(service: Service, account: Address, { body }: HttpReply) {
   )
 }
 
-/** Expects a claim to be refused because of these tokens. */
 function expectRefusal(reply: HttpReply, reason: string, token = MORPHO) {
   expectError(reply, 'no_claimable_rewards', ['tokens'])
   expect(reply.body.details).toEqual([{ field: 'tokens', issue: `${token}: ${reason}` }])
 }
 
 describe('Rewards', () => {
-  test('are none for a user of whom the source knows nothing', async ({ service }) => {
+  test('are empty for a user unknown to the source', async ({ service }) => {
     const account = await someAccount(service)
     const reply = await list(service, account, '')
     expect(reply).toMatchObject({ status: 200, body: { userAddress: account, rewards: [], evidence: [] } })
@@ -104,7 +101,7 @@ describe('Rewards', () => {
     expectError(await claim(service, account, { chainId: 1 }), 'no_claimable_rewards')
   })
 
-  test('are listed with what a claim pays, which it pays to the unit, and only once', async ({ service, merkl }) => {
+  test('are listed with the exact amount that a claim pays, and pays once', async ({ service, merkl }) => {
     const account = await someAccount(service)
     const amount = 12n * UNIT + 345n
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, amount)])
@@ -131,16 +128,14 @@ describe('Rewards', () => {
     await send(service, account, reply)
     expect(await balanceOf(service, account)).toBe(amount)
 
-    // The source still says that nothing was claimed.
+    // The source still reports that nothing was claimed.
     const after = await list(service, account)
     expect(after.body.rewards).toMatchObject([{ amount: '0', pending: '7', claimed: `${amount}` }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
     expect(merkl.requests.length - asked).toBe(0)
   })
 
-  test('of a tree that can be disputed are pending, with the time from which they can be claimed', async ({
-    service,
-  }) => {
+  test('of a tree in dispute are pending, with the time when they become claimable', async ({ service }) => {
     const { rewards } = service.backends
     const account = await someAccount(service)
     await rewards.grant(BASE, [rewardOf(service, account, UNIT)], { inDisputePeriod: true })
@@ -153,12 +148,12 @@ describe('Rewards', () => {
     await rewards.dispute(BASE)
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt: null }])
     await rewards.resolve(BASE, true)
-    // The tree is revoked; the source does not know it yet.
+    // The tree is revoked, and the source does not know it yet.
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt: null }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
   })
 
-  test('that the contract pays to another account are not claimed, and say whose it is', async ({ service }) => {
+  test('that the contract pays to another account are not claimed, and name the account', async ({ service }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, UNIT)])
     const args = [BOB.address, zeroAddress] as const
@@ -173,22 +168,27 @@ describe('Rewards', () => {
     ['callsBack', 'reverts'],
     ['reverts', 'reverts'],
     ['movesNothing', 'does_not_transfer'],
-  ] as const)('in a token that %s leave the other ones claimable, and name it', async ([harm, reason], { service }) => {
-    const account = await someAccount(service)
-    const hostile = await deployHostileToken(chainOf(service), harm)
-    const both = [rewardOf(service, account, UNIT), rewardOf(service, account, UNIT, hostile)]
-    await service.backends.rewards.grant(BASE, both)
-    const reply = await claim(service, account)
-    expect(reply.body).toMatchObject({
-      rewards: [{ token: MORPHO, amount: `${UNIT}` }],
-      leftOut: [{ token: hostile, reason, claimableAt: null }],
-      simulation: { status: 'success' },
-    })
-    await send(service, account, reply)
-    expect(await balanceOf(service, account)).toBe(UNIT)
-  })
+  ] as const)(
+    'in a token that %s leave the others claimable, and name the token',
+    async ([harm, reason], { service }) => {
+      const account = await someAccount(service)
+      const hostile = await deployHostileToken(chainOf(service), harm)
+      const both = [rewardOf(service, account, UNIT), rewardOf(service, account, UNIT, hostile)]
+      await service.backends.rewards.grant(BASE, both)
+      const reply = await claim(service, account)
+      expect(reply.body).toMatchObject({
+        rewards: [{ token: MORPHO, amount: `${UNIT}` }],
+        leftOut: [{ token: hostile, reason, claimableAt: null }],
+        simulation: { status: 'success' },
+      })
+      await send(service, account, reply)
+      expect(await balanceOf(service, account)).toBe(UNIT)
+    },
+  )
 
-  test('in more tokens than a claim takes are claimed by the next, though the source lags', async ({ service }) => {
+  test('in more tokens than a claim takes are claimed by the next one, although the source lags', async ({
+    service,
+  }) => {
     const account = await someAccount(service)
     const tokens: Address[] = []
     for (let count = 0; count < 12; count += 1) tokens.push(await deployHostileToken(chainOf(service), 'none'))
@@ -205,7 +205,7 @@ describe('Rewards', () => {
     expect(second.body).toMatchObject({ rewards: rest.map(({ token }) => ({ token, amount: `${UNIT}` })), leftOut: [] })
   })
 
-  test('are claimed though more tokens before them revert than a claim takes', async ({ service }) => {
+  test('are claimed although more tokens before them revert than a claim takes', async ({ service }) => {
     const account = await someAccount(service)
     const bad: Address[] = []
     for (let count = 0; count < 10; count += 1) bad.push(await deployHostileToken(chainOf(service), 'reverts'))
@@ -218,7 +218,7 @@ describe('Rewards', () => {
     expect(body.leftOut).toEqual(bad.map((token) => ({ token, reason: 'reverts', claimableAt: null })))
   })
 
-  test('that are named and not reported are left out', async ({ service }) => {
+  test('that are requested but not reported are left out', async ({ service }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, UNIT)])
     const { body } = await claim(service, account, { tokens: [MORPHO, ALICE.address] })
@@ -229,12 +229,12 @@ describe('Rewards', () => {
   })
 })
 
-describe('A claim asks', () => {
-  /** The methods of the calls to the chain since the last reset, by request. */
+describe('A claim calls', () => {
+  /** Lists the methods of the calls to the chain since the last reset, by request. */
   const methodsOf = ({ rpc }: Service) =>
     callsIn(wireOf(rpc)).map((batch) => batch.map(({ method }) => method).toSorted())
 
-  test('a host for three calls in one request, and the source for nothing that it has just reported', async ({
+  test('a host with three calls in one request, and not the source that has just reported', async ({
     service,
     merkl,
   }) => {
@@ -248,7 +248,7 @@ describe('A claim asks', () => {
     expect(merkl.requests.length).toBe(asked)
   })
 
-  test('for one call more if a token has to be left out, so eight of two hosts', async ({ service }) => {
+  test('a host once more if a token is left out, so two hosts eight times', async ({ service }) => {
     const account = await someAccount(service)
     const hostile = await deployHostileToken(chainOf(service), 'reverts')
     const both = [rewardOf(service, account, UNIT), rewardOf(service, account, UNIT, hostile)]
@@ -260,7 +260,7 @@ describe('A claim asks', () => {
 })
 
 describe('While a chain is down', () => {
-  test('the rewards of the others are listed, and the error says which', async ({ service }) => {
+  test('the rewards of the others are listed, and the error names the chain', async ({ service }) => {
     const account = await someAccount(service)
     const both = [BASE, ARBITRUM].map((chainId) => ({ chainId, token: TOKENS[chainId] }))
     for (const { chainId, token } of both) {
@@ -287,7 +287,7 @@ describe('While the source', () => {
     expect((await claim(service, account)).body.rewards).toMatchObject([{ amount: `${UNIT}` }])
   })
 
-  test('is down and has reported nothing, that is an error and not an empty list', async ({ service, merkl }) => {
+  test('is down and has reported nothing, the list is an error and not empty', async ({ service, merkl }) => {
     const account = await someAccount(service)
     merkl.rewrite = () => ({ status: 500, body: {} })
     expectError(await list(service, account), 'upstream_unavailable')
@@ -304,7 +304,7 @@ describe('While the source', () => {
     ['another amount', lie((row) => ({ ...row, amount: `${2n * UNIT}` }))],
     ['the largest amount', lie((row) => ({ ...row, amount: `${maxUint208}` }))],
     ['another proof', lie((row) => ({ ...row, proofs: [pad('0x1')] }))],
-  ] as const)('reports %s, nothing of it is claimed', async ([, rewrite], { service, merkl }) => {
+  ] as const)('reports %s, that reward is not claimed', async ([, rewrite], { service, merkl }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [
       rewardOf(service, account, UNIT),
@@ -316,9 +316,9 @@ describe('While the source', () => {
   })
 
   test.for([
-    ['an amount beyond what the contract holds', lie((row) => ({ ...row, amount: `${maxUint208 + 1n}` }))],
+    ['an amount above the balance of the contract', lie((row) => ({ ...row, amount: `${maxUint208 + 1n}` }))],
     ['a proof of a megabyte', lie((row) => ({ ...row, proofs: Array.from({ length: 16_000 }, () => pad('0x1')) }))],
-  ] as const)('reports %s, the list says that something is missing', async ([, rewrite], { service, merkl }) => {
+  ] as const)('reports %s, the list reports a missing reward', async ([, rewrite], { service, merkl }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, UNIT)])
     merkl.rewrite = rewrite

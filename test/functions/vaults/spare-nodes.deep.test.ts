@@ -7,7 +7,7 @@ import { startWire, type Wire } from '../../support/wire.ts'
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
 
-/** One for each error: what tells them apart is tried where a node is asked. */
+/** One failure for each error. The tests of the node client cover the rest. */
 const FAILURES = ['refuse connections', 'never answer', 'answer HTML'] as const
 
 const test = base
@@ -17,7 +17,7 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** The service in new containers that know two nodes of Base. */
+  /** The service in new containers with two nodes of Base. */
   .extend('spared', async ({ coldService, first, spare }) => {
     const other = coldService.rpc[42161] as Wire
     coldService.backends.setRpcUrls({ '8453': [first.url, spare.url], '42161': [other.url] })
@@ -47,13 +47,13 @@ describe('When the first of two nodes is to', () => {
     expect(first.bodies).toHaveLength(1)
   })
 
-  test('never answer, the second saves a status', async ({ spared, first }) => {
+  test('never respond, the second saves a status', async ({ spared, first }) => {
     first.behaviour = 'never answer'
     expect(await askStatus(spared)).toMatchObject({ status: 200, body: { status: 'no_active_deposit' } })
     expect(first.bodies).toHaveLength(1)
   })
 
-  test('fail, the next requests go to the second at once', async ({ spared, first, spare }) => {
+  test('fail, the next requests go straight to the second', async ({ spared, first, spare }) => {
     first.behaviour = 'answer 500'
     await askStatus(spared)
     for (const wire of [first, spare]) wire.bodies.length = 0
@@ -77,14 +77,14 @@ describe('When the first of two nodes is to', () => {
     expect([first.bodies.length, spare.bodies.length]).toEqual([1, 1])
   })
 
-  test('fail for many requests at once, the second saves them all', async ({ spared, first }) => {
+  test('fail for many parallel requests, the second saves them all', async ({ spared, first }) => {
     first.behaviour = 'answer 500'
     const replies = await Promise.all(Array.from({ length: 6 }, () => askStatus(spared)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
   })
 })
 
-test('While the first of two nodes answers, the second is left alone', async ({ spared, first, spare }) => {
+test('While the first of two nodes responds, the second gets no request', async ({ spared, first, spare }) => {
   await askStatus(spared)
   await listOnBase(spared)
   expect(first.bodies).toHaveLength(2)

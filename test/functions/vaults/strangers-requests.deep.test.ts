@@ -9,7 +9,7 @@ const [{ address: alice }, { address: bob }] = USERS
 const [ALICE] = USERS
 const ONE = 10n ** 6n
 
-/** A vault whose requests have ids of their own, in which Alice has shares and Bob a few. */
+/** Opens a vault whose requests have their own ids, in which Alice has shares and Bob a few. */
 async function openCounted(service: Service) {
   const vault = await openAsyncVault(service, { make: 'counted' })
   for (const user of [alice, bob]) {
@@ -29,22 +29,22 @@ const callIn = ({ body }: HttpReply) => {
   return [functionName, args?.[0]]
 }
 
-describe('requests that others pay for', () => {
-  test('are cancelled after those of the user’s own', async ({ service }) => {
+describe('third-party requests for the user', () => {
+  test('are cancelled after the user’s own', async ({ service }) => {
     const vault = await openCounted(service)
     await vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice)
     for (let more = 0; more < 3; more += 1) await vault.act(bob, 'requestRedeem', 1n, alice, bob)
     expect(callIn(await vault.cancel(ALICE, 'withdrawal'))).toEqual(['cancelRedeemRequest', 2n])
   })
 
-  test('do not hide a deposit that came over the bridge when they are settled', async ({ service, bridge: _ }) => {
+  test('do not hide a deposit from the bridge when they are settled', async ({ service, bridge: _ }) => {
     const vault = await openCounted(service)
     for (let id = 2n; id < 52n; id += 1n) {
       await vault.act(bob, 'requestDeposit', 5n * ONE, alice, bob)
       await vault.act(ROLES.safe, 'fulfillDeposit', id, alice, 5n * ONE, 5n * ONE)
     }
     await vault.act(alice, 'mint', 250n * ONE, alice, alice)
-    // journeyTo is typed for vaults of one make, and uses what all have.
+    // The type of journeyTo demands vaults of one make; the code uses only what all vaults have.
     const journey = journeyTo(vault as never, service)
     await journey.mint(alice, 4n * ONE)
     const receipts = await journey.send(ALICE, await journey.ask(ALICE, 4n * ONE))

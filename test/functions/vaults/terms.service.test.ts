@@ -11,12 +11,11 @@ const UNKNOWN = { settlement: null, valuation: null, cooldownSeconds: null }
 
 type Listed = Pick<TestVault, 'list'>
 
-/** The terms that the list shows of a client's only vault. */
 async function termsOf({ list }: Listed) {
   return (await list()).body.data[0].terms
 }
 
-test('A prepared deposit has the terms of its vault as the list has them', async ({ service }) => {
+test("A prepared deposit has its vault's terms from the list", async ({ service }) => {
   for (const vault of [
     await openLagoonVault(service, { generation: '0.6', ...RATES }),
     await openYieldVault(service, { make: 'cooldown' }),
@@ -28,14 +27,14 @@ test('A prepared deposit has the terms of its vault as the list has them', async
   }
 })
 
-/** The time of the last block, in milliseconds. */
+/** Returns the time of the last block in milliseconds. */
 async function lastBlock({ list }: Listed): Promise<number> {
   return Date.parse((await list()).body.data[0].stateAsOf.timestamp)
 }
 
 describe('The terms of', () => {
   test.for<LagoonGeneration>(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'])(
-    'a Lagoon %s vault are those of requests, with its fees and the time of its valuation',
+    'a Lagoon %s vault are by request, with its fees and the time of its valuation',
     async (generation, { service }) => {
       const vault = await openLagoonVault(service, { generation, ...RATES })
       await vault.request(ALICE.address, vault.units('100'))
@@ -52,7 +51,7 @@ describe('The terms of', () => {
     },
   )
 
-  test('a Lagoon 0.6 vault change with its valuation, its cap, its safe and its end', async ({ service }) => {
+  test('a Lagoon 0.6 vault change with its valuation, its cap, its safe and its closing', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     await vault.request(ALICE.address, vault.units('100'))
     await vault.settleForADay()
@@ -77,7 +76,7 @@ describe('The terms of', () => {
     expect(await termsOf(vault)).toMatchObject({ exit: 'instant', room: '0', liquidity: null, missing: [] })
   })
 
-  test('a synchronous vault are at once, and say that nobody knows what it pays now', async ({ service }) => {
+  test('a synchronous vault are instant, with its liquidity reported as missing', async ({ service }) => {
     const vault = await openYieldVault(service)
     const terms = { entry: 'instant', exit: 'instant', room: null, liquidity: null, ...UNKNOWN, missing: ['liquidity'] }
     expect(await termsOf(vault)).toEqual({ ...terms, fees: NOT_TOLD })
@@ -86,12 +85,12 @@ describe('The terms of', () => {
   test.for([
     ['aggregated', { entry: 'request', exit: 'request', room: null, liquidity: '0', missing: ['room'] }],
     ['redemptions', { entry: 'instant', exit: 'request', room: null, liquidity: '0', missing: [] }],
-  ] as const)('an ERC-7540 vault of the make %s say which side waits', async ([make, terms], { service }) => {
+  ] as const)('an ERC-7540 vault of the make %s show which side is by request', async ([make, terms], { service }) => {
     const vault = await openAsyncVault(service, { make })
     expect(await termsOf(vault)).toEqual({ ...terms, ...UNKNOWN, fees: NOT_TOLD })
   })
 
-  test('a vault have the wait of its settlements, once there were five', async ({ service }) => {
+  test('a vault have the duration of its settlements after the first five', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     for (let round = 0; round < 5; round += 1) {
       await vault.request(ALICE.address, vault.units('1'))
@@ -102,7 +101,7 @@ describe('The terms of', () => {
     expect(settlement).toMatchObject({ samples: 5, medianSeconds: expect.any(Number), p90Seconds: expect.any(Number) })
   })
 
-  test('a vault whose chain cannot be read are those of its kind, and name what is not known', async ({ service }) => {
+  test('a vault on an unreadable chain are those of its kind, and name the missing values', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const wire = service.rpc[vault.chain.chainId]
     if (wire) wire.behaviour = 'answer 500'

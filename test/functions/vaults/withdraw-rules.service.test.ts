@@ -17,10 +17,10 @@ import {
 
 const [ALICE, BOB] = USERS
 
-/** One of each kind that the service tells apart. */
+/** One generation of each kind that the service distinguishes. */
 const GENERATIONS = ['0.1', '0.2', '0.5', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
-/** Tokens by turns: what depends on the token depends on no generation. */
+/** Pairs each generation with a token. Token handling does not depend on the generation. */
 const EVERY = GENERATIONS.map((generation, index) => ({ generation, asset: ASSETS[(index + 1) % 2] ?? 'USDC' }))
 const WITHOUT_DECIMALS = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { exitRate: 37, haircutRate: 1_234 }
@@ -33,7 +33,7 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** A vault in which Alice has the shares of 1,000.000001 whole tokens, at a price that is no round number. */
+/** Opens a vault in which Alice has the shares of 1,000.000001 whole tokens, at an uneven price. */
 const openVaultWithShares = (service: Service, options: Options) =>
   service.restore(JSON.stringify(options), async () => {
     const vault = await openLagoonVault(service, options)
@@ -49,7 +49,6 @@ const openVaultWithShares = (service: Service, options: Options) =>
 const claimable = (vault: TestVault) => vault.read('claimableDepositRequest', 0n, ALICE.address)
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
 
-/** The names of the calls that a reply hands out, by their selectors. */
 const SELECTORS: Readonly<Record<string, string>> = {
   '0x7d41c86e': 'requestRedeem',
   '0x5cfe2fe4': 'claimSharesAndRequestRedeem',
@@ -61,7 +60,7 @@ const SELECTORS: Readonly<Record<string, string>> = {
 const callsOf = ({ body }: { body: { operations: { data: string }[] } }) =>
   body.operations.map(({ data }) => SELECTORS[data.slice(0, 10)])
 
-/** Asks for a withdrawal, expects these calls, sends them, and gives the reply with what arrived in the wallet. */
+/** Prepares a withdrawal, expects these calls and sends them. Returns the reply with the received amount. */
 async function withdraw(vault: TestVault, amount: object, calls: readonly string[]) {
   const reply = await vault.withdraw(ALICE, amount)
   expect(reply.body).toMatchObject({ simulation: { status: 'success' }, chainId: 8453, isCrossChain: false })
@@ -85,9 +84,9 @@ async function close(vault: TestVault, generation: LagoonGeneration) {
   await vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [total]))
 }
 
-describe('an open vault that pays after a settlement', () => {
+describe('an open vault that pays after settlement', () => {
   test.for(EVERY)(
-    'Lagoon $generation of $asset takes a request of shares, and pays what was estimated where the price stays',
+    'Lagoon $generation of $asset takes a request of shares, and pays the estimate if the price is constant',
     async ({ generation, asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
       const shares = (await sharesOf(vault)) / 3n
@@ -108,7 +107,7 @@ describe('an open vault that pays after a settlement', () => {
   )
 
   test.for(EVERY)(
-    'Lagoon $generation of $asset takes the fewest shares that pay an amount where the price stays',
+    'Lagoon $generation of $asset takes the fewest shares for an amount if the price is constant',
     async ({ generation, asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
       const amount = vault.units('123.456789')
@@ -125,7 +124,7 @@ describe('an open vault that pays after a settlement', () => {
   )
 
   test.for(WITHOUT_DECIMALS)(
-    'Everything in Lagoon $generation is the shares in the wallet and those not claimed yet',
+    'The maximum in Lagoon $generation is the shares in the wallet and those not claimed yet',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation })
       await vault.request(ALICE.address, vault.units('50'))
@@ -139,7 +138,7 @@ describe('an open vault that pays after a settlement', () => {
   )
 
   test.for(WITHOUT_DECIMALS)(
-    'A request in Lagoon $generation pays an earlier one that is settled, and says how much',
+    'A request in Lagoon $generation pays an earlier settled one, and reports its amount',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation })
       await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
@@ -151,14 +150,14 @@ describe('an open vault that pays after a settlement', () => {
   )
 })
 
-describe('a vault that pays at once', () => {
+describe('a vault with instant withdrawals', () => {
   const PAYING = ASSETS.flatMap((asset) => [
     { asset, fees: 'without fees', rates: {} },
     { asset, fees: 'with an exit fee and a haircut', rates: FEES },
   ])
 
   test.for(PAYING)(
-    'Lagoon 0.6 of $asset $fees pays shares, an amount and everything as promised, to the unit',
+    'Lagoon 0.6 of $asset $fees pays shares, an amount and the maximum as promised, to the unit',
     async ({ asset, rates }, { service }) => {
       const vault = await openVaultWithShares(service, { generation: '0.6', asset, ...rates })
       await vault.settleForADay(vault.units('1.234567'))
@@ -175,7 +174,7 @@ describe('a vault that pays at once', () => {
     },
   )
 
-  test('Lagoon 0.6 takes a request where its safe is short, or its mode does not pay redemptions', async ({
+  test('Lagoon 0.6 takes a request if its safe is short or its mode excludes instant redemptions', async ({
     service,
   }) => {
     const vault = await openVaultWithShares(service, { generation: '0.6' })
@@ -191,7 +190,7 @@ describe('a vault that pays at once', () => {
 
 describe('a vault that is not open', () => {
   test.for(EVERY)(
-    'A closed Lagoon $generation vault of $asset pays shares, an amount and everything at once, to the unit',
+    'A closed Lagoon $generation vault of $asset pays shares, an amount and the maximum instantly, to the unit',
     async ({ generation, asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
       await close(vault, generation)
@@ -211,7 +210,7 @@ describe('a vault that is not open', () => {
   )
 
   test.for(WITHOUT_DECIMALS)(
-    'A closed Lagoon $generation vault pays what was settled first, and shares that were not claimed',
+    'A closed Lagoon $generation vault pays settled amounts first, and unclaimed shares too',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation })
       await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
@@ -225,7 +224,7 @@ describe('a vault that is not open', () => {
   )
 
   test.for(WITHOUT_DECIMALS)(
-    'A closed Lagoon $generation vault that has only settled withdrawals left pays those, and estimates nothing',
+    'A closed Lagoon $generation vault with only settled withdrawals pays those, without an estimate',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, ...(generation === '0.6' && FEES) })
       await withdraw(vault, { max: true }, ['requestRedeem'])
@@ -238,7 +237,7 @@ describe('a vault that is not open', () => {
 
 describe('a synchronous vault', () => {
   test.for([...ASSETS])(
-    'An ERC-4626 vault of %s pays as promised, to the unit, and leaves no dust',
+    'An ERC-4626 vault of %s pays as promised, to the unit, without dust',
     async (asset, { service }) => {
       const vault = await openYieldVault(service, { asset })
       await vault.mint(ALICE.address, vault.units('1000.000001'))
@@ -267,8 +266,8 @@ describe('a synchronous vault', () => {
     },
   )
 
-  /** A vault of this make, of which Alice has the shares of 1,000.000001 USDC. */
-  const openWithShares = async (service: Service, make: YieldVaultKind) => {
+  /** Opens a vault of this make, in which Alice has the shares of 1,000.000001 USDC. */
+  const openWithShares = async (service: Service, make: YieldVaultMake) => {
     const vault = await openYieldVault(service, { make })
     const amount = vault.units('1000.000001')
     await vault.mint(ALICE.address, amount)
@@ -277,7 +276,7 @@ describe('a synchronous vault', () => {
     return vault
   }
 
-  test('A vault whose assets are lent out says how much it can pay now, and pays that', async ({ service }) => {
+  test('A vault whose assets are lent out reports how much it can pay now, and pays that', async ({ service }) => {
     const vault = await openWithShares(service, 'illiquid')
     await vault.act(ROLES.admin, 'lend', vault.units('900'))
     for (const asked of [{ amount: `${vault.units('500')}` }, { max: true }]) {
@@ -292,7 +291,7 @@ describe('a synchronous vault', () => {
     await withdraw(vault, { amount: `${left}` }, ['withdraw'])
   })
 
-  test('A vault that tells 0 for every limit takes and pays all the same, and says so where it cannot', async ({
+  test('A vault that reports 0 for every limit still takes and pays, and is an error only if it cannot', async ({
     service,
   }) => {
     const vault = await openWithShares(service, 'silent')
@@ -303,7 +302,7 @@ describe('a synchronous vault', () => {
     expectError(await vault.withdraw(ALICE, { max: true }), 'not_enough_liquidity', ['vaultAddress'])
   })
 
-  test('A fee on withdrawal is told, to the unit where shares are given up', async ({ service }) => {
+  test('A fee on withdrawal is reported, and is exact for a number of shares', async ({ service }) => {
     const vault = await openWithShares(service, 'exitFee')
     const shares = (await sharesOf(vault)) / 3n
     const worth = await vault.read('convertToAssets', shares)
@@ -318,16 +317,16 @@ describe('a synchronous vault', () => {
     expect(await sharesOf(vault)).toBe(0n)
   })
 
-  test('Shares that are worth nothing are refused where the vault refuses them', async ({ service }) => {
+  test('Shares that are worth nothing are refused if the vault refuses them', async ({ service }) => {
     const vault = await openWithShares(service, 'strict')
     expectError(await vault.withdraw(ALICE, { shares: '1' }), 'withdrawal_refused', ['vaultAddress'])
   })
 
   test.for([
     { says: 'that it is paused', selector: '5c975abb', answer: '60015f5260205ff3' },
-    { says: 'nothing of previews of assets', selector: '0a28a477', answer: '5f5ffd' },
-    { says: 'nothing of what shares are worth', selector: '07a2d13a', answer: '5f5ffd' },
-  ])('A vault that says $says pays where its dry run does', async ({ selector, answer }, { service }) => {
+    { says: 'no previews of assets', selector: '0a28a477', answer: '5f5ffd' },
+    { says: 'no value of shares', selector: '07a2d13a', answer: '5f5ffd' },
+  ])('A vault that reports $says pays if its dry run does', async ({ selector, answer }, { service }) => {
     const vault = await openWithShares(service, 'plain')
     await answerInItsPlace(vault, selector, answer)
     await withdraw(vault, { amount: '1000000' }, ['withdraw'])
@@ -336,7 +335,7 @@ describe('a synchronous vault', () => {
     expect(await sharesOf(vault)).toBe(0n)
   })
 
-  test('More than the user has is refused with the most that works', async ({ service }) => {
+  test('More than the user has is refused with the maximum that works', async ({ service }) => {
     const vault = await openWithShares(service, 'plain')
     for (const field of ['amount', 'shares']) {
       const reply = await vault.withdraw(ALICE, { [field]: `${vault.units('100000')}` })
@@ -349,7 +348,7 @@ describe('a synchronous vault', () => {
     { make: 'plain', what: 'that pays all' },
     { make: 'illiquid', what: 'that has lent out most' },
     { make: 'exitFee', what: 'with a fee on withdrawal' },
-  ] as const)('Each amount that a vault $what tells works when it is asked for', async ({ make }, { service }) => {
+  ] as const)('Each maximum that a vault $what reports works', async ({ make }, { service }) => {
     const vault = await openWithShares(service, make)
     await vault.mint(vault.address, vault.units('33.333333'))
     if (make === 'illiquid') await vault.act(ROLES.admin, 'lend', vault.units('900'))
@@ -373,7 +372,7 @@ describe('a synchronous vault', () => {
   })
 })
 
-/** The amount that the refusal of a larger one tells works, and one unit more does not. */
+/** Expects the maximum of a refusal to work, and one unit more to be refused. */
 async function expectMostToWork(vault: TestVault, { body }: HttpReply): Promise<void> {
   const [{ field, atMost }] = body.details
   const told = field === 'amount' ? 'assets' : 'shares'
@@ -381,8 +380,8 @@ async function expectMostToWork(vault: TestVault, { body }: HttpReply): Promise<
   expectError(await vault.withdraw(ALICE, { [field]: `${BigInt(atMost) + 1n}` }), 'amount_exceeds_balance', [field])
 }
 
-describe('what is asked for', () => {
-  test('More than the user has is refused, with what is where', async ({ service }) => {
+describe('the requested amount', () => {
+  test('More than the user has is refused, with the amounts in the wallet and in requests', async ({ service }) => {
     const vault = await openVaultWithShares(service, { generation: '0.5' })
     await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
     const shares = await sharesOf(vault)
@@ -406,7 +405,7 @@ describe('what is asked for', () => {
   )
 
   test.for((['0.1', '0.5', '0.5.1', '0.6'] as const).map((generation) => ({ generation })))(
-    'Lagoon $generation takes no request of whom its list does not admit any more, and pays her when closed if its contract does',
+    'Lagoon $generation takes no request of a user no longer on its list; closed, it pays as its contract does',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])

@@ -16,13 +16,13 @@ import { verifyDelivery } from '../../support/webhook-signatures.ts'
 import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
 
 const HOUR = 3600
-/** Seconds after which the messages of a test or of an operator are received. */
+/** Seconds until the messages of a test or an operator are received. */
 const SOON = 3
 
 type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 
 const test = chainlessTest
-  /** A server that is told of everything, and answers as it is told to. */
+  /** A server that receives all webhook requests and returns the status set on it. */
   .extend('receiver', async ({ service: _ }) => {
     const receiver = { url: '', status: 204, received: [] as Received[] }
     const url = await serve(async (request, response) => {
@@ -32,7 +32,7 @@ const test = chainlessTest
     receiver.url = `http://localhost:${new URL(url).port}/hook`
     return receiver
   })
-  /** A client of its own with a webhook there. */
+  /** A client with a webhook at that server. */
   .extend('own', async ({ service, receiver }) => {
     service.backends.queues.clear()
     const key = await service.createClient([])
@@ -50,7 +50,7 @@ const test = chainlessTest
         ),
     }
   })
-  /** The webhook once it has refused one event, which is all that there is, until that was given up. */
+  /** The webhook after it has refused its only event until that was given up. */
   .extend('given', async ({ clock, coldService: service, receiver, own }) => {
     receiver.status = 400
     await own.tell('one')
@@ -64,7 +64,7 @@ const test = chainlessTest
   })
 
 describe('A webhook', () => {
-  test('is told what happens, in the bytes of the log, and can verify it', async ({ service, receiver, own }) => {
+  test('receives events in the bytes of the log, and can verify them', async ({ service, receiver, own }) => {
     await own.tell('one', 'two')
     await service.consume()
     const log = await own.ask('GET', '/webhooks/events')
@@ -75,7 +75,7 @@ describe('A webhook', () => {
     for (const { body } of receiver.received) expect(JSON.stringify(log.body)).toContain(body)
   })
 
-  test('is told each event whatever the queue does', async ({ service, receiver, own }) => {
+  test('receives each event whatever the queue does', async ({ service, receiver, own }) => {
     const { lies } = service.backends.queues
     Object.assign(lies, { twice: 0.5, disorder: true, refused: 0.1 })
     onTestFinished(() => void Object.assign(lies, { twice: 0, disorder: false, refused: 0 }))
@@ -90,7 +90,7 @@ describe('A webhook', () => {
     expect(log.body.events).toHaveLength(10)
   })
 
-  test('that takes nothing says so, and goes on where it stopped when a test of it succeeds', async ({
+  test('that accepts nothing is reported and disabled, and resumes where it stopped after a successful test', async ({
     clock,
     coldService,
     receiver,
@@ -110,7 +110,7 @@ describe('A webhook', () => {
     expect(lines.filter(({ message }) => message === 'deliveries failed')).toMatchObject([
       { clientId: own.clientId, webhookId: own.id, failed: 2, of: 2, failures: 2, reason: 'status', status: 500 },
     ])
-    // Probes that follow from each other are many times what Lambda lets through of a loop that is not meant.
+    // Probes enqueue each other many more times than Lambda allows in an unintended loop.
     for (let hours = 0; hours < 76; hours += 2) {
       clock.pass(2 * HOUR)
       await coldService.consume()
@@ -140,7 +140,7 @@ describe('A webhook', () => {
     })
   })
 
-  test('that is behind gets everything at once when an operator asks for it, unless it is disabled', async ({
+  test("that is behind gets all events immediately on an operator's command, unless it is disabled", async ({
     clock,
     coldService: service,
     receiver,
@@ -177,7 +177,7 @@ describe('A webhook', () => {
     )
   })
 
-  test('can be tried: what it is sent then is signed, and in no log', async ({ receiver, own }) => {
+  test('can be tested with a signed event that is in no log', async ({ receiver, own }) => {
     const { status, body } = await own.ask('POST', `/webhooks/${own.id}/test`)
     expect([status, body]).toEqual([200, { delivered: true, status: 204, reason: null }])
     const [received] = receiver.received
@@ -190,7 +190,7 @@ describe('A webhook', () => {
   })
 })
 
-test('A client tries one webhook at a time, and the next a second later', async ({ receiver, own }) => {
+test('A client can test only one webhook at a time', async ({ receiver, own }) => {
   const path = `/webhooks/${own.id}/test`
   const answers = await Promise.all(Array.from({ length: 8 }, () => own.ask('POST', path)))
   const [done = [], refused = []] = [200, 429].map((status) => answers.filter((answer) => answer.status === status))
@@ -202,14 +202,19 @@ test('A client tries one webhook at a time, and the next a second later', async 
   expect(receiver.received).toHaveLength(1)
 })
 
-/** Runs an operator's command and gives what it prints; failures as the operator reads them. */
+/** Runs an operator's command. Returns its output, including errors as the operator reads them. */
 async function run({ backends: { admin } }: Service, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
   return lines.join('\n')
 }
 
 describe('An event that is given up', () => {
-  test('is told its client, and an operator, who has it sent again', async ({ clock, given, receiver, own }) => {
+  test('is reported to its client and to an operator, who can send it again', async ({
+    clock,
+    given,
+    receiver,
+    own,
+  }) => {
     const { service, of } = given
     expect(await own.status()).toMatchObject({
       ...{ status: 'active', failingSince: null },
@@ -219,7 +224,7 @@ describe('An event that is given up', () => {
     expect(await run(service, 'list-given-up', ...of)).toMatch(
       new RegExp(`^${own.clientId} +${own.id} +1 +deposit.completed +\\S+Z$`, 'm'),
     )
-    // It is no emergency of ours.
+    // It is no dead letter for the operator.
     expect(service.backends.queues.listDeadLetters('deliveryQueue')).toEqual([])
     expect(await run(service, 'resume-webhooks', ...of)).toBe('Webhooks that get what they did not take: 1.')
     clock.pass(SOON)
@@ -228,11 +233,7 @@ describe('An event that is given up', () => {
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
   })
 
-  test('is not sent again when a test of an active webhook succeeds, as often as that is', async ({
-    given: { service },
-    receiver,
-    own,
-  }) => {
+  test('is not sent again by a successful test of an active webhook', async ({ given: { service }, receiver, own }) => {
     await own.ask('POST', `/webhooks/${own.id}/test`)
     await service.consume()
     expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([undefined])
@@ -256,14 +257,14 @@ describe('An event that is given up', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  test('goes with its webhook', async ({ given: { service, of }, own }) => {
+  test('is deleted with its webhook', async ({ given: { service, of }, own }) => {
     await own.ask('DELETE', `/webhooks/${own.id}`)
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
     expect(await run(service, 'resume-webhooks', ...of)).toContain(': 0.')
   })
 })
 
-test('A message that cannot be understood is handed out a hundred times, and waits for an operator', async ({
+test('An invalid message is received a hundred times, and then waits for an operator', async ({
   clock,
   service,
   own: _,
@@ -291,7 +292,7 @@ test('A message that cannot be understood is handed out a hundred times, and wai
   expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ nothing: 'known' }])
 })
 
-test('Another key of the stage signs within five minutes, and the one before beside it as long as it is kept', async ({
+test("A stage's new key signs within five minutes, together with the old one until that is removed", async ({
   clock,
   coldService: service,
   receiver,
@@ -318,7 +319,7 @@ test('Another key of the stage signs within five minutes, and the one before bes
   const key = 'n'.repeat(64)
   await writeSecretJson(secretId, { key, before }, secrets)
   clock.pass(5 * 60)
-  // Nobody has to do anything at that moment.
+  // The receiver need not act at that moment.
   expect(verifyDelivery(await receive('two'), own.secret)).toMatchObject({ sequence: 2 })
   const { body } = await service.call('POST', `/webhooks/${own.id}/secret`, { key: own.key })
   const second = await receive('three')

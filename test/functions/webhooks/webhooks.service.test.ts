@@ -19,14 +19,12 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
 const HOUR = 3600
 
 const test = chainlessTest
-  /** A client of its own. */
   .extend('own', async ({ service }) => {
     const key = await service.createClient([])
     return { key, clientId: parseApiKey(key)?.clientId as string }
   })
-  /** Asks as that client. */
   .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
-  /** Tells that client of what has these keys. */
+  /** Publishes a notice for each of these keys to that client. */
   .extend('tell', ({ service, own }) => async (keys: readonly string[]) => {
     const notices = keys.map((key) => someNotice(key))
     await tell(service, own.clientId, notices)
@@ -37,7 +35,7 @@ function askerOf(service: Service, key: string) {
 }
 
 describe('A webhook', () => {
-  test('is registered with a secret that is told this once', async ({ ask }) => {
+  test('is registered with a secret that is returned only once', async ({ ask }) => {
     const { status, headers, body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
     expect(status).toBe(201)
     expect(headers.get('cache-control')).toBe('no-store')
@@ -67,14 +65,14 @@ describe('A webhook', () => {
     expect(JSON.stringify(list.body)).not.toContain('whsec_')
   })
 
-  test('is for the types and the finality that it was registered for', async ({ ask }) => {
+  test('has the types and the finality that it was registered with', async ({ ask }) => {
     const asked = { url: URL_OF('a'), types: ['deposit.completed', 'vault.paused', 'vault.paused'], finality: 'latest' }
     const { body } = await ask('POST', '/webhooks', asked)
     expect(body).toMatchObject({ types: ['deposit.completed', 'vault.paused'], finality: 'latest' })
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ types: body.types, finality: 'latest' }])
   })
 
-  test('is one for each URL of a client, however the URL is written', async ({ service, ask }) => {
+  test('is unique for each URL of a client, however the URL is written', async ({ service, ask }) => {
     const first = await ask('POST', '/webhooks', { url: URL_OF('a') })
     for (const url of [URL_OF('a'), 'HTTP://LOCALHOST:8080/b/../a']) {
       expectError(await ask('POST', '/webhooks', { url }), 'webhook_already_registered')
@@ -88,7 +86,7 @@ describe('A webhook', () => {
     expect(other.body.secret).not.toBe(first.body.secret)
   })
 
-  test('is one of ten at most', async ({ ask }) => {
+  test('is one of at most ten of a client', async ({ ask }) => {
     const urls = Array.from({ length: 11 }, (_, index) => URL_OF(`${index}`))
     const replies = await Promise.all(urls.map((url) => ask('POST', '/webhooks', { url })))
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(10)
@@ -111,12 +109,12 @@ describe('A webhook', () => {
     ['invalid_types', 'types', 'has one that is unknown', { url: URL_OF('a'), types: ['deposit.lost'] }],
     ['invalid_finality', 'finality', 'is unknown', { url: URL_OF('a'), finality: 'safe' }],
     ['unknown_field', 'secret', 'is not for callers to choose', { url: URL_OF('a'), secret: 'mine' }],
-  ])('is refused with %s where %s %s', async ([code, field, , body], { ask }) => {
+  ])('is refused with %s if %s %s', async ([code, field, , body], { ask }) => {
     expectError(await ask('POST', '/webhooks', body), code, [field])
     expect((await ask('GET', '/webhooks')).body.webhooks).toEqual([])
   })
 
-  test('is told which of its types are unknown, and which there are, in a bounded text', async ({ ask }) => {
+  test('with unknown types is refused with a short text of the unknown and the known types', async ({ ask }) => {
     const types = ['deposit.completed', 'deposit.lost', ...Array.from({ length: 90 }, () => 'x'.repeat(100))]
     const { body } = await ask('POST', '/webhooks', { url: URL_OF('a'), types })
     const [{ issue }] = body.details
@@ -125,7 +123,7 @@ describe('A webhook', () => {
     expect(issue.length).toBeLessThan(600)
   })
 
-  test('of no types is told to name one, or to leave them out for all', async ({ ask }) => {
+  test('without types is refused with the advice to name one, or to omit them for all', async ({ ask }) => {
     const refused = await ask('POST', '/webhooks', { url: URL_OF('a'), types: [] })
     expectError(refused, 'invalid_types', ['types'])
     expect(refused.body.details).toEqual([
@@ -133,7 +131,7 @@ describe('A webhook', () => {
     ])
   })
 
-  test('that is removed is gone with how far it was told, and only it', async ({ service, own, ask }) => {
+  test('is removed together with its delivery state, and no other webhook is', async ({ service, own, ask }) => {
     const [kept, gone] = [
       (await ask('POST', '/webhooks', { url: URL_OF('kept') })).body,
       (await ask('POST', '/webhooks', { url: URL_OF('gone') })).body,
@@ -163,7 +161,7 @@ describe('A webhook', () => {
     expect(again.body.secret).not.toBe(gone.secret)
   })
 
-  test('is registered, changed and removed though the answer to each write is lost at first', async ({
+  test('is registered, changed and removed although the first response to each write is lost', async ({
     service,
     ask,
   }) => {
@@ -182,7 +180,7 @@ describe('A webhook', () => {
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ url: URL_OF('b') }])
   })
 
-  test('is registered though the answer is lost, and another one is before the table is asked again', async ({
+  test('is registered although the response is lost and another one is registered before the retry', async ({
     service,
     ask,
   }) => {
@@ -215,7 +213,7 @@ describe('A webhook', () => {
     expect((await ask('GET', '/webhooks')).body.webhooks).toHaveLength(1)
   })
 
-  test('is told what comes after it was registered', async ({ own, ask, tell, service }) => {
+  test('receives events from after its registration', async ({ own, ask, tell, service }) => {
     await tell(['one', 'two'])
     await ask('POST', '/webhooks', { url: URL_OF('a') })
     const [webhook] = await webhooks({ webhooks: service.backends.dynamo.tableNames.webhooks }).list(own.clientId)
@@ -224,7 +222,7 @@ describe('A webhook', () => {
 })
 
 describe('A secret', () => {
-  test('that is rotated is another one, and the one in use before signs for a day more', async ({
+  test('changes with each rotation, and the previous one in use signs for another day', async ({
     clock,
     service: _,
     coldService,
@@ -244,7 +242,7 @@ describe('A secret', () => {
       secret: expect.stringMatching(SECRET),
       previousUntil: expect.stringMatching(/Z$/),
     })
-    // Nobody may have seen that one, and receivers still have the one before.
+    // The client may not have received that one, and receivers still have the previous one.
     clock.pass(12 * HOUR)
     const second = await rotate()
     expect((await inUse())?.before?.version).toBe(before?.version)
@@ -256,7 +254,7 @@ describe('A secret', () => {
     expect(new Set([registered.secret, first.secret, second.secret, third.secret]).size).toBe(4)
   })
 
-  test('is rotated by each of several who do so at once', async ({ ask }) => {
+  test('is rotated by each of several parallel requests', async ({ ask }) => {
     const { body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
     const replies = await Promise.all([1, 2, 3].map(() => ask('POST', `/webhooks/${body.id}/secret`)))
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
@@ -269,7 +267,7 @@ describe('A secret', () => {
 })
 
 describe('The list of events', () => {
-  test('gives each after the one that is known, page by page', async ({ own, ask, tell }) => {
+  test('returns all events after a given one, page by page', async ({ own, ask, tell }) => {
     const keys = Array.from({ length: 7 }, (_, index) => `key-${index}`)
     await tell(keys.slice(0, 3))
     await tell(keys.slice(3))
@@ -287,7 +285,11 @@ describe('The list of events', () => {
     expect((await ask('GET', '/webhooks/events?after=999999999999')).body.events).toEqual([])
   })
 
-  test('is read by a function that does to the table what its contract says', async ({ service, own, ask }) => {
+  test("is delivered by a function that stays within its contract's access to the table", async ({
+    service,
+    own,
+    ask,
+  }) => {
     await ask('POST', '/webhooks', { url: URL_OF('a') })
     await publishTo(service, own.clientId, [someNotice('one')])
     service.table.reset()
@@ -297,13 +299,13 @@ describe('The list of events', () => {
     expect((await ask('GET', '/webhooks/events')).body.events).toHaveLength(1)
   })
 
-  test('tells a client nothing of another', async ({ service, tell }) => {
+  test('shows a client no events of another', async ({ service, tell }) => {
     await tell(['one'])
     const other = askerOf(service, await service.createClient([]))
     expect((await other('GET', '/webhooks/events')).body.events).toEqual([])
   })
 
-  test('is over after 30 days', async ({ clock, own, tell, service }) => {
+  test('is empty after 30 days', async ({ clock, own, tell, service }) => {
     await tell(['one'])
     clock.pass(30 * 24 * HOUR)
     const anew = await startAnew(service)
@@ -322,7 +324,7 @@ describe('The list of events', () => {
 })
 
 describe('A key', () => {
-  test('that was given no scopes does not open webhooks', async ({ service, own }) => {
+  test('without scopes has no access to webhooks', async ({ service, own }) => {
     const { text, key } = someKey(own.clientId, { limits: DEFAULT_LIMITS })
     await service.backends.admin.clients.putKey(own.clientId, key)
     const ask = askerOf(service, text)
@@ -368,7 +370,7 @@ describe('A stage', () => {
     ]),
   ]
 
-  test('takes webhooks at public names and addresses alone', async ({ service, own }) => {
+  test('accepts webhooks only at public names and addresses', async ({ service, own }) => {
     vi.stubEnv('WEBHOOK_REACH', 'public')
     const anew = await startAnew(service)
     onTestFinished(async () => {
