@@ -95,7 +95,7 @@ const INSTANT = { entry: 'instant', exit: 'instant', entryFee: '0.00', exitFee: 
 const REQUEST = { entry: 'request', exit: 'request', entryFee: null, exitFee: null }
 
 describe('add-vault simulates a deposit and a withdrawal, then prints and stores the result, for', () => {
-  const YIELD_VAULTS: [YieldVaultMake, object, string[][]][] = [
+  const YIELD_VAULTS: [YieldVaultKind, object, string[][]][] = [
     [
       'plain',
       INSTANT,

@@ -29,7 +29,7 @@ async function requestDeposit(vault: Vault, user: `0x${string}`, amount: bigint)
 }
 
 /** Opens a vault in which Alice holds 100 shares, bought for a dollar each. */
-async function openInvestedVault(make: AsyncVaultMake, shareDecimals = 6) {
+async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
   const vault = await session.openAsyncVault(make, { shareDecimals })
   const shares = 100n * 10n ** BigInt(shareDecimals)
   if (make === 'redemptions') {

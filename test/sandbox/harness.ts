@@ -112,13 +112,13 @@ export async function openSession() {
       return { ...vault, generation }
     },
     /** Opens an ERC-7540 vault of another make and its share token. */
-    async openAsyncVault(make: AsyncVaultMake, { shareDecimals = 6 } = {}) {
+    async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
       return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
     /** Opens a synchronous vault in which Alice deposited 100 dollars and that gained 7 millionths. */
-    async openYieldVault(make: YieldVaultMake) {
+    async openYieldVault(make: YieldVaultKind) {
       const vault = contractAt(
         YIELD_VAULT,
         await deployYieldVault(chain, { make, asset: token, name: make, symbol: 'YV' }),

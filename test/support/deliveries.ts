@@ -76,7 +76,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
     pass: (ms: number) => {
       time += ms
     },
-    respond: (_: Got): Sent | Promise<Sent> => OK,
+    respond: (_: Got): SendResult | Promise<SendResult> => OK,
     async register(overrides: Partial<Webhook> = {}): Promise<Webhook> {
       const webhook = someWebhook(CLIENT, overrides)
       if (!(await webhooks.add(CLIENT, webhook))) throw new Error('Not registered.')

@@ -16,7 +16,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 /** Networks that examples show; the others have the same fields. */
 const NETWORKS: readonly unknown[] = ['eth-mainnet', 'base-mainnet']
 /** Maximum length of a list of objects that an example shows whole. */
-const MOST_ITEMS = 2
+const MAX_ITEMS = 2
 
 /** Returns the endpoint that takes this request and its path parameters. Throws without one. */
 export function findEndpoint(method: string, path: string) {

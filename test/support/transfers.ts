@@ -23,7 +23,7 @@ import { troublesOn } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
 /** Maximum requests until any search in these tests ends. */
-const MOST_QUESTIONS = 12
+const MAX_QUESTIONS = 12
 /** Age in seconds from which a block of Base or Arbitrum is final. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }

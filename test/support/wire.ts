@@ -173,7 +173,7 @@ function withoutChainCheck(body: string): string {
 }
 
 /** Returns the responses to a batch, preceded by the true response to the chain check. */
-async function withChainCheck(text: string, ask: (asked: Asked) => Promise<Answer>): Promise<string> {
+async function withChainCheck(text: string, ask: (asked: RequestParts) => Promise<HttpResponse>): Promise<string> {
   if (!text.startsWith('[')) return text
   const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
   return `[${answer.text}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`

@@ -13,7 +13,7 @@ function refreshing({ isIndexDown = false } = {}) {
   const asked: string[] = []
   const node = { read: async () => 7 }
   let now = NOW
-  const refresh = balancesRefresh({
+  const refresh = createBalancesRefresh({
     // The services that the refresh uses: a cache by key, a node, and an index that knows no tokens.
     cache: {
       get: async (keys: Record<string, { key: string }>) =>

@@ -267,7 +267,7 @@ describe('a synchronous vault', () => {
   )
 
   /** Opens a vault of this make, in which Alice has the shares of 1,000.000001 USDC. */
-  const openWithShares = async (service: Service, make: YieldVaultMake) => {
+  const openWithShares = async (service: Service, make: YieldVaultKind) => {
     const vault = await openYieldVault(service, { make })
     const amount = vault.units('1000.000001')
     await vault.mint(ALICE.address, amount)

@@ -21,7 +21,11 @@ test.for([
 })
 
 test('A secret depends on the user and on the service’s key', () => {
-  const secrets = [deriveTotpSecret('key', 'alice'), deriveTotpSecret('key', 'bob'), deriveTotpSecret('other key', 'alice')]
+  const secrets = [
+    deriveTotpSecret('key', 'alice'),
+    deriveTotpSecret('key', 'bob'),
+    deriveTotpSecret('other key', 'alice'),
+  ]
   expect(new Set(secrets.map((secret) => Buffer.from(secret).toString('hex'))).size).toBe(3)
   expect(secrets.map(({ length }) => length)).toEqual([20, 20, 20])
   expect(deriveTotpSecret('key', 'alice')).toEqual(secrets[0])
