@@ -94,11 +94,18 @@ test('Encoders of calldata are synchronous', () => {
   for (const path of encoders) expect(readFileSync(join('lib', path), 'utf8')).not.toMatch(/\b(async|await|Promise)\b/)
 })
 
-/** Our own code by path, without its tests. */
-const SOURCES = ['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox']
-  .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
-  .filter((path) => path.endsWith('.ts'))
-  .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+/** Returns the files of code in these folders, by their paths. */
+function readSources(folders: readonly string[]) {
+  return folders
+    .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+/** Our own code without its tests. */
+const SOURCES = readSources(['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox'])
+/** The same with what users see and with the tests. */
+const COMMENTED = [...SOURCES, ...readSources(['client/src', 'wallet/src', 'test'])]
 
 /** Lists casts without a comment in the three lines above them that gives the reason. */
 function unexplainedCasts(text: string): string[] {
@@ -173,7 +180,41 @@ test('Retired words do not come back', () => {
   expect(found).toEqual([])
 })
 
-/** Placeholder in generated endpoints, to be replaced by the author. */
+/** Matches the beginning of a comment that has a clause or an adverbial in the place of its subject. */
+const NO_SUBJECT = /^(What|How|Whether|Of|Who|Whose|Which|Where|When|If|As|By|That|So|In|From|At|For)\b/
+const MAX_WORDS = 25
+
+/** Returns what keeps the comments of this code from being understood at the first reading. */
+function unclearComments(text: string): string[] {
+  const comments = [...text.matchAll(/^[ \t]*\/\*\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|[ \t]\/\/ .*/gm)].map(
+    ([comment]) => comment,
+  )
+  return comments
+    .filter((comment) => !/biome-ignore|@ts-/.test(comment))
+    .map((comment) =>
+      comment
+        .replaceAll(/^\s*(\/\*\*|\*\/|\*|\/\/)|\*\/$/gm, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
+    .flatMap((comment) => [
+      ...(NO_SUBJECT.test(comment) ? [`without a subject: ${comment}`] : []),
+      ...comment
+        .split(/(?<=[.!?;:]) (?=[\w`@(-])/)
+        .filter((sentence) => sentence.split(' ').length > MAX_WORDS)
+        .map((sentence) => `more than ${MAX_WORDS} words: ${sentence}`),
+    ])
+}
+
+test('Comments begin with their subject or verb, and their sentences are short', () => {
+  expect(unclearComments('/** What a vault holds. */\nconst a = 1')).toHaveLength(1)
+  expect(unclearComments(`const a = 1 // ${'word '.repeat(26)}`)).toHaveLength(1)
+  expect(unclearComments('/**\n * Assets of a vault.\n * Smallest unit.\n */\nconst a = 1')).toEqual([])
+  const found = COMMENTED.flatMap(({ path, text }) => unclearComments(text).map((comment) => `${path}: ${comment}`))
+  expect(found).toEqual([])
+})
+
+/** Text that the generator leaves for the author to replace. */
 const PLACEHOLDER = /write here/i
 
 test('No endpoint keeps a text of the generator', () => {

@@ -1010,7 +1010,7 @@ export type ListEventsResponse = {
 }
 
 export type ListGainersAndLosersResponse = {
-  /** At most 30, largest gain first */
+  /** No more than 30, largest gain first */
   top_gainers: ({
     /** CoinGecko id */
     id: string
@@ -1028,7 +1028,7 @@ export type ListGainersAndLosersResponse = {
     price_change_percentage_24h: number
     [name: string]: unknown
   })[]
-  /** At most 30, largest loss first */
+  /** No more than 30, largest loss first */
   top_losers: ({
     /** CoinGecko id */
     id: string
@@ -1085,7 +1085,7 @@ export type ListRewardsResponse = {
 }
 
 export type ListSessionsResponse = {
-  /** At most 20: another login ends the oldest */
+  /** No more than 20; another login ends the oldest */
   sessions: ({
     /** Session id, for DELETE /auth/sessions/{id} */
     id: string

@@ -23,7 +23,7 @@ export const contract = {
           isCurrent: z.boolean().describe('True for the session of this request'),
         }),
       )
-      .describe('At most 20: another login ends the oldest'),
+      .describe('No more than 20; another login ends the oldest'),
   }),
   errors: [],
   cacheControl: 'no-store',

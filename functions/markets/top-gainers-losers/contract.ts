@@ -26,8 +26,8 @@ export const contract = {
   uses: { cache: ['BatchGetItem'] },
   request: { query: z.object({ currency: Currency.default('usd') }) },
   response: z.object({
-    top_gainers: z.array(Mover).describe('At most 30, largest gain first'),
-    top_losers: z.array(Mover).describe('At most 30, largest loss first'),
+    top_gainers: z.array(Mover).describe('No more than 30, largest gain first'),
+    top_losers: z.array(Mover).describe('No more than 30, largest loss first'),
   }),
   errors: ['upstream_unavailable'],
   cacheControl: 'public, max-age=60',
