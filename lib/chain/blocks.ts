@@ -68,7 +68,7 @@ export function nextSearchBlock(
   return max(low.number + 1n, min(high.number - 1n, guess))
 }
 
-/** Returns the search after a read of the block that `nextLook` named. */
+/** Returns the search after a read of the block that `nextSearchBlock` named. */
 export function narrowBlockSearch(search: BlockSearch, time: bigint, block: BlockHeader): BlockSearch {
   const { low, high } = search
   const isBefore = block.timestamp < time

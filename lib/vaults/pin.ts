@@ -55,7 +55,7 @@ export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSn
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
 }
 
-/** Compares what `seenPlan` does not read: pinned beacons and delegations. Returns a verdict for each vault. Throws `upstream_*`. */
+/** Compares what `buildSnapshotPlan` does not read: pinned beacons and delegations. Returns a verdict for each vault. Throws `upstream_*`. */
 export function compareBeyondVaults(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
   return compareOtherPointers(
     reader,

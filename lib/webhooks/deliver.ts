@@ -191,7 +191,7 @@ function createWebhookHandlers(
     },
 
     /**
-     * Sends the log's events from the webhook's place on, until the log's end, an outage or the end of `TURN_MS`. Returns true if SQS must
+     * Sends the log's events from the webhook's place on, until the log's end, an outage or the end of `MAX_PROBE_MS`. Returns true if SQS must
      * deliver the message again.
      */
     async probe(received: Received<ProbeMessage>): Promise<boolean> {
