@@ -344,11 +344,11 @@ test('A pin needs two nodes as well, and the operator sees if there is only one'
   for (const command of [['confirm-vault'], ['add-vault', '--client', client]]) {
     expect(await operate(two, ...command, ...placeOf(vault))).toContain('Nodes disagree')
     expect(await operate(adminAt(service, vault.chain.rpcUrl), ...command, ...placeOf(vault))).toContain(
-      'One node alone',
+      'Only one node',
     )
   }
   other.reset()
-  expect(await operate(two, 'confirm-vault', ...placeOf(vault))).not.toContain('One node alone')
+  expect(await operate(two, 'confirm-vault', ...placeOf(vault))).not.toContain('Only one node')
 })
 
 describe('The first reported block of a vault needs two nodes: add-vault with one that claims', () => {
@@ -399,13 +399,13 @@ test('A confirmation holds for the shown state, its price within a tenth, and na
   await vault.approve(BOB.address, 100n * AMOUNT)
   await vault.act(BOB.address, 'deposit', 100n * AMOUNT, BOB.address)
   const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
-  expect(shown).toContain('no proxy of a known kind')
+  expect(shown).toContain('not a proxy of a known kind')
   const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
   await vault.mint(vault.address, AMOUNT / 10n)
   expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest)).toContain('deposits go on')
   await vault.mint(vault.address, 20n * AMOUNT)
   expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest)).toContain(
-    'not what was shown',
+    'has changed since it was shown',
   )
 })
 
@@ -579,7 +579,7 @@ test('The command confirm-vault shows what has changed, and pins only with --con
   const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
   await vault.upgrade('unknown')
   expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest)).toContain(
-    'not what was shown',
+    'has changed since it was shown',
   )
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
   expect(await confirm(service, vault)).toContain('deposits go on')

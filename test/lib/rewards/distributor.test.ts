@@ -167,7 +167,7 @@ describe('The calldata of a claim', () => {
           { ...right, value: 1n },
           { ...right, data: '0x' as const },
         ]
-        for (const lie of lies) expect(() => verifyClaim(user, claims, lie)).toThrow('not what was asked for')
+        for (const lie of lies) expect(() => verifyClaim(user, claims, lie)).toThrow('differs from the request')
       }),
     )
   })
