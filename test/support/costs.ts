@@ -1,42 +1,41 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hex, keccak256, numberToHex, pad } from 'viem'
 import * as z from 'zod'
 import { JOBS } from '../../infra/functions.ts'
-import { tableName } from '../../infra/tables.ts'
-import { createTable } from '../../lib/aws/table.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import type { Backends } from '../../sandbox/backends.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import type { RunningTemplate } from '../../sandbox/template.ts'
 import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
 import { fillMarket } from '../../scripts/load/market.ts'
+import type { Containers } from './containers.ts'
 import { findEndpoint } from './examples.ts'
-import { isReading, type Meter, type Metered } from './meter.ts'
+import type { Meter, Metered } from './meter.ts'
 import type { Service } from './service.ts'
 
 type Call = Service['call']
 
-/** What the stand-in asks all the time, and what its receipts are for: AWS's pollers, which are paid for otherwise. */
-const POLLS = ['ReceiveMessage', 'GetQueueUrl', 'GetQueueAttributes']
-/** What was asked, of whom. */
 function countsOf(metered: readonly Metered[]): Counts {
-  const to = (target: string) => metered.filter((one) => one.target === target)
-  const of = (kind: Metered['kind']) => metered.filter((one) => one.kind === kind)
-  const [tables, queues, secrets] = [to('dynamodb'), to('sqs'), to('secretsmanager')]
-  const [rpc, sources] = [of('rpc'), of('http')]
+  const of = (...kinds: readonly Metered['kind'][]) => metered.filter(({ kind }) => kinds.includes(kind))
+  const roundsOf = (...kinds: readonly Metered['kind'][]) => new Set(of(...kinds).map(({ round }) => round)).size
   const units = (reads: boolean) =>
-    tables.filter(({ asked: [action = ''] }) => isReading(action) === reads).reduce((sum, one) => sum + one.units, 0)
+    of('table')
+      .filter(({ asked: [action = ''] }) => isReading(action) === reads)
+      .reduce((sum, one) => sum + one.units, 0)
   return {
-    table: { requests: tables.length, readUnits: units(true), writeUnits: units(false) },
-    secrets: secrets.length,
-    queue: queues.filter(({ asked: [action = ''] }) => !POLLS.includes(action)).length,
-    rpc: timesOf(rpc),
-    sources: timesOf(sources),
-    inSeries: { aws: countInSeries([...tables, ...secrets]), rpc: countInSeries(rpc), sources: countInSeries(sources) },
+    table: { requests: of('table').length, readUnits: units(true), writeUnits: units(false) },
+    secrets: of('secrets').length,
+    queue: of('queue').length,
+    rpc: timesOf(of('rpc')),
+    sources: timesOf(of('sources')),
+    inSeries: { aws: roundsOf('table', 'secrets', 'queue'), rpc: roundsOf('rpc'), sources: roundsOf('sources') },
   }
+}
+
+/** True for an action of DynamoDB that reads. */
+function isReading(action: string): boolean {
+  return /(Get|BatchGet)Item$|Query$|Scan$/.test(action)
 }
 
 function timesOf(metered: readonly Metered[]): Record<string, number> {
@@ -45,17 +44,6 @@ function timesOf(metered: readonly Metered[]): Record<string, number> {
     (name) => name,
   )
   return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
-}
-
-/** The most of these of which each began when the one before had ended. */
-function countInSeries(metered: readonly Metered[]): number {
-  let [count, end] = [0, Number.NEGATIVE_INFINITY]
-  for (const one of metered.toSorted((a, b) => a.ended - b.ended)) {
-    if (one.begun < end) continue
-    count += 1
-    end = one.ended
-  }
-  return count
 }
 
 /**
@@ -79,66 +67,47 @@ export async function playInTurns(plays: readonly ((pass: () => Promise<void>) =
   )
 }
 
-/**
- * What differs between what was counted and what was written down, by its place in the file. Bytes and units may differ by a
- * tenth, which times and addresses are good for, and so may eight requests to tables or more, of which some wait for each other;
- * four calls of a chain or more, and its headers, by four: two hosts are asked once more where a price moved between them;
- * what goes out side by side is a matter of a moment, and is not compared.
- */
+/** Ids and signatures are different bytes each time, so their compressed sizes differ by this share, or by so many bytes. */
+const MAX_BYTES_SHARE = 0.03
+const MAX_BYTES = 24
+
+/** The differences between counted and written numbers, each by its place in the file. */
 export function differences(counted: unknown, written: unknown, place = ''): string[] {
-  if (place.endsWith('.inSeries')) return []
   if (typeof counted === 'object' && typeof written === 'object' && counted !== null && written !== null) {
     // Both are JSON.
     const [one, other] = [counted, written] as Record<string, unknown>[]
     const names = new Set([...Object.keys(one ?? {}), ...Object.keys(other ?? {})])
     return [...names].flatMap((name) => differences(one?.[name], other?.[name], place ? `${place}.${name}` : name))
   }
-  if (counted === written) return []
-  const isAbout = Math.abs(Number(counted) - Number(written)) <= toleranceAt(place, Number(written))
-  return isAbout ? [] : [`${place}: ${written} before, ${counted} now`]
+  if (counted === written || (place.includes('.bytes.') && isNear(Number(counted), Number(written)))) return []
+  return [`${place}: ${text(written)} before, ${text(counted)} now`]
 }
 
-/** What was counted, with what was written before in each place in which it differs by no more than it does each time. */
-export function renewed(counted: unknown, written: unknown, place = ''): unknown {
-  if (differences(counted, written, place).length === 0) return written
-  if (typeof counted !== 'object' || typeof written !== 'object' || counted === null || written === null) return counted
-  // The counts of one request belong together.
-  if ('inSeries' in counted) return counted
-  // Both are JSON.
-  const before = written as Record<string, unknown>
-  return Object.fromEntries(
-    Object.entries(counted).map(([name, one]) => [name, renewed(one, before[name], place ? `${place}.${name}` : name)]),
-  )
+function text(value: unknown): string {
+  return JSON.stringify(value) ?? 'nothing'
 }
 
-function toleranceAt(place: string, written: number): number {
-  const isRounded = /(Units|headers|body)$/.test(place) || (place.endsWith('.requests') && written >= 8)
-  if (place.includes('.rpc.') && (written >= 4 || place.endsWith('.eth_getBlockByNumber'))) return 4
-  return isRounded ? Math.max(1, written / 10) : 0
+function isNear(counted: number, written: number): boolean {
+  return Math.abs(counted - written) <= Math.max(MAX_BYTES, written * MAX_BYTES_SHARE)
 }
 
 /** As many tokens as the lists of all chains have together where they are what the real sources tell. */
 export const TOKENS = 2_400
 
 /**
- * Counts a run of each job in a container that has run it before, by the job and its chain: blocks have come, and nothing has
- * happened. The market has as many tokens from then on as the real one.
+ * Counts a run of each job in a container that has run it before, by the job and its chain. Blocks have come, and nothing has
+ * happened. From then on the market has as many tokens as the real one.
  */
-export async function countJobs(
-  { schedules, names }: RunningTemplate,
-  { chains, dynamo }: Backends,
-  { during }: Pick<ReturnType<typeof costMeter>, 'during'>,
-) {
-  const table = cacheStore(createTable(dynamo.connection, tableName('dev', 'cache')))
+export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
+  const table = cacheStore(tables.cache)
   const counts: Record<string, { counts: Counts; everyMinutes: number }> = {}
-  for (const [name, { everyMinutes }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
-    const lambda = names().find((one) => one.endsWith(name.replace('/', '-')))
-    for (const { run, input } of schedules.filter((schedule) => schedule.name === lambda)) {
-      await run()
-      await Promise.all(chains.map((chain) => callRpc(chain, [MINE, MINE, MINE])))
-      const of = await during(run)
+  for (const [name, { everyMinutes, runs }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
+    for (const input of runs) {
+      await run(name, input)
+      await Promise.all(backends.chains.map((chain) => callRpc(chain, [MINE, MINE, MINE])))
+      const counted = countsOf(await meter.during(() => run(name, input)))
       const { chainId } = z.object({ chainId: z.int().optional() }).parse(input)
-      counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: of, everyMinutes }
+      counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: counted, everyMinutes }
     }
     if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), TOKENS)
   }
@@ -268,16 +237,13 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** What these read of chains is given to others for at most so long. */
-const SHARED_A_MOMENT: readonly string[] = ['vaults/list', 'vaults/vault']
-const SHARED_MS = 2_100
-
-/** Counts what the calls of a story cost that is played for two in turns: those of the first one find new containers. */
-export function costMeter(meter: Meter, { url, key }: { readonly url: string; readonly key: string }) {
+/** Counts the calls of a story that is played for two in turns. The first one finds new containers. */
+export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
   const endpoints: Record<string, Partial<EndpointCounts>> = {}
   const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))
   return {
     endpoints,
+    during,
     /** A caller that counts the first call of each endpoint. */
     counting:
       (call: Call, temperature: 'cold' | 'warm', pass: () => Promise<void>): Call =>
@@ -287,39 +253,25 @@ export function costMeter(meter: Meter, { url, key }: { readonly url: string; re
         const counted = endpoints[name] ?? {}
         endpoints[name] = counted
         let reply: Awaited<ReturnType<Call>> | undefined
-        // What requests of a container share for a moment is over: who asks next asks anew.
-        if (SHARED_A_MOMENT.includes(name) && temperature === 'warm' && !counted.warm) await sleep(SHARED_MS)
         const counts = await during(async () => {
           reply = await call(...asked)
         })
         if (!reply) throw new Error('It was answered.')
         if (!counted[temperature]) {
           counted[temperature] = counts
-          const headers = {
-            ...(options.key !== null && { 'x-join-key': options.key ?? key }),
-            'accept-encoding': 'gzip',
-            ...options.headers,
-          }
+          const key = options.key === undefined ? apiKey : options.key
+          const headers = { ...(key !== null && { 'x-join-key': key }), 'accept-encoding': 'gzip', ...options.headers }
           if (method !== 'GET') counted.bytes = bytesOf([...reply.headers].flat(), JSON.stringify(reply.body) ?? '')
           else if (temperature === 'warm') {
-            const again = () =>
-              during(async () => {
-                counted.bytes = await receive(`${url}${path}`, headers)
-              })
-            // A moment may pass on a busy machine: of three the least.
-            const tries = [await again(), await again(), await again()]
-            counted.again = tries.toSorted((a, b) => sizeOf(a) - sizeOf(b))[0]
+            counted.again = await during(async () => {
+              counted.bytes = await receive(`${baseUrl}${path}`, headers)
+            })
           }
         }
         await pass()
         return reply
       },
-    during,
   }
-}
-
-function sizeOf({ table, rpc }: Counts): number {
-  return Object.values(rpc).reduce((sum, calls) => sum + calls, table.requests)
 }
 
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
