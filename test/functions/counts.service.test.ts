@@ -5,12 +5,13 @@ import { CHAINS } from '../../lib/chain/registry.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
 import type { LocalAccount } from '../../sandbox/accounts.ts'
+import { startDynamo } from '../../sandbox/dynamo.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { COUNTS_FILE, type Counts } from '../../scripts/cost/counts.ts'
 import { startContainers } from '../support/containers.ts'
 import { costMeter, countJobs, differences, playInTurns, receive, startMoving, TOKENS } from '../support/costs.ts'
 import { startMeter } from '../support/meter.ts'
-import { type Service, test, USERS } from '../support/service.ts'
+import { type Service, test as base, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
 import { someNotice } from '../support/webhooks.ts'
 
@@ -18,6 +19,9 @@ import { someNotice } from '../support/webhooks.ts'
 const PAUSE_SECONDS = 3
 const DAY_MS = 86_400_000
 const HOSTS = ['one', 'two'] as const
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+const test = base.override('backendsOptions', { scope: 'file' }, async ({}) => ({ database: await startDynamo() }))
 
 test('costs what was written', { timeout: 300_000 }, async ({ service }) => {
   const counted = await service.standingStill(() => countAll(service))
@@ -32,7 +36,7 @@ async function countAll(service: Service) {
     await Promise.all(chains.map(async (chain) => [chain.chainId, [chain, await startMoving(chain)]] as const)),
   )
   const meter = startMeter({
-    table: service.table,
+    tables: service.backends.dynamo.endpoint,
     nodeAt: (url) => {
       const [, chainId] = /\.example\/(\d+)$/.exec(url) ?? []
       const [chain, before] = moves.get(Number(chainId)) ?? []

@@ -11,7 +11,7 @@ import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
 import { fillMarket } from '../../scripts/load/market.ts'
 import type { Containers } from './containers.ts'
 import { findEndpoint } from './examples.ts'
-import type { Meter, Metered } from './meter.ts'
+import { isReading, type Meter, type Metered } from './meter.ts'
 import type { Service } from './service.ts'
 
 type Call = Service['call']
@@ -31,11 +31,6 @@ function countsOf(metered: readonly Metered[]): Counts {
     sources: timesOf(of('sources')),
     inSeries: { aws: roundsOf('table', 'secrets', 'queue'), rpc: roundsOf('rpc'), sources: roundsOf('sources') },
   }
-}
-
-/** True for an action of DynamoDB that reads. */
-function isReading(action: string): boolean {
-  return /(Get|BatchGet)Item$|Query$|Scan$/.test(action)
 }
 
 function timesOf(metered: readonly Metered[]): Record<string, number> {

@@ -3,10 +3,12 @@ import { syncBuiltinESMExports } from 'node:module'
 import { Readable } from 'node:stream'
 import { vi } from 'vitest'
 import * as z from 'zod'
+import { dynamoClient } from '../../lib/aws/dynamo.ts'
+import { connectOperator } from '../../lib/aws/operator-table.ts'
 import type { Fetch } from '../../lib/outbound.ts'
 import type { Send } from '../../lib/webhooks/send.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
-import type { MemoryDynamo } from './memory-dynamo.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
 /** One request of a container. */
@@ -28,7 +30,8 @@ export type Meter = {
 }
 
 type Options = {
-  readonly table: MemoryDynamo
+  /** Where DynamoDB is. */
+  readonly tables: string
   /** The URL of a node in place of the configured one, and what happens to its chain before it answers. */
   readonly nodeAt: (url: string) => { readonly url: string; readonly before: () => Promise<unknown> } | undefined
 }
@@ -45,6 +48,11 @@ type AwsRequest = {
 const Call = z.object({ jsonrpc: z.string(), method: z.string() })
 const Calls = z.union([z.array(Call), Call.transform((call) => [call])])
 
+const Capacity = z.object({ CapacityUnits: z.number() })
+const Consumed = z.object({
+  ConsumedCapacity: z.union([z.array(Capacity), Capacity.transform((capacity) => [capacity])]).default([]),
+})
+
 const MOCKED = [
   'node:timers/promises',
   '../../lib/outbound.ts',
@@ -56,7 +64,7 @@ const MOCKED = [
  * Counts what containers ask that are loaded from now on, in rounds. Their timers stand still: nothing is late, and nobody is
  * asked besides another. They sleep only while they wait for no answer.
  */
-export function startMeter({ table, nodeAt }: Options): Meter {
+export function startMeter({ tables, nodeAt }: Options): Meter {
   const rounds = createRounds()
   const metered: Metered[] = []
   const note = (kind: Metered['kind'], asked: readonly string[], units = 0) =>
@@ -81,10 +89,14 @@ export function startMeter({ table, nodeAt }: Options): Meter {
     handle: ({ hostname, port, path, headers, body }: AwsRequest) =>
       rounds.ask(async () => {
         const [service = '', action = ''] = (headers['x-amz-target'] ?? '').split('.')
-        note(service.startsWith('secrets') ? 'secrets' : 'queue', [action])
-        const { status, ...answer } = await exchange(`http://${hostname}:${port}${path}`, { headers, body })
+        const kind = service.startsWith('DynamoDB') ? 'table' : service === 'secretsmanager' ? 'secrets' : 'queue'
+        const isTable = kind === 'table'
+        const sent = isTable ? JSON.stringify({ ...JSON.parse(`${body}`), ReturnConsumedCapacity: 'TOTAL' }) : body
+        const { 'content-length': _, ...others } = headers
+        const answer = await exchange(`http://${hostname}:${port}${path}`, { headers: others, body: sent })
+        note(kind, [action], isTable ? unitsIn(action, `${body}`, answer.text) : 0)
         return {
-          response: { statusCode: status, headers: answer.headers, body: Readable.from([answer.bytes]) },
+          response: { statusCode: answer.status, headers: answer.headers, body: Readable.from([answer.bytes]) },
         }
       }),
     destroy: () => {},
@@ -113,16 +125,8 @@ export function startMeter({ table, nodeAt }: Options): Meter {
     return { ...original, createSender }
   })
   const { functionsDatabase } = globalThis
-  globalThis.functionsDatabase = new Proxy(table.dynamo, {
-    get: (dynamo, name: keyof typeof table.dynamo) => (request: never) =>
-      rounds.ask(async () => {
-        const before = table.tries.length
-        const answer = await dynamo[name](request).catch((error: unknown) => error)
-        for (const { action, units } of table.tries.slice(before)) note('table', [action], units)
-        if (answer instanceof Error) throw answer
-        return answer
-      }),
-  })
+  const client = dynamoClient({ ...localConfig(tables), requestHandler })
+  globalThis.functionsDatabase = connectOperator(client)
   const restoreThreads = watchThreads(rounds)
   return {
     async during(work) {
@@ -133,8 +137,9 @@ export function startMeter({ table, nodeAt }: Options): Meter {
     },
     stop() {
       restoreThreads()
-      for (const path of MOCKED) vi.doUnmock(path)
+      client.destroy()
       globalThis.functionsDatabase = functionsDatabase
+      for (const path of MOCKED) vi.doUnmock(path)
     },
   }
 }
@@ -167,4 +172,19 @@ function watchThreads(rounds: Rounds): () => void {
 
 function parseCalls(body: string): string[] | undefined {
   return Calls.safeParse(JSON.parse(body)).data?.map(({ method }) => method)
+}
+
+/**
+ * Capacity units of a request. DynamoDB takes half a unit for a read, a whole one for a consistent read or a write, also where
+ * there is nothing, or a condition refuses it.
+ */
+function unitsIn(action: string, asked: string, answer: string): number {
+  const { success, data } = Consumed.safeParse(JSON.parse(answer))
+  const units = success ? data.ConsumedCapacity.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0) : 0
+  return Math.max(units, isReading(action) && !asked.includes('"ConsistentRead":true') ? 0.5 : 1)
+}
+
+/** True for an action of DynamoDB that reads. */
+export function isReading(action: string): boolean {
+  return /(Get|BatchGet)Item$|Query$|Scan$/.test(action)
 }
