@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type Hex, keccak256, numberToHex, pad } from 'viem'
 import * as z from 'zod'
 import { JOBS } from '../../infra/functions.ts'
@@ -7,7 +8,7 @@ import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import type { Backends } from '../../sandbox/backends.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
+import { COUNTS_FILE, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
 import { fillMarket } from '../../scripts/load/market.ts'
 import type { Containers } from './containers.ts'
 import { findEndpoint } from './examples.ts'
@@ -66,19 +67,69 @@ export async function playInTurns(plays: readonly ((pass: () => Promise<void>) =
 const MAX_BYTES_SHARE = 0.03
 const MAX_BYTES = 24
 
-/** The differences between counted and written numbers, each by its place in the file. */
-export function differences(counted: unknown, written: unknown, place = ''): string[] {
-  if (typeof counted === 'object' && typeof written === 'object' && counted !== null && written !== null) {
-    // Both are JSON.
-    const [one, other] = [counted, written] as Record<string, unknown>[]
-    const names = new Set([...Object.keys(one ?? {}), ...Object.keys(other ?? {})])
-    return [...names].flatMap((name) => differences(one?.[name], other?.[name], place ? `${place}.${name}` : name))
-  }
-  if (counted === written || (place.includes('.bytes.') && isNear(Number(counted), Number(written)))) return []
-  return [`${place}: ${text(written)} before, ${text(counted)} now`]
+const Json = z.record(z.string(), z.unknown())
+
+/** Compares this part of the counts with the file and returns the differences. Where COSTS says so, writes it there. */
+export function compareCounts(part: object): string[] {
+  const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
+  const counted = Json.parse(compacted(part))
+  const written = Object.fromEntries(Object.keys(counted).map((name) => [name, file[name]]))
+  if (process.env['COSTS'] !== 'write') return differences(counted, written)
+  writeFileSync(COUNTS_FILE, `${lines({ ...file, ...Json.parse(withKnownBytes(counted, written)) })}\n`)
+  return []
 }
 
-function text(value: unknown): string {
+/** The same without zeros, and without what is empty then. */
+function compacted(value: unknown): unknown {
+  const { data } = Json.safeParse(value)
+  if (!data) return value === 0 ? undefined : value
+  const kept = Object.entries(data).flatMap(([name, one]) => {
+    const small = compacted(one)
+    return small === undefined || isEmptyPart(name, small) ? [] : [[name, small] as const]
+  })
+  return Object.fromEntries(kept)
+}
+
+/** True for a part of counts without any. A call that asks nothing keeps its place. */
+function isEmptyPart(name: string, value: unknown): boolean {
+  return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
+}
+
+/** The same with the written bytes where these are near: they are others each time. */
+function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
+  const { data } = Json.safeParse(counted)
+  if (!data) return differences(counted, written, place).length === 0 ? written : counted
+  const before = Json.safeParse(written).data ?? {}
+  return Object.fromEntries(
+    Object.entries(data).map(([name, one]) => [name, withKnownBytes(one, before[name], `${place}.${name}`)]),
+  )
+}
+
+/** JSON with a line for each way of asking, so that a change of a number is a line in a diff. */
+function lines(value: unknown, depth = 0): string {
+  const { data } = Json.safeParse(value)
+  const isDeep = data && Object.values(data).some((one) => typeof one === 'object')
+  if (!isDeep || depth === DEPTH) return JSON.stringify(value, null, 1).replaceAll(/\n */g, ' ')
+  const indent = '  '.repeat(depth + 1)
+  const fields = Object.entries(data).map(([name, one]) => `${indent}${JSON.stringify(name)}: ${lines(one, depth + 1)}`)
+  return `{\n${fields.join(',\n')}\n${'  '.repeat(depth)}}`
+}
+
+/** A way of asking is so deep in the file. */
+const DEPTH = 3
+
+/** The differences between counted and written numbers, each by its place in the file. */
+export function differences(counted: unknown, written: unknown, place = ''): string[] {
+  const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)
+  if (one && other) {
+    const names = new Set([...Object.keys(one), ...Object.keys(other)])
+    return [...names].flatMap((name) => differences(one[name], other[name], place ? `${place}.${name}` : name))
+  }
+  if (counted === written || (place.includes('.bytes.') && isNear(Number(counted), Number(written)))) return []
+  return [`${place}: ${textOf(written)} before, ${textOf(counted)} now`]
+}
+
+function textOf(value: unknown): string {
   return JSON.stringify(value) ?? 'nothing'
 }
 
@@ -258,9 +309,13 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
           const headers = { ...(key !== null && { 'x-join-key': key }), 'accept-encoding': 'gzip', ...options.headers }
           if (method !== 'GET') counted.bytes = bytesOf([...reply.headers].flat(), JSON.stringify(reply.body) ?? '')
           else if (temperature === 'warm') {
-            counted.again = await during(async () => {
-              counted.bytes = await receive(`${baseUrl}${path}`, headers)
-            })
+            const again = () =>
+              during(async () => {
+                counted.bytes = await receive(`${baseUrl}${path}`, headers)
+              })
+            // The second request of a session takes a lease, which the model of costs has apart.
+            await again()
+            counted.again = await again()
           }
         }
         await pass()
@@ -269,9 +324,29 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
   }
 }
 
+/** The counts of endpoints, with the calls of their chains where each chain has one host. */
+export function ofOneHost(
+  endpoints: Readonly<Record<string, Partial<EndpointCounts>>>,
+  others: Readonly<Record<string, Partial<EndpointCounts>>>,
+): Record<string, Partial<EndpointCounts>> {
+  const ways = ['cold', 'warm', 'again'] as const
+  return Object.fromEntries(
+    Object.entries(endpoints).map(([name, counts]) => {
+      const asked = ways.flatMap((way) => {
+        const { rpc = {}, inSeries } = others[name]?.[way] ?? {}
+        return Object.keys(rpc).length > 0 && inSeries ? [[way, { rpc, inSeries: { rpc: inSeries.rpc } }]] : []
+      })
+      return [name, { ...counts, ...(asked.length > 0 && { oneHost: Object.fromEntries(asked) }) }]
+    }),
+  )
+}
+
+/** The header that API Gateway adds. */
+const OF_GATEWAY = `apigw-requestid: ${'0'.repeat(36)}\r\n`
+
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
   // Each header has ": " and an end, and there is a line for the status before them and an empty one after them.
-  const told = headers.join('').length + headers.length * 2 + 'HTTP/1.1 200 OK\r\n\r\n'.length
+  const told = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
   return { headers: told, body: Buffer.byteLength(body) }
 }
 

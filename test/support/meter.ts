@@ -29,11 +29,14 @@ export type Meter = {
   stop(): void
 }
 
+/** Where a node answers, and what happens to its chain before it does. */
+export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
+
 type Options = {
   /** Where DynamoDB is. */
   readonly tables: string
-  /** The URL of a node in place of the configured one, and what happens to its chain before it answers. */
-  readonly nodeAt: (url: string) => { readonly url: string; readonly before: () => Promise<unknown> } | undefined
+  /** The node in place of the one that is configured. */
+  readonly nodeAt: (url: string) => Node | undefined
 }
 
 /** A request of an AWS SDK. */
