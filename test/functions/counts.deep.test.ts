@@ -70,8 +70,8 @@ test('Every endpoint and job asks what docs/cost.json says, and as often one aft
   const counted = await service.standingStill(async () => {
     const twoHosts = await startPlay(service, { hosts: HOSTS, meter, tick })
     const jobs = await countJobs(twoHosts.containers, service, meter)
-    // To noon, so that no minute, hour or day begins at another call each time.
-    await tick(1.5 * DAY_SECONDS - ((Date.now() / 1000) % DAY_SECONDS))
+    // To a second after noon, so that no minute, hour or day begins at another call each time.
+    await tick(1.5 * DAY_SECONDS + 1 - (Math.floor(Date.now() / 1000) % DAY_SECONDS))
     await countJobs(twoHosts.containers, service, meter)
     const two = await twoHosts.play([ALICE, CAROL])
     const one = await (await startPlay(service, { hosts: HOSTS.slice(1), meter, tick })).play([BOB, DAVE])
