@@ -150,7 +150,7 @@ async function playForTwo(
   return { endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } }, event }
 }
 
-/** Where the story plays. */
+/** The vault and the token of the story. */
 function placesOf({ chains: [chain, other] }: Backends) {
   const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address

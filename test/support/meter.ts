@@ -29,11 +29,11 @@ export type Meter = {
   stop(): void
 }
 
-/** Where a node answers, and what happens to its chain before it does. */
+/** The URL of a node, and what happens to its chain before each answer. */
 export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
 
 type Options = {
-  /** Where DynamoDB is. */
+  /** The URL of DynamoDB. */
   readonly tables: string
   /** The node in place of the one that is configured. */
   readonly nodeAt: (url: string) => Node | undefined

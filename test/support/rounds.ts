@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** What waits for its round. */
+/** A request that waits for its round. */
 type Held = { readonly perform: () => Promise<() => void> }
 type Sleeper = { readonly at: number; readonly wake: () => void }
 
