@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,33 +20,19 @@ import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 import { queueName } from '../../infra/queues.ts'
 import { tableName } from '../../infra/tables.ts'
 import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
-import { CHAINS } from '../../lib/chain/registry.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
 import { ERRORS, type ErrorCode } from '../../lib/core/errors.ts'
 import { EDGE_VARIABLE } from '../../lib/frame/edge.ts'
 import { listErrors } from '../../reference/openapi.ts'
-import type { LocalAccount } from '../../sandbox/accounts.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { type Backends, startBackends } from '../../sandbox/backends.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
 import { startReceiver } from '../../sandbox/receiver.ts'
 import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
-import { COUNTS_FILE, Counted, type Counts } from '../../scripts/cost/counts.ts'
 import { startControlPlane } from '../support/control-plane.ts'
-import {
-  costMeter,
-  countJobs,
-  countStage,
-  differences,
-  playInTurns,
-  receive,
-  renewed,
-  startMoving,
-  TOKENS,
-} from '../support/costs.ts'
-import { type Meter, startMeter } from '../support/meter.ts'
+import { compareCounts, countStage } from '../support/costs.ts'
 import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
 import { publishTo, someNotice } from '../support/webhooks.ts'
@@ -73,19 +59,6 @@ const test = base
     onCleanup(backends.stop)
     return backends
   })
-  /** What stands between the template and all that its functions ask. */
-  .extend('meter', { scope: 'file' }, async ({ backends }, { onCleanup }) => {
-    const { dynamo, queues, providers, chains } = backends
-    const aws = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
-    const nodes = chains.map(({ chainId, nodes }) => [`chain-${chainId}`, nodes.url])
-    const targets = { ...aws, providers: providers.url, ...Object.fromEntries(nodes) }
-    const moves = new Map<string, () => Promise<void>>(
-      await Promise.all(chains.map(async (chain) => [`chain-${chain.chainId}`, await startMoving(chain)] as const)),
-    )
-    const meter = await startMeter(targets, async (target) => await moves.get(target)?.())
-    onCleanup(meter.stop)
-    return meter
-  })
   .extend('stacks', { scope: 'file' }, async ({ backends }, { onCleanup }) => {
     const outdir = mkdtempSync(join(tmpdir(), 'vaultline-template-'))
     onCleanup(() => rmSync(outdir, { recursive: true }))
@@ -101,19 +74,18 @@ const test = base
     })
   })
   /** The stage as an operator leaves it: deployed, with the secrets, and with a client that has a key and all vaults. */
-  .extend('stage', { scope: 'file' }, async ({ stacks, backends, meter }, { onCleanup }) => {
-    const template = await deploy(stacks, meter)
+  .extend('stage', { scope: 'file' }, async ({ stacks, backends }, { onCleanup }) => {
+    const template = await deploy(stacks, backends)
     const edge = await startEdgeOf(stacks, template, backends)
     onCleanup(async () => {
       await edge.stop()
       await template.stop()
     })
     Object.assign(process.env, template.operator)
-    await copySecrets(backends, meter)
+    await copySecrets(backends)
     const [created = ''] = await administer('create-client', '--name', 'Wallet')
     const [, clientId = ''] = /Created client (\w+)/.exec(created) ?? []
     const scopes = Scope.options.join()
-    // Of an hour, so that no new minute of its rate begins while a test counts.
     const limits = ['--scopes', scopes, '--rate', '360000/3600']
     const [apiKey = ''] = await administer('issue-key', '--client', clientId, '--name', 'wallet', ...limits)
     for (const { chainId, address } of backends.chains.flatMap(({ vaults }) => vaults)) {
@@ -126,8 +98,8 @@ const test = base
 const RATE_LIMITS = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
 /** The stacks on this machine. Nothing can be sent to a public address here. */
-function deploy(stacks: readonly SynthesizedStack[], { urlOf }: Meter) {
-  const services = { dynamodb: urlOf('dynamodb'), sqs: urlOf('sqs'), secretsmanager: urlOf('secretsmanager') }
+function deploy(stacks: readonly SynthesizedStack[], { dynamo, queues, providers }: Backends) {
+  const services = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
   return startTemplate(stacks, services, { variables: { WEBHOOK_REACH: 'loopback' } })
 }
 
@@ -137,22 +109,18 @@ function startEdgeOf(stacks: readonly SynthesizedStack[], { url }: RunningTempla
 }
 
 /** Stores what an operator does: where the chains and the services are, and the keys that sign. */
-async function copySecrets({ providers, chains }: Backends, { urlOf }: Meter): Promise<void> {
-  // The meter under two names is two hosts.
+async function copySecrets({ providers, chains }: Backends): Promise<void> {
+  // A node under two names is two hosts.
   const hostsOf = (url: string) =>
     [url, url.replace('127.0.0.1', 'localhost')].map((host) => JSON.stringify(host)).join()
-  const metered = (text: string) =>
-    chains.reduce(
-      (changed, { chainId, nodes }) =>
-        changed.replaceAll(JSON.stringify(nodes.url), hostsOf(urlOf(`chain-${chainId}`))),
-      text.replaceAll(providers.url, urlOf('providers')),
-    )
+  const withTwoHosts = (text: string) =>
+    chains.reduce((changed, { nodes }) => changed.replaceAll(JSON.stringify(nodes.url), hostsOf(nodes.url)), text)
 
   const secrets = new SecretsManagerClient(localConfig(providers.url))
   for (const name of ['config', 'signing']) {
     const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: `vaultline/local/${name}` }))
     await secrets.send(
-      new PutSecretValueCommand({ SecretId: `vaultline/dev/${name}`, SecretString: metered(SecretString ?? '') }),
+      new PutSecretValueCommand({ SecretId: `vaultline/dev/${name}`, SecretString: withTwoHosts(SecretString ?? '') }),
     )
   }
   secrets.destroy()
@@ -232,21 +200,17 @@ function sendingKey(HeaderValue: string): Change {
     })
 }
 
-// Before the tests that leave webhooks and deposits behind, which would be counted.
-test('every endpoint does for a wallet what it is for, with the permissions that the template gives it, and costs what it did', {
+test('every endpoint does for a wallet what it is for, with the permissions that the template gives it', {
   timeout: 300_000,
-}, async ({ stacks: all, stage: { apiKey }, backends, meter }) => {
-  // What a stage costs that has no edge.
-  const stacks = withoutEdge(all)
+}, async ({ stacks, stage: { apiKey }, backends }) => {
   const [chain, other] = backends.chains
   const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
-  // New containers: each function's first request there is counted.
-  const template = await deploy(stacks, meter)
+  const template = await deploy(withoutEdge(stacks), backends)
   onTestFinished(template.stop)
   const asked = { baseUrl: template.url, apiKey, backends }
   const ask = callerOf(asked)
-  const strict: Service['call'] = async (...request) => {
+  const call: Service['call'] = async (...request) => {
     // A client may try its webhooks once a second.
     if (request[1].endsWith('/test')) await sleep(1000)
     const reply = await ask(...request)
@@ -257,50 +221,21 @@ test('every endpoint does for a wallet what it is for, with the permissions that
     WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
     DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
-  const costs = costMeter(meter, { url: template.url, key: apiKey })
-  const jobs = await countJobs(template, backends, costs)
-  let event: Counts | undefined
-  const clientId = parseApiKey(apiKey)?.clientId ?? ''
-  const play =
-    (user: LocalAccount, email: string, temperature: 'cold' | 'warm') => async (pass: () => Promise<void>) => {
-      const call = costs.counting(strict, temperature, pass)
-      const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
-      // The wallet's story goes by no wire, and asks nothing of the tables by itself.
-      const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
-      const tell = async () => {
-        const counts = await costs.during(async () => {
-          await publishTo(service, clientId, [someNotice(email)])
-          await template.consume()
-        })
-        event ??= counts
-      }
-      await playWallet(service, { asyncVault, otherUsdc, tell, alice: { account: user, email } })
-    }
-  const [alice, , carol] = USERS
-  await playInTurns([play(alice, 'alice@example.com', 'cold'), play(carol, 'carol@example.com', 'warm')])
+  const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
+  // The wallet's story goes by no wire, and asks nothing of the tables by itself.
+  const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
+  const tell = async () => {
+    await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('told')])
+    await template.consume()
+  }
+  await playWallet(service, { asyncVault, otherUsdc, tell })
   const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
   expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
-  const unknown = () => receive(`${template.url}/nowhere`, {})
-  const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
-  const { chains } = backends
-  const { stage, edge } = countStage(all, chains.length)
-  const counted = Counted.parse({
-    size: {
-      vaults: chains.flatMap(({ vaults }) => vaults).length,
-      chainsWithVaults: chains.length,
-      chains: CHAINS.length,
-      tokens: TOKENS,
-    },
-    endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } },
-    jobs,
-    event,
-    stage,
-    edge,
-  })
-  const written: unknown = existsSync(COUNTS_FILE) ? JSON.parse(readFileSync(COUNTS_FILE, 'utf8')) : {}
-  const differing = differences(counted, written)
-  if (process.env['COSTS'] !== 'write') expect(differing, 'Write the costs anew: npm run cost').toEqual([])
-  else writeFileSync(COUNTS_FILE, JSON.stringify(renewed(counted, written)))
+})
+
+test('A stage and its edge are made of what docs/cost.json says', ({ stacks, backends }) => {
+  const parts = countStage(stacks, backends.chains.length)
+  expect(compareCounts(parts), 'Write the counts anew: npm run cost').toEqual([])
 })
 
 test('passes the smoke test through its edge, with what the template gives it', async ({ stage: { edge, apiKey } }) => {
@@ -335,8 +270,8 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
     ],
     'Lambda takes 4 KB',
   ],
-])('is not deployed with %s', async ([, broken, reason], { stacks, meter }) => {
-  await expect(deploy(change(stacks, [broken]), meter)).rejects.toThrow(reason)
+])('is not deployed with %s', async ([, broken, reason], { stacks, backends }) => {
+  await expect(deploy(change(stacks, [broken]), backends)).rejects.toThrow(reason)
 })
 
 test.for<[string, Parameters<typeof change>[1][number], readonly string[]]>([
@@ -406,7 +341,6 @@ test('a message, and a job, do what they are for', async ({ stage: { template, e
 test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
   stacks,
   backends,
-  meter,
   stage: { apiKey },
 }) => {
   const broken = change(stacks, [
@@ -437,7 +371,7 @@ test('each grant, variable, route, permission and origin that is missing fails t
       },
     ],
   ])
-  const template = await deploy(broken, meter)
+  const template = await deploy(broken, backends)
   const edge = await startEdgeOf(broken, template, backends)
   const failed = Object.entries(await smoke(edge, apiKey)).filter(([, told]) => told !== 'ok')
   const logOf = (name: string) => template.logs(template.names().find((each) => each.endsWith(name)) ?? '')

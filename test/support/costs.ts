@@ -1,41 +1,36 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type Hex, keccak256, numberToHex, pad } from 'viem'
 import * as z from 'zod'
 import { JOBS } from '../../infra/functions.ts'
-import { tableName } from '../../infra/tables.ts'
-import { createTable } from '../../lib/aws/table.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import type { Backends } from '../../sandbox/backends.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import type { RunningTemplate } from '../../sandbox/template.ts'
-import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
+import { COUNTS_FILE, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
 import { fillMarket } from '../../scripts/load/market.ts'
+import type { Containers } from './containers.ts'
 import { findEndpoint } from './examples.ts'
 import { isReading, type Meter, type Metered } from './meter.ts'
 import type { Service } from './service.ts'
 
 type Call = Service['call']
 
-/** What the stand-in asks all the time, and what its receipts are for: AWS's pollers, which are paid for otherwise. */
-const POLLS = ['ReceiveMessage', 'GetQueueUrl', 'GetQueueAttributes']
-/** What was asked, of whom. */
 function countsOf(metered: readonly Metered[]): Counts {
-  const to = (target: string) => metered.filter((one) => one.target === target)
-  const of = (kind: Metered['kind']) => metered.filter((one) => one.kind === kind)
-  const [tables, queues, secrets] = [to('dynamodb'), to('sqs'), to('secretsmanager')]
-  const [rpc, sources] = [of('rpc'), of('http')]
+  const of = (...kinds: readonly Metered['kind'][]) => metered.filter(({ kind }) => kinds.includes(kind))
+  const roundsOf = (...kinds: readonly Metered['kind'][]) => new Set(of(...kinds).map(({ round }) => round)).size
   const units = (reads: boolean) =>
-    tables.filter(({ asked: [action = ''] }) => isReading(action) === reads).reduce((sum, one) => sum + one.units, 0)
+    of('table')
+      .filter(({ asked: [action = ''] }) => isReading(action) === reads)
+      .reduce((sum, one) => sum + one.units, 0)
   return {
-    table: { requests: tables.length, readUnits: units(true), writeUnits: units(false) },
-    secrets: secrets.length,
-    queue: queues.filter(({ asked: [action = ''] }) => !POLLS.includes(action)).length,
-    rpc: timesOf(rpc),
-    sources: timesOf(sources),
-    inSeries: { aws: countInSeries([...tables, ...secrets]), rpc: countInSeries(rpc), sources: countInSeries(sources) },
+    table: { requests: of('table').length, readUnits: units(true), writeUnits: units(false) },
+    secrets: of('secrets').length,
+    queue: of('queue').length,
+    rpc: timesOf(of('rpc')),
+    sources: timesOf(of('sources')),
+    inSeries: { aws: roundsOf('table', 'secrets', 'queue'), rpc: roundsOf('rpc'), sources: roundsOf('sources') },
   }
 }
 
@@ -45,17 +40,6 @@ function timesOf(metered: readonly Metered[]): Record<string, number> {
     (name) => name,
   )
   return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
-}
-
-/** The most of these of which each began when the one before had ended. */
-function countInSeries(metered: readonly Metered[]): number {
-  let [count, end] = [0, Number.NEGATIVE_INFINITY]
-  for (const one of metered.toSorted((a, b) => a.ended - b.ended)) {
-    if (one.begun < end) continue
-    count += 1
-    end = one.ended
-  }
-  return count
 }
 
 /**
@@ -79,66 +63,97 @@ export async function playInTurns(plays: readonly ((pass: () => Promise<void>) =
   )
 }
 
-/**
- * What differs between what was counted and what was written down, by its place in the file. Bytes and units may differ by a
- * tenth, which times and addresses are good for, and so may eight requests to tables or more, of which some wait for each other;
- * four calls of a chain or more, and its headers, by four: two hosts are asked once more where a price moved between them;
- * what goes out side by side is a matter of a moment, and is not compared.
- */
-export function differences(counted: unknown, written: unknown, place = ''): string[] {
-  if (place.endsWith('.inSeries')) return []
-  if (typeof counted === 'object' && typeof written === 'object' && counted !== null && written !== null) {
-    // Both are JSON.
-    const [one, other] = [counted, written] as Record<string, unknown>[]
-    const names = new Set([...Object.keys(one ?? {}), ...Object.keys(other ?? {})])
-    return [...names].flatMap((name) => differences(one?.[name], other?.[name], place ? `${place}.${name}` : name))
-  }
-  if (counted === written) return []
-  const isAbout = Math.abs(Number(counted) - Number(written)) <= toleranceAt(place, Number(written))
-  return isAbout ? [] : [`${place}: ${written} before, ${counted} now`]
+/** Ids and signatures are different bytes each time, so their compressed sizes differ by this share, or by so many bytes. */
+const MAX_BYTES_SHARE = 0.03
+const MAX_BYTES = 24
+
+const Json = z.record(z.string(), z.unknown())
+
+/** Compares this part of the counts with the file and returns the differences. Where COSTS says so, writes it there. */
+export function compareCounts(part: object): string[] {
+  const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
+  const counted = Json.parse(compacted(part))
+  const written = Object.fromEntries(Object.keys(counted).map((name) => [name, file[name]]))
+  if (process.env['COSTS'] !== 'write') return differences(counted, written)
+  writeFileSync(COUNTS_FILE, `${lines({ ...file, ...Json.parse(withKnownBytes(counted, written)) })}\n`)
+  return []
 }
 
-/** What was counted, with what was written before in each place in which it differs by no more than it does each time. */
-export function renewed(counted: unknown, written: unknown, place = ''): unknown {
-  if (differences(counted, written, place).length === 0) return written
-  if (typeof counted !== 'object' || typeof written !== 'object' || counted === null || written === null) return counted
-  // The counts of one request belong together.
-  if ('inSeries' in counted) return counted
-  // Both are JSON.
-  const before = written as Record<string, unknown>
+/** The same without zeros, and without what is empty then. */
+function compacted(value: unknown): unknown {
+  const { data } = Json.safeParse(value)
+  if (!data) return value === 0 ? undefined : value
+  const kept = Object.entries(data).flatMap(([name, one]) => {
+    const small = compacted(one)
+    return small === undefined || isEmptyPart(name, small) ? [] : [[name, small] as const]
+  })
+  return Object.fromEntries(kept)
+}
+
+/** True for a part of counts without any. A call that asks nothing keeps its place. */
+function isEmptyPart(name: string, value: unknown): boolean {
+  return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
+}
+
+/** The same with the written bytes where these are near: they are others each time. */
+function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
+  const { data } = Json.safeParse(counted)
+  if (!data) return differences(counted, written, place).length === 0 ? written : counted
+  const before = Json.safeParse(written).data ?? {}
   return Object.fromEntries(
-    Object.entries(counted).map(([name, one]) => [name, renewed(one, before[name], place ? `${place}.${name}` : name)]),
+    Object.entries(data).map(([name, one]) => [name, withKnownBytes(one, before[name], `${place}.${name}`)]),
   )
 }
 
-function toleranceAt(place: string, written: number): number {
-  const isRounded = /(Units|headers|body)$/.test(place) || (place.endsWith('.requests') && written >= 8)
-  if (place.includes('.rpc.') && (written >= 4 || place.endsWith('.eth_getBlockByNumber'))) return 4
-  return isRounded ? Math.max(1, written / 10) : 0
+/** JSON with a line for each way of asking, so that a change of a number is a line in a diff. */
+function lines(value: unknown, depth = 0): string {
+  const { data } = Json.safeParse(value)
+  const isDeep = data && Object.values(data).some((one) => typeof one === 'object')
+  if (!isDeep || depth === DEPTH) return JSON.stringify(value, null, 1).replaceAll(/\n */g, ' ')
+  const indent = '  '.repeat(depth + 1)
+  const fields = Object.entries(data).map(([name, one]) => `${indent}${JSON.stringify(name)}: ${lines(one, depth + 1)}`)
+  return `{\n${fields.join(',\n')}\n${'  '.repeat(depth)}}`
+}
+
+/** A way of asking is so deep in the file. */
+const DEPTH = 3
+
+/** The differences between counted and written numbers, each by its place in the file. */
+export function differences(counted: unknown, written: unknown, place = ''): string[] {
+  const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)
+  if (one && other) {
+    const names = new Set([...Object.keys(one), ...Object.keys(other)])
+    return [...names].flatMap((name) => differences(one[name], other[name], place ? `${place}.${name}` : name))
+  }
+  if (counted === written || (place.includes('.bytes.') && isNear(Number(counted), Number(written)))) return []
+  return [`${place}: ${textOf(written)} before, ${textOf(counted)} now`]
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value) ?? 'nothing'
+}
+
+function isNear(counted: number, written: number): boolean {
+  return Math.abs(counted - written) <= Math.max(MAX_BYTES, written * MAX_BYTES_SHARE)
 }
 
 /** As many tokens as the lists of all chains have together where they are what the real sources tell. */
 export const TOKENS = 2_400
 
 /**
- * Counts a run of each job in a container that has run it before, by the job and its chain: blocks have come, and nothing has
- * happened. The market has as many tokens from then on as the real one.
+ * Counts a run of each job in a container that has run it before, by the job and its chain. Blocks have come, and nothing has
+ * happened. From then on the market has as many tokens as the real one.
  */
-export async function countJobs(
-  { schedules, names }: RunningTemplate,
-  { chains, dynamo }: Backends,
-  { during }: Pick<ReturnType<typeof costMeter>, 'during'>,
-) {
-  const table = cacheStore(createTable(dynamo.connection, tableName('dev', 'cache')))
+export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
+  const table = cacheStore(tables.cache)
   const counts: Record<string, { counts: Counts; everyMinutes: number }> = {}
-  for (const [name, { everyMinutes }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
-    const lambda = names().find((one) => one.endsWith(name.replace('/', '-')))
-    for (const { run, input } of schedules.filter((schedule) => schedule.name === lambda)) {
-      await run()
-      await Promise.all(chains.map((chain) => callRpc(chain, [MINE, MINE, MINE])))
-      const of = await during(run)
+  for (const [name, { everyMinutes, runs }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
+    for (const input of runs) {
+      await run(name, input)
+      await Promise.all(backends.chains.map((chain) => callRpc(chain, [MINE, MINE, MINE])))
+      const counted = countsOf(await meter.during(() => run(name, input)))
       const { chainId } = z.object({ chainId: z.int().optional() }).parse(input)
-      counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: of, everyMinutes }
+      counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: counted, everyMinutes }
     }
     if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), TOKENS)
   }
@@ -268,16 +283,13 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** What these read of chains is given to others for at most so long. */
-const SHARED_A_MOMENT: readonly string[] = ['vaults/list', 'vaults/vault']
-const SHARED_MS = 2_100
-
-/** Counts what the calls of a story cost that is played for two in turns: those of the first one find new containers. */
-export function costMeter(meter: Meter, { url, key }: { readonly url: string; readonly key: string }) {
+/** Counts the calls of a story that is played for two in turns. The first one finds new containers. */
+export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
   const endpoints: Record<string, Partial<EndpointCounts>> = {}
   const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))
   return {
     endpoints,
+    during,
     /** A caller that counts the first call of each endpoint. */
     counting:
       (call: Call, temperature: 'cold' | 'warm', pass: () => Promise<void>): Call =>
@@ -287,44 +299,54 @@ export function costMeter(meter: Meter, { url, key }: { readonly url: string; re
         const counted = endpoints[name] ?? {}
         endpoints[name] = counted
         let reply: Awaited<ReturnType<Call>> | undefined
-        // What requests of a container share for a moment is over: who asks next asks anew.
-        if (SHARED_A_MOMENT.includes(name) && temperature === 'warm' && !counted.warm) await sleep(SHARED_MS)
         const counts = await during(async () => {
           reply = await call(...asked)
         })
         if (!reply) throw new Error('It was answered.')
         if (!counted[temperature]) {
           counted[temperature] = counts
-          const headers = {
-            ...(options.key !== null && { 'x-join-key': options.key ?? key }),
-            'accept-encoding': 'gzip',
-            ...options.headers,
-          }
+          const key = options.key === undefined ? apiKey : options.key
+          const headers = { ...(key !== null && { 'x-join-key': key }), 'accept-encoding': 'gzip', ...options.headers }
           if (method !== 'GET') counted.bytes = bytesOf([...reply.headers].flat(), JSON.stringify(reply.body) ?? '')
           else if (temperature === 'warm') {
             const again = () =>
               during(async () => {
-                counted.bytes = await receive(`${url}${path}`, headers)
+                counted.bytes = await receive(`${baseUrl}${path}`, headers)
               })
-            // A moment may pass on a busy machine: of three the least.
-            const tries = [await again(), await again(), await again()]
-            counted.again = tries.toSorted((a, b) => sizeOf(a) - sizeOf(b))[0]
+            // The second request of a session takes a lease, which the model of costs has apart.
+            await again()
+            counted.again = await again()
           }
         }
         await pass()
         return reply
       },
-    during,
   }
 }
 
-function sizeOf({ table, rpc }: Counts): number {
-  return Object.values(rpc).reduce((sum, calls) => sum + calls, table.requests)
+/** The counts of endpoints, with the calls of their chains where each chain has one host. */
+export function ofOneHost(
+  endpoints: Readonly<Record<string, Partial<EndpointCounts>>>,
+  others: Readonly<Record<string, Partial<EndpointCounts>>>,
+): Record<string, Partial<EndpointCounts>> {
+  const ways = ['cold', 'warm', 'again'] as const
+  return Object.fromEntries(
+    Object.entries(endpoints).map(([name, counts]) => {
+      const asked = ways.flatMap((way) => {
+        const { rpc = {}, inSeries } = others[name]?.[way] ?? {}
+        return Object.keys(rpc).length > 0 && inSeries ? [[way, { rpc, inSeries: { rpc: inSeries.rpc } }]] : []
+      })
+      return [name, { ...counts, ...(asked.length > 0 && { oneHost: Object.fromEntries(asked) }) }]
+    }),
+  )
 }
+
+/** The header that API Gateway adds. */
+const OF_GATEWAY = `apigw-requestid: ${'0'.repeat(36)}\r\n`
 
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
   // Each header has ": " and an end, and there is a line for the status before them and an empty one after them.
-  const told = headers.join('').length + headers.length * 2 + 'HTTP/1.1 200 OK\r\n\r\n'.length
+  const told = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
   return { headers: told, body: Buffer.byteLength(body) }
 }
 

@@ -1,112 +1,193 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import { Readable } from 'node:stream'
+import { vi } from 'vitest'
 import * as z from 'zod'
+import { dynamoClient } from '../../lib/aws/dynamo.ts'
+import { connectOperator } from '../../lib/aws/operator-table.ts'
+import type { Fetch } from '../../lib/core/outbound.ts'
+import type { Send } from '../../lib/webhooks/send.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
-import { listen } from '../../sandbox/listen.ts'
-import { readBody } from '../../sandbox/read-body.ts'
+import { createRounds, type Rounds } from './rounds.ts'
 
-/** One request that went through a meter. */
+/** One request of a container. */
 export type Metered = {
-  /** The target that it went to. */
-  readonly target: string
-  readonly kind: 'aws' | 'rpc' | 'http'
+  readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
   /** The action of AWS, the methods of a batch of JSON-RPC, else the first part of the path. */
   readonly asked: readonly string[]
-  /** What DynamoDB said that it consumed. */
+  /** Capacity units of DynamoDB. */
   readonly units: number
-  readonly begun: number
-  readonly ended: number
+  /** Requests of one round wait for no answer of each other. */
+  readonly round: number
 }
 
-/** A proxy before several servers, which counts what is asked of them. */
+/** Counts what containers of this process ask. */
 export type Meter = {
-  /** Where a target is asked through the meter. */
-  readonly urlOf: (target: string) => string
-  /** What goes through meanwhile. */
+  /** The requests of this work, and of what it leaves behind. */
   during(work: () => Promise<unknown>): Promise<Metered[]>
-  stop(): Promise<void>
+  stop(): void
 }
 
-/** An answer is held back for so long, so that requests made side by side are seen to be: here they take no time. */
-const HELD_MS = 8
-const MAX_BYTES = 20 * 1024 * 1024
+/** The URL of a node, and what happens to its chain before each answer. */
+export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
+
+type Options = {
+  /** The URL of DynamoDB. */
+  readonly tables: string
+  /** The node in place of the one that is configured. */
+  readonly nodeAt: (url: string) => Node | undefined
+}
+
+/** A request of an AWS SDK. */
+type AwsRequest = {
+  readonly hostname: string
+  readonly port?: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
+}
 
 const Call = z.object({ jsonrpc: z.string(), method: z.string() })
 const Calls = z.union([z.array(Call), Call.transform((call) => [call])])
+
 const Capacity = z.object({ CapacityUnits: z.number() })
 const Consumed = z.object({
   ConsumedCapacity: z.union([z.array(Capacity), Capacity.transform((capacity) => [capacity])]).default([]),
 })
 
+const MOCKED = [
+  'node:timers/promises',
+  '../../lib/core/outbound.ts',
+  '../../lib/aws/client-defaults.ts',
+  '../../lib/webhooks/send.ts',
+]
+
 /**
- * Starts a meter before these servers. Of DynamoDB it asks, besides, how many units each request consumes. Each request to a chain
- * waits for `beforeChain`.
+ * Counts what containers ask that are loaded from now on, in rounds. Their timers stand still: nothing is late, and nobody is
+ * asked besides another. They sleep only while they wait for no answer.
  */
-export async function startMeter(
-  targets: Readonly<Record<string, string>>,
-  beforeChain: (target: string) => Promise<unknown> = async () => {},
-): Promise<Meter> {
-  let metered: Metered[] = []
-  const pass = async (request: IncomingMessage, response: ServerResponse) => {
-    const [, target = '', rest = ''] = /^\/([^/?]+)(.*)$/.exec(request.url ?? '') ?? []
-    const body = ((await readBody(request, MAX_BYTES)) ?? Buffer.of()).toString()
-    const begun = performance.now()
-    const action = String(request.headers['x-amz-target'] ?? '')
-    const isTable = action.startsWith('DynamoDB')
-    const sent = isTable ? JSON.stringify({ ...JSON.parse(body), ReturnConsumedCapacity: 'TOTAL' }) : body
-    const { host: _, connection: __, 'content-length': ___, 'transfer-encoding': ____, ...headers } = request.headers
-    const { method = 'POST' } = request
-    const one = { target, ...whatIsAsked(action, body, rest), units: 0, begun, ended: Number.POSITIVE_INFINITY }
-    // What an SDK asks again, because this machine was busy, it would not have asked.
-    if (/attempt=1\b|^$/.test(String(request.headers['amz-sdk-request'] ?? ''))) metered.push(one)
-    if (one.kind === 'rpc') await beforeChain(target)
-    const answer = await exchange(`${targets[target]}${rest}`, { method, headers, ...(sent && { body: sent }) })
-    await sleep(Math.max(0, begun + HELD_MS - performance.now()))
-    if (isTable) one.units = unitsIn(action, body, answer.text)
-    one.ended = performance.now()
-    const { connection: _c, 'transfer-encoding': _t, 'keep-alive': _k, 'content-length': _l, ...told } = answer.headers
-    response.writeHead(answer.status, told).end(answer.text)
+export function startMeter({ tables, nodeAt }: Options): Meter {
+  const rounds = createRounds()
+  const metered: Metered[] = []
+  const note = (kind: Metered['kind'], asked: readonly string[], units = 0) =>
+    metered.push({ kind, asked, units, round: rounds.current() })
+
+  const fetchDirectly: Fetch = (url, { method = 'GET', headers, body }) =>
+    rounds.ask(async () => {
+      const calls = body ? parseCalls(body) : undefined
+      note(calls ? 'rpc' : 'sources', calls ?? [new URL(url).pathname.split('/')[1] ?? ''])
+      const node = nodeAt(url)
+      await node?.before()
+      const answer = await exchange(node?.url ?? url, { method, headers, ...(body !== undefined && { body }) })
+      const get = (name: string) => answer.headers[name]?.toString() ?? null
+      return {
+        status: answer.status,
+        headers: { get },
+        body: Object.assign(Readable.from([answer.bytes]), { cancel: async () => {} }),
+      }
+    })
+
+  const requestHandler = {
+    handle: ({ hostname, port, path, headers, body }: AwsRequest) =>
+      rounds.ask(async () => {
+        const [service = '', action = ''] = (headers['x-amz-target'] ?? '').split('.')
+        const kind = service.startsWith('DynamoDB') ? 'table' : service === 'secretsmanager' ? 'secrets' : 'queue'
+        const isTable = kind === 'table'
+        const sent = isTable ? JSON.stringify({ ...JSON.parse(`${body}`), ReturnConsumedCapacity: 'TOTAL' }) : body
+        const { 'content-length': _, ...others } = headers
+        const answer = await exchange(`http://${hostname}:${port}${path}`, { headers: others, body: sent })
+        note(kind, [action], isTable ? unitsIn(action, `${body}`, answer.text) : 0)
+        return {
+          response: { statusCode: answer.status, headers: answer.headers, body: Readable.from([answer.bytes]) },
+        }
+      }),
+    destroy: () => {},
   }
-  const { url, stop } = await listen((request, response) => {
-    pass(request, response).catch(() => request.destroy())
+
+  vi.doMock('node:timers/promises', async (importOriginal) => ({
+    ...(await importOriginal<object>()),
+    // Nobody waits for the others: they tell only that something else is late.
+    setTimeout: (milliseconds: number, value: unknown, { ref = true }: { readonly ref?: boolean } = {}) =>
+      ref ? rounds.sleep(milliseconds).then(() => value) : new Promise(() => {}),
+  }))
+  vi.doMock('../../lib/core/outbound.ts', async (importOriginal) => ({
+    ...(await importOriginal<object>()),
+    fetchDirectly,
+  }))
+  vi.doMock('../../lib/aws/client-defaults.ts', async (importOriginal) => {
+    const original = await importOriginal<typeof import('../../lib/aws/client-defaults.ts')>()
+    return { CLIENT_DEFAULTS: { ...original.CLIENT_DEFAULTS, requestHandler } }
   })
+  vi.doMock('../../lib/webhooks/send.ts', async (importOriginal) => {
+    const original = await importOriginal<typeof import('../../lib/webhooks/send.ts')>()
+    const createSender = (options: Parameters<typeof original.createSender>[0]): Send => {
+      const send = original.createSender(options)
+      return (...delivery) => rounds.ask(() => send(...delivery))
+    }
+    return { ...original, createSender }
+  })
+  const { functionsDatabase } = globalThis
+  const client = dynamoClient({ ...localConfig(tables), requestHandler })
+  globalThis.functionsDatabase = connectOperator(client)
+  const restoreThreads = watchThreads(rounds)
   return {
-    urlOf: (target) => `${url}/${target}`,
     async during(work) {
       const before = metered.length
       await work()
+      await rounds.settle()
       return metered.slice(before)
     },
-    async stop() {
-      metered = []
-      await stop()
+    stop() {
+      restoreThreads()
+      client.destroy()
+      globalThis.functionsDatabase = functionsDatabase
+      for (const path of MOCKED) vi.doUnmock(path)
     },
   }
 }
 
-function whatIsAsked(action: string, body: string, path: string): Pick<Metered, 'kind' | 'asked'> {
-  if (action) return { kind: 'aws', asked: [action.split('.').at(-1) ?? ''] }
-  const calls = parseCalls(body)
-  return calls ? { kind: 'rpc', asked: calls } : { kind: 'http', asked: [path.split(/[/?]/)[1] ?? ''] }
+/** Has rounds wait for what other threads compute. Returns a function that ends that. */
+function watchThreads(rounds: Rounds): () => void {
+  const { scrypt } = crypto
+  const { digest, importKey, verify } = crypto.subtle
+  const watched =
+    <Asked extends unknown[], T>(compute: (...asked: Asked) => Promise<T>) =>
+    (...asked: Asked) =>
+      rounds.during(compute.apply(crypto.subtle, asked))
+  Object.assign(crypto.subtle, { digest: watched(digest), importKey: watched(importKey), verify: watched(verify) })
+  crypto.scrypt = ((password, salt, length, options, callback) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    void rounds.during(promise)
+    // The service calls this one of its forms.
+    scrypt(password, salt, length, options, (error, key) => {
+      resolve()
+      callback(error, key)
+    })
+  }) as typeof scrypt
+  syncBuiltinESMExports()
+  return () => {
+    for (const name of ['digest', 'importKey', 'verify']) Reflect.deleteProperty(crypto.subtle, name)
+    crypto.scrypt = scrypt
+    syncBuiltinESMExports()
+  }
 }
 
 function parseCalls(body: string): string[] | undefined {
-  if (!/^\s*[[{]/.test(body)) return undefined
   return Calls.safeParse(JSON.parse(body)).data?.map(({ method }) => method)
 }
 
 /**
- * What a request consumed, at least what DynamoDB takes for the least: half a unit to read, a whole one to read what is certain
- * or to write, also where there is nothing, or a condition refuses it.
+ * Capacity units of a request. DynamoDB takes half a unit for a read, a whole one for a consistent read or a write, also where
+ * there is nothing, or a condition refuses it.
  */
 function unitsIn(action: string, asked: string, answer: string): number {
   const { success, data } = Consumed.safeParse(JSON.parse(answer))
   const units = success ? data.ConsumedCapacity.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0) : 0
-  const isRead = isReading(action)
-  return Math.max(units, isRead && !asked.includes('"ConsistentRead":true') ? 0.5 : 1)
+  return Math.max(units, isReading(action) && !asked.includes('"ConsistentRead":true') ? 0.5 : 1)
 }
 
-/** Whether an action of DynamoDB's reads. */
+/** True for an action of DynamoDB that reads. */
 export function isReading(action: string): boolean {
   return /(Get|BatchGet)Item$|Query$|Scan$/.test(action)
 }

@@ -130,7 +130,8 @@ export async function startAnew(
   return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
 }
 
-const GATEWAY = {
+/** A gateway as tests have it. */
+export const GATEWAY = {
   port: 0,
   cors: { allowOrigins: ['https://wallet.example', 'http://localhost:3000'] },
   schedule: false,

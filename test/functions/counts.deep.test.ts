@@ -1,0 +1,158 @@
+import type { Address } from 'viem'
+import { expect, onTestFinished, vi } from 'vitest'
+import { CHAINS } from '../../lib/chain/registry.ts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
+import { Scope } from '../../lib/clients/key-limits.ts'
+import type { LocalAccount } from '../../sandbox/accounts.ts'
+import type { Backends } from '../../sandbox/backends.ts'
+import { startDynamo } from '../../sandbox/dynamo.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+import type { Counts } from '../../scripts/cost/counts.ts'
+import { type Containers, startContainers } from '../support/containers.ts'
+import {
+  compareCounts,
+  costMeter,
+  countJobs,
+  ofOneHost,
+  playInTurns,
+  receive,
+  startMoving,
+  TOKENS,
+} from '../support/costs.ts'
+import { type Meter, type Node, startMeter } from '../support/meter.ts'
+import { test as base, type Service, USERS } from '../support/service.ts'
+import { playWallet } from '../support/wallet-story.ts'
+import { someNotice } from '../support/webhooks.ts'
+
+/** After so many seconds requests of a container share nothing that they share for a moment. */
+const PAUSE_SECONDS = 3
+const DAY_SECONDS = 86_400
+const HOSTS = ['one', 'two']
+const [ALICE, BOB, CAROL, DAVE] = USERS
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .override('backendsOptions', { scope: 'file' }, async ({}) => ({ database: await startDynamo() }))
+  /** Lets so many seconds pass, for containers and chains. No time passes otherwise. */
+  .extend('tick', async ({ service: { backends, pass } }) => {
+    const onAll = (...calls: readonly RpcCall[]) => Promise.all(backends.chains.map((chain) => callRpc(chain, calls)))
+    await onAll({ method: 'anvil_setBlockTimestampInterval', params: [0] })
+    return async (seconds: number) => {
+      pass(seconds)
+      await onAll({ method: 'evm_setNextBlockTimestamp', params: [Math.floor(Date.now() / 1000)] })
+      await onAll({ method: 'evm_mine', params: [] })
+    }
+  })
+  .extend('meter', async ({ service: { backends } }, { onCleanup }) => {
+    const { chains, dynamo } = backends
+    const nodes = new Map(
+      await Promise.all(
+        chains.map(
+          async (chain): Promise<[string, Node]> => [
+            `${chain.chainId}`,
+            { url: chain.rpcUrl, before: await startMoving(chain) },
+          ],
+        ),
+      ),
+    )
+    const meter = startMeter({
+      tables: dynamo.endpoint,
+      nodeAt: (url) => nodes.get(url.split('/').at(-1) ?? ''),
+    })
+    onCleanup(meter.stop)
+    return meter
+  })
+
+test('Every endpoint and job asks what docs/cost.json says, and as often one after the other', {
+  timeout: 600_000,
+}, async ({ service, tick, meter }) => {
+  const { chains } = service.backends
+  const counted = await service.standingStill(async () => {
+    const twoHosts = await startPlay(service, { hosts: HOSTS, meter, tick })
+    const jobs = await countJobs(twoHosts.containers, service, meter)
+    // To a second after noon, so that no minute, hour or day begins at another call each time.
+    await tick(1.5 * DAY_SECONDS + 1 - (Math.floor(Date.now() / 1000) % DAY_SECONDS))
+    await countJobs(twoHosts.containers, service, meter)
+    const two = await twoHosts.play([ALICE, CAROL])
+    const one = await (await startPlay(service, { hosts: HOSTS.slice(1), meter, tick })).play([BOB, DAVE])
+    return { endpoints: ofOneHost(two.endpoints, one.endpoints), jobs, event: two.event }
+  })
+  const size = {
+    vaults: chains.flatMap(({ vaults }) => vaults).length,
+    chainsWithVaults: chains.length,
+    chains: CHAINS.length,
+    tokens: TOKENS,
+  }
+  expect(compareCounts({ size, ...counted }), 'Write the counts anew: npm run cost').toEqual([])
+})
+
+type RpcCall = Parameters<typeof callRpc>[1][number]
+type Given = {
+  readonly hosts: readonly string[]
+  readonly meter: Meter
+  readonly tick: (seconds: number) => Promise<void>
+}
+
+/** New containers that read each chain at these hosts, and the wallet's story there. */
+async function startPlay(service: Service, { hosts, meter, tick }: Given) {
+  const { chains } = service.backends
+  const urlsOf = (chainId: number) => hosts.map((host) => `http://${host}.example/${chainId}`)
+  // There is a host.
+  const rpcUrls = chains.map(({ chainId }) => [chainId, urlsOf(chainId) as [string, ...string[]]] as const)
+  service.backends.setRpcUrls(Object.fromEntries(rpcUrls))
+  const containers = await startContainers(service)
+  onTestFinished(containers.stop)
+  return {
+    containers,
+    play: (users: readonly [LocalAccount, LocalAccount]) => playForTwo(containers, users, { meter, tick }),
+  }
+}
+
+/** Plays the wallet's story for two users in turns. The first one finds new containers. */
+async function playForTwo(
+  containers: Containers,
+  users: readonly [LocalAccount, LocalAccount],
+  { meter, tick }: Pick<Given, 'meter' | 'tick'>,
+) {
+  const { backends, createClient } = containers.service
+  const vaults = backends.chains.flatMap(({ vaults }) => vaults)
+  const apiKey = await createClient(vaults, { scopes: Scope.options, rate: { requests: 360_000, seconds: 3_600 } })
+  const clientId = parseApiKey(apiKey)?.clientId ?? ''
+  const service = { ...containers.service, apiKey }
+  const costs = costMeter(meter, service)
+  vi.resetModules()
+  const { publishTo } = await import('../support/webhooks.ts')
+  let event: Counts | undefined
+  const play = (account: LocalAccount, temperature: 'cold' | 'warm') => async (pass: () => Promise<void>) => {
+    const email = `${temperature}-${clientId}@example.com`
+    const strict: Service['call'] = async (method, path, { key = apiKey, ...options } = {}) => {
+      const reply = await containers.service.call(method, path, { key, ...options })
+      expect(reply.status, `${method} ${path}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
+      return reply
+    }
+    const counting = costs.counting(strict, temperature, pass)
+    const call: Service['call'] = async (...asked) => {
+      await tick(PAUSE_SECONDS)
+      return await counting(...asked)
+    }
+    const tell = async () => {
+      const counts = await costs.during(async () => {
+        await publishTo(service, clientId, [someNotice(email)])
+        await service.consume()
+      })
+      event ??= counts
+    }
+    await playWallet({ ...service, call }, { ...placesOf(backends), tell, alice: { account, email } })
+  }
+  await playInTurns([play(users[0], 'cold'), play(users[1], 'warm')])
+  const unknown = () => receive(`${service.baseUrl}/nowhere`, {})
+  const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
+  return { endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } }, event }
+}
+
+/** The vault and the token of the story. */
+function placesOf({ chains: [chain, other] }: Backends) {
+  const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
+  const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+  return { asyncVault, otherUsdc }
+}

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+import { vi } from 'vitest'
+import { loadHandler, startGateway } from '../../sandbox/gateway.ts'
+import { invokeFunction, lambdaContext } from '../../sandbox/lambda-context.ts'
+import { callerOf, GATEWAY, type Service } from './service.ts'
+
+/** New containers before the same backends. */
+export type Containers = {
+  readonly service: Service
+  /** Runs a function with this event. */
+  readonly run: (name: string, event: unknown) => Promise<unknown>
+  readonly stop: () => Promise<void>
+}
+
+const TIMEOUT_MS = 15_000
+
+/** Starts a container for each function when it is first asked, which shares no module of ours with any other. */
+export async function startContainers(service: Service): Promise<Containers> {
+  const handlers = new Map<string, ReturnType<typeof loadHandler>>()
+  const handlerOf = (name: string) => {
+    const known = handlers.get(name)
+    if (known) return known
+    vi.resetModules()
+    const handler = loadHandler(name)
+    handlers.set(name, handler)
+    return handler
+  }
+  const { url: baseUrl, consume, stop } = await startGateway({ ...GATEWAY, handlerOf })
+  return {
+    service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) },
+    run: async (name, event) =>
+      invokeFunction(await handlerOf(name), event, lambdaContext(name, randomUUID(), TIMEOUT_MS)),
+    stop,
+  }
+}

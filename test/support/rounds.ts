@@ -1,0 +1,87 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
+/** A request that waits for its round. */
+type Held = { readonly perform: () => Promise<() => void> }
+type Sleeper = { readonly at: number; readonly wake: () => void }
+
+/** Turns of the event loop without a new request after which nothing else will ask by itself. */
+const MIN_QUIET_TURNS = 6
+
+export type Rounds = ReturnType<typeof createRounds>
+
+/**
+ * Holds requests until nothing goes on in this process but them. Then it does them one after the other, in the order in which
+ * they came, and gives all answers together: a round. So a round is one round trip, however busy the machine is.
+ */
+export function createRounds() {
+  let held: Held[] = []
+  let sleepers: Sleeper[] = []
+  let [round, arrivals, busy, slept] = [0, 0, 0, 0]
+  let running: Promise<void> | undefined
+
+  async function quiet(): Promise<void> {
+    for (let turns = 0; turns < MIN_QUIET_TURNS; ) {
+      const before = arrivals
+      await turn()
+      turns = busy > 0 || arrivals > before ? 0 : turns + 1
+    }
+  }
+
+  async function run(): Promise<void> {
+    for (await quiet(); held.length + sleepers.length > 0; await quiet()) {
+      const [asked, settlers] = [held, [] as (() => void)[]]
+      if (asked.length === 0) {
+        const [next, ...others] = sleepers.toSorted((one, other) => one.at - other.at)
+        sleepers = others
+        slept = next?.at ?? slept
+        next?.wake()
+        continue
+      }
+      held = []
+      round += 1
+      for (const { perform } of asked) settlers.push(await perform())
+      for (const settle of settlers) settle()
+    }
+    running = undefined
+  }
+
+  function start(): void {
+    arrivals += 1
+    running ??= run()
+  }
+
+  return {
+    /** The number of the round that is done now. */
+    current: () => round,
+    /** Does this in the next round. */
+    ask<T>(request: () => Promise<T>): Promise<T> {
+      return new Promise((resolve, reject) => {
+        const perform = () =>
+          request().then(
+            (answer) => () => resolve(answer),
+            (error: unknown) => () => reject(error),
+          )
+        held.push({ perform })
+        start()
+      })
+    },
+    /** Resolves when nobody waits for an answer, after shorter sleeps. */
+    sleep: (milliseconds: number) =>
+      new Promise<void>((wake) => {
+        sleepers.push({ at: slept + milliseconds, wake })
+        start()
+      }),
+    /** Keeps a round from beginning before this has ended, which another thread does. */
+    async during<T>(work: Promise<T>): Promise<T> {
+      busy += 1
+      return await work.finally(() => {
+        busy -= 1
+        arrivals += 1
+      })
+    },
+    /** Resolves when nothing is held. */
+    async settle(): Promise<void> {
+      await (running ?? quiet())
+    },
+  }
+}
