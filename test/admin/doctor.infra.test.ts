@@ -535,7 +535,7 @@ describe('It finds', () => {
     expect(other).toMatch(/^FAIL {2}CoinGecko +forbids it /m)
     expect(paid).toMatch(/^ok {4}CoinGecko +takes the key of the plan pro$/m)
     expect(mixedUp).toMatch(
-      /^FAIL {2}CoinGecko +refuses the question, perhaps as the key is not of the plan pro \(HTTP/m,
+      /^FAIL {2}CoinGecko +refuses the request, perhaps as the key is not of the plan pro \(HTTP/m,
     )
     expect(text + paid + mixedUp).not.toContain(SECRET)
   })

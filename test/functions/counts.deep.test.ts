@@ -24,7 +24,7 @@ import { test as base, type Service, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
 import { someNotice } from '../support/webhooks.ts'
 
-/** After so many seconds requests of a container share nothing that they share for a moment. */
+/** Seconds after which a container's requests no longer share a short-lived read. */
 const PAUSE_SECONDS = 3
 const DAY_SECONDS = 86_400
 const HOSTS = ['one', 'two']
@@ -33,7 +33,7 @@ const [ALICE, BOB, CAROL, DAVE] = USERS
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .override('backendsOptions', { scope: 'file' }, async ({}) => ({ database: await startDynamo() }))
-  /** Lets so many seconds pass, for containers and chains. No time passes otherwise. */
+  /** Advances the clock of containers and chains by these seconds. The clock stands still otherwise. */
   .extend('tick', async ({ service: { backends, pass } }) => {
     const onAll = (...calls: readonly RpcCall[]) => Promise.all(backends.chains.map((chain) => callRpc(chain, calls)))
     await onAll({ method: 'anvil_setBlockTimestampInterval', params: [0] })
@@ -63,14 +63,14 @@ const test = base
     return meter
   })
 
-test('Every endpoint and job asks what docs/cost.json says, and as often one after the other', {
+test('Every endpoint and job makes the requests and round trips that docs/cost.json counts', {
   timeout: 600_000,
 }, async ({ service, tick, meter }) => {
   const { chains } = service.backends
   const counted = await service.standingStill(async () => {
     const twoHosts = await startPlay(service, { hosts: HOSTS, meter, tick })
     const jobs = await countJobs(twoHosts.containers, service, meter)
-    // To a second after noon, so that no minute, hour or day begins at another call each time.
+    // A second after noon: no minute, hour or day begins during the calls.
     await tick(1.5 * DAY_SECONDS + 1 - (Math.floor(Date.now() / 1000) % DAY_SECONDS))
     await countJobs(twoHosts.containers, service, meter)
     const two = await twoHosts.play([ALICE, CAROL])
@@ -93,11 +93,11 @@ type Given = {
   readonly tick: (seconds: number) => Promise<void>
 }
 
-/** New containers that read each chain at these hosts, and the wallet's story there. */
+/** Starts containers that read each chain at these hosts, and returns the wallet's story for them. */
 async function startPlay(service: Service, { hosts, meter, tick }: Given) {
   const { chains } = service.backends
   const urlsOf = (chainId: number) => hosts.map((host) => `http://${host}.example/${chainId}`)
-  // There is a host.
+  // The list has a host.
   const rpcUrls = chains.map(({ chainId }) => [chainId, urlsOf(chainId) as [string, ...string[]]] as const)
   service.backends.setRpcUrls(Object.fromEntries(rpcUrls))
   const containers = await startContainers(service)
@@ -108,7 +108,7 @@ async function startPlay(service: Service, { hosts, meter, tick }: Given) {
   }
 }
 
-/** Plays the wallet's story for two users in turns. The first one finds new containers. */
+/** Plays the wallet's story for two users in turns. The first user meets cold containers. */
 async function playForTwo(
   containers: Containers,
   users: readonly [LocalAccount, LocalAccount],
@@ -150,7 +150,7 @@ async function playForTwo(
   return { endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } }, event }
 }
 
-/** The vault and the token of the story. */
+/** Vault and token of the story. */
 function placesOf({ chains: [chain, other] }: Backends) {
   const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address

@@ -38,10 +38,10 @@ import { playWallet } from '../support/wallet-story.ts'
 import { publishTo, someNotice } from '../support/webhooks.ts'
 import { devWithEdge, synthesizeDev } from './synthesize.ts'
 
-// To collect garbage would take esbuild a quarter of its time.
+// Garbage collection would take a quarter of esbuild's time.
 process.env['GOGC'] = 'off'
 
-// Other work of the machine may be in the way: much is started here.
+// Milliseconds; much starts here, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const NAMES = [...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name)
@@ -73,7 +73,7 @@ const test = base
       rateLimits: { ...RATE_LIMITS, perNetwork: 20 },
     })
   })
-  /** The stage as an operator leaves it: deployed, with the secrets, and with a client that has a key and all vaults. */
+  /** Deployed stage with its secrets and a client that has a key and all vaults. */
   .extend('stage', { scope: 'file' }, async ({ stacks, backends }, { onCleanup }) => {
     const template = await deploy(stacks, backends)
     const edge = await startEdgeOf(stacks, template, backends)
@@ -97,20 +97,20 @@ const test = base
 
 const RATE_LIMITS = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
-/** The stacks on this machine. Nothing can be sent to a public address here. */
+/** Stacks for this machine, which cannot reach public addresses. */
 function deploy(stacks: readonly SynthesizedStack[], { dynamo, queues, providers }: Backends) {
   const services = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
   return startTemplate(stacks, services, { variables: { WEBHOOK_REACH: 'loopback' } })
 }
 
-/** The edge of these stacks, before the API of a template. */
+/** Starts the edge of these stacks in front of a template's API. */
 function startEdgeOf(stacks: readonly SynthesizedStack[], { url }: RunningTemplate, { providers }: Backends) {
   return startEdge(stacks, { originUrl: url, secretsmanager: providers.url, now: Date.now })
 }
 
-/** Stores what an operator does: where the chains and the services are, and the keys that sign. */
+/** Stores an operator's secrets: URLs of chains and services, and the signing keys. */
 async function copySecrets({ providers, chains }: Backends): Promise<void> {
-  // A node under two names is two hosts.
+  // One node under two host names counts as two hosts.
   const hostsOf = (url: string) =>
     [url, url.replace('127.0.0.1', 'localhost')].map((host) => JSON.stringify(host)).join()
   const withTwoHosts = (text: string) =>
@@ -126,12 +126,12 @@ async function copySecrets({ providers, chains }: Backends): Promise<void> {
   secrets.destroy()
 }
 
-/** What an operator's command prints. */
+/** Runs an operator's command and returns its output. */
 function administer(...command: string[]): Promise<string[]> {
   return runCommandLine([...command, '--stage', 'dev'], async () => connectStage('dev'))
 }
 
-/** What the smoke test says of each of its checks, by their names; `ok` or how it failed. */
+/** Runs the smoke test and returns the result of each check by name: `ok` or the failure. */
 async function smoke({ url }: { readonly url: string }, apiKey: string): Promise<Record<string, string>> {
   const command = ['scripts/smoke.ts', '--url', url, '--origin', PAGE]
   const env = { ...process.env, API_KEY: apiKey }
@@ -140,7 +140,7 @@ async function smoke({ url }: { readonly url: string }, apiKey: string): Promise
   return Object.fromEntries(lines.map(([, mark, name = '', told]) => [name, mark === 'ok' ? 'ok' : `${told}`]))
 }
 
-/** The same stacks with the resources changed that are of these types and of these areas and functions. */
+/** Copies the stacks and changes the resources of these types, areas and functions. */
 function change(
   stacks: readonly SynthesizedStack[],
   changes: readonly (readonly [type: string, place: string, change: Change])[],
@@ -158,7 +158,7 @@ function change(
   return changed
 }
 
-/** The same stacks of a stage that has no edge. */
+/** Copies the stacks as those of a stage without an edge. */
 function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
   const others = structuredClone(stacks.filter(({ name }) => !name.endsWith('-edge')))
   for (const { Type, Properties } of others.flatMap(({ template }) => Object.values(template.Resources))) {
@@ -168,7 +168,7 @@ function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
   return others
 }
 
-/** Takes the statements away that allow this action. */
+/** Removes the statements that allow this action. */
 const withoutGrant =
   (action: string): Change =>
   ({ PolicyDocument }) => {
@@ -176,7 +176,7 @@ const withoutGrant =
     document.Statement = document.Statement.filter(({ Action }) => ![Action].flat().includes(action))
   }
 
-/** The document of the API. */
+/** OpenAPI document of the API. */
 type OpenApi = { readonly paths: Record<string, object>; readonly 'x-amazon-apigateway-cors': object }
 type Distribution = {
   readonly DistributionConfig: {
@@ -184,23 +184,23 @@ type Distribution = {
     readonly Origins: readonly { readonly OriginCustomHeaders: object[] }[]
   }
 }
-/** CloudFront's own policies: to keep and compress, and to hand on all that a caller sends. */
+/** CloudFront's managed policies: one caches and compresses, one forwards all that a caller sends. */
 const [OPTIMIZED, ALL_VIEWER] = ['658327ea-f89d-4fab-a63d-7e88639e58f6', '216adef6-5c7f-47e4-b989-5492eafa07d3']
 
 function behavingAs(changes: object): Change {
-  // The one distribution has a default.
+  // The only distribution has a default behavior.
   return (properties) => Object.assign((properties as Distribution).DistributionConfig.DefaultCacheBehavior, changes)
 }
 
 function sendingKey(HeaderValue: string): Change {
-  // The one distribution has an origin with this header.
+  // The only distribution has an origin with this header.
   return (properties) =>
     Object.assign((properties as Distribution).DistributionConfig.Origins[0]?.OriginCustomHeaders[0] ?? {}, {
       HeaderValue,
     })
 }
 
-test('every endpoint does for a wallet what it is for, with the permissions that the template gives it', {
+test('Every endpoint serves a wallet with the permissions of the template', {
   timeout: 300_000,
 }, async ({ stacks, stage: { apiKey }, backends }) => {
   const [chain, other] = backends.chains
@@ -211,7 +211,7 @@ test('every endpoint does for a wallet what it is for, with the permissions that
   const asked = { baseUrl: template.url, apiKey, backends }
   const ask = callerOf(asked)
   const call: Service['call'] = async (...request) => {
-    // A client may try its webhooks once a second.
+    // A client may test its webhooks once a second.
     if (request[1].endsWith('/test')) await sleep(1000)
     const reply = await ask(...request)
     expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
@@ -222,7 +222,7 @@ test('every endpoint does for a wallet what it is for, with the permissions that
     DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
   const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
-  // The wallet's story goes by no wire, and asks nothing of the tables by itself.
+  // The cast: the wallet's story uses neither the wire nor the tables of a service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
   const tell = async () => {
     await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('told')])
@@ -233,12 +233,12 @@ test('every endpoint does for a wallet what it is for, with the permissions that
   expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
 })
 
-test('A stage and its edge are made of what docs/cost.json says', ({ stacks, backends }) => {
+test('A stage and its edge have the resources that docs/cost.json counts', ({ stacks, backends }) => {
   const parts = countStage(stacks, backends.chains.length)
   expect(compareCounts(parts), 'Write the counts anew: npm run cost').toEqual([])
 })
 
-test('passes the smoke test through its edge, with what the template gives it', async ({ stage: { edge, apiKey } }) => {
+test('A stage passes the smoke test through its edge', async ({ stage: { edge, apiKey } }) => {
   const checks = await smoke(edge, apiKey)
   expect(Object.keys(checks)).toEqual(expect.arrayContaining(['health', 'preflight', 'vaults', 'a deposit', 'coins']))
   expect(Object.entries(checks).filter(([, told]) => told !== 'ok')).toEqual([])
@@ -297,7 +297,9 @@ test.for<[string, Parameters<typeof change>[1][number], readonly string[]]>([
   expect(failed.map(([name]) => name)).toEqual(expect.arrayContaining([...expected]))
 })
 
-test('nothing is there for who goes around the edge, and tries count at who asks the edge', async ({ stage }) => {
+test('A request around the edge is refused, and attempts count against the address that calls the edge', async ({
+  stage,
+}) => {
   const { template, edge, apiKey } = stage
   const around = async (path: string, headers = {}) => {
     const told = await fetch(`${template.url}${path}`, { headers: { 'x-join-key': apiKey, ...headers } })
@@ -318,7 +320,7 @@ test('nothing is there for who goes around the edge, and tries count at who asks
   expect(await register('198.51.100.67'), 'from another address').toBe(200)
 })
 
-test('a message, and a job, do what they are for', async ({ stage: { template, edge, apiKey }, backends }) => {
+test('A message and a job do their work', async ({ stage: { template, edge, apiKey }, backends }) => {
   const receiver = await startReceiver(Date.now)
   onTestFinished(receiver.stop)
   const call = callerOf({ baseUrl: edge.url, apiKey, backends })
@@ -338,13 +340,13 @@ test('a message, and a job, do what they are for', async ({ stage: { template, e
   expect(told).toContainEqual(['deposit.completed', data])
 })
 
-test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
+test('A missing grant, variable, route, permission or origin fails the check that needs it', async ({
   stacks,
   backends,
   stage: { apiKey },
 }) => {
   const broken = change(stacks, [
-    // What is asked with POST: the smoke test would try a GET that is unavailable again, for fifteen seconds.
+    // Uses POST: the smoke test retries an unavailable GET for 15 seconds.
     ['AWS::IAM::Policy', 'vaults/DepositRole', withoutGrant('dynamodb:Query')],
     [
       'AWS::Lambda::Function',
@@ -392,7 +394,7 @@ test('each grant, variable, route, permission and origin that is missing fails t
   expect(logs.positions).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
 })
 
-test('has a client, its key and its vault after npm run up, and passes the smoke test with that key', async ({
+test('A stage has a client, its key and its vault after npm run up, and passes the smoke test with that key', async ({
   stage: { edge },
   backends,
 }) => {
@@ -416,7 +418,7 @@ test('has a client, its key and its vault after npm run up, and passes the smoke
       connect: () => ({
         ...admin,
         clients: { ...admin.clients, list },
-        // By now the nodes of this file have mined beyond the states that they keep.
+        // The nodes of this file have mined beyond the states that they keep.
         describeVault: async (...at) => ({ ...(await admin.describeVault(...at)), firstBlock: 1 }),
       }),
       // The template runs already.
@@ -444,7 +446,7 @@ test('has a client, its key and its vault after npm run up, and passes the smoke
   expect(record?.client.vaults.map((one) => one.address)).toEqual([address])
 })
 
-test('who is not known to AWS is refused', async ({ stage: { template } }) => {
+test('A caller without AWS credentials is refused', async ({ stage: { template } }) => {
   const endpoint = template.operator['AWS_ENDPOINT_URL'] ?? ''
   const client = sqsClient({ ...localConfig(endpoint), maxAttempts: 1 })
   onTestFinished(() => client.destroy())
@@ -460,7 +462,7 @@ describe('The bundle of a function', () => {
     expect(readBundle(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
   })
 
-  test('loads in a Node 24 that has nothing else, and nothing in its environment, and no undici', async () => {
+  test('loads in a bare Node 24 with an empty environment and without undici', async () => {
     for (const name of NAMES) writeBundle(readBundle(name), join(directory, name))
     const script = `console.log(process.version)
       const tell = (name, is) =>
@@ -471,12 +473,12 @@ describe('The bundle of a function', () => {
     const { stdout } = await promisify(execFile)(process.execPath, evaluated, { env: {}, cwd: directory })
     const [version, ...loaded] = stdout.trimEnd().split('\n')
     expect(version).toMatch(/^v24\./)
-    // Where undici is loaded, it shows: a class of it loads it.
+    // A class of undici shows whether it is loaded.
     expect(loaded.pop()).toBe('Headers function with undici')
     expect(loaded).toEqual(NAMES.map((name) => `${name} function alone`))
   })
 
-  test('has only what runs: no other way to find credentials', () => {
+  test('contains only one provider of credentials', () => {
     const files = NAMES.flatMap((name) => [...readBundle(name).bytesByFile.keys()])
     expect(files).toContain('infra/lambda-credentials.ts')
     expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
@@ -490,7 +492,7 @@ describe('The bundle of a function', () => {
     expect(raised.filter((each) => !code.includes(ERRORS[each].message))).toEqual([])
   })
 
-  test('is never without the JSON that a package reads', () => {
+  test('contains the JSON that its packages read', () => {
     const version = 'node_modules/@aws-sdk/client-dynamodb/package.json'
     const data = 'node_modules/some-package/chains.json'
     expect(() => verifyInputs(['own-code.js', version])).not.toThrow()

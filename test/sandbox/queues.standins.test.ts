@@ -461,7 +461,7 @@ describe('An operator', () => {
     await sqs.giveUp(2)
     const drop = (...options: string[]) =>
       sqs.run('drop-dead-letters', '--queue', 'vaultline-local-deliveries', ...options)
-    expect(await drop()).toMatch(/^Error: Messages of vaultline-local-deliveries .* about 2\. Add --yes/)
+    expect(await drop()).toMatch(/^Error: This deletes about 2 dead letters of vaultline-local-deliveries .* Add --yes/)
     expect(await drop('--yes')).toBe(
       [
         'SQS takes a minute, and may delete what is given up meanwhile too.',

@@ -21,25 +21,25 @@ function someCounts(counts: Partial<Counts>, body = 0): EndpointCounts {
   return { cold: all, warm: all, bytes: { headers: 0, body } }
 }
 
-test('An answer of more than 512 KB is paid for twice at the gateway, and each byte on its way out', () => {
+test('A response above 512 KB counts twice at the gateway, and each outgoing byte is charged', () => {
   const { next } = billCall('system/health', someCounts({}, 600_000), MEMORY)
   expect(next.gateway * MILLION).toBeCloseTo(2)
   expect(next.egress * MILLION).toBeCloseTo(600 * 0.09)
 })
 
-test('A function is paid for while it waits, a new container for its start too', () => {
+test('A function is charged while it waits, and a new container also for its start', () => {
   const { first, next } = billCall('system/health', someCounts({ inSeries: { aws: 0, rpc: 1, sources: 0 } }), MEMORY)
   expect(next.compute * MILLION).toBeCloseTo(0.2 + 0.063 * 13.3334)
   expect(first.compute * MILLION).toBeCloseTo(0.2 + 0.363 * 13.3334)
 })
 
-test('Calls are billed as they were counted, those of both hosts', () => {
+test('Calls are charged as counted, those of both hosts', () => {
   const asked = someCounts({ rpc: { eth_call: 1, eth_getLogs: 1 } })
   expect(billCall('vaults/list', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
   expect(billCall('vaults/deposit', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
 })
 
-test('A question to an index costs by the choice of the index, and by what it is about', () => {
+test('The price of a request to a token index depends on the index and on the request', () => {
   const asked = someCounts({ sources: { goldrush: 7, coingecko: 1 } })
   const sourcesOf = (name: 'portfolio/all-balances' | 'portfolio/nfts', index?: (typeof INDEXES)[number]) =>
     billCall(name, asked, MEMORY, index).next.sources * MILLION - 500
@@ -51,12 +51,12 @@ test('A question to an index costs by the choice of the index, and by what it is
   expect(sourcesOf('portfolio/all-balances', 'GoldRush')).toBeCloseTo(7 * 770)
 })
 
-test('Through an edge a request costs more, and what leaves less', () => {
+test('An edge makes a request dearer and outgoing bytes cheaper', () => {
   expect(billEdgeRequests(MILLION, 0)).toBeCloseTo(1.6)
   expect(billEdgeRequests(MILLION, 9)).toBeCloseTo(1.1)
 })
 
-test('A stage without users costs by what it observes, its nodes, its deploys and its edge', () => {
+test('The cost of a stage without users depends on its monitoring, nodes, deploys and edge', () => {
   const counted = Counted.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   type Stage = Parameters<typeof billIdleStage>[1]
   const usdOf = (given: Partial<Stage>, hasOwnNodes = false) =>
@@ -70,12 +70,12 @@ test('A stage without users costs by what it observes, its nodes, its deploys an
   expect(usdOf({ observe: 'all', edge: {} })).toBeCloseTo(26.976 + 11.9)
 })
 
-test('What has no price is not taken for free', () => {
+test('A count without a price is an error', () => {
   const asked = someCounts({ rpc: { eth_newMethod: 1 } })
   expect(() => billCall('vaults/list', asked, MEMORY)).toThrow('There is no price of eth_newMethod')
 })
 
-test('The average is of first requests, of others, and of those that ask the same again', () => {
+test('The average weighs cold requests, warm ones and repeated ones', () => {
   const table = { requests: 1, readUnits: 100, writeUnits: 0 }
   const counted = { ...someCounts({ table }), again: NOTHING }
   const { average, next } = billCall('system/health', counted, MEMORY)
@@ -83,7 +83,7 @@ test('The average is of first requests, of others, and of those that ask the sam
   expect(totalOf(average)).toBeLessThan(totalOf(next))
 })
 
-test('A call more is a difference, a few bytes are none', () => {
+test('One more call is a difference, a few more bytes are not', () => {
   const before = { 'vaults/list': { warm: { rpc: { eth_call: 2 } }, bytes: { headers: 700, body: 10_000 } } }
   const now = { 'vaults/list': { warm: { rpc: { eth_call: 3 } }, bytes: { headers: 710, body: 10_200 } } }
   expect(differences(now, before)).toEqual(['vaults/list.warm.rpc.eth_call: 2 before, 3 now'])

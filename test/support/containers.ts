@@ -4,17 +4,17 @@ import { loadHandler, startGateway } from '../../sandbox/gateway.ts'
 import { invokeFunction, lambdaContext } from '../../sandbox/lambda-context.ts'
 import { callerOf, GATEWAY, type Service } from './service.ts'
 
-/** New containers before the same backends. */
+/** Containers of functions with the same backends. */
 export type Containers = {
   readonly service: Service
-  /** Runs a function with this event. */
+  /** Runs a function with an event. */
   readonly run: (name: string, event: unknown) => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
 const TIMEOUT_MS = 15_000
 
-/** Starts a container for each function when it is first asked, which shares no module of ours with any other. */
+/** Starts a container for each function at its first event. Containers share no module of ours. */
 export async function startContainers(service: Service): Promise<Containers> {
   const handlers = new Map<string, ReturnType<typeof loadHandler>>()
   const handlerOf = (name: string) => {

@@ -42,10 +42,7 @@ function timesOf(metered: readonly Metered[]): Record<string, number> {
   return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
 }
 
-/**
- * Plays the same story for each of several, call by call in turns: what a story does after a call, up to its next one's
- * answer, is done while the others wait.
- */
+/** Plays the same story several times, call by call in turns: while one play makes a call, the others wait. */
 export async function playInTurns(plays: readonly ((pass: () => Promise<void>) => Promise<void>)[]): Promise<void> {
   const waiting: (() => void)[] = []
   const wait = () => new Promise<void>((resolve) => waiting.push(resolve))
@@ -63,13 +60,13 @@ export async function playInTurns(plays: readonly ((pass: () => Promise<void>) =
   )
 }
 
-/** Ids and signatures are different bytes each time, so their compressed sizes differ by this share, or by so many bytes. */
+/** Tolerance of compressed sizes, as a share and in bytes: ids and signatures differ each time. */
 const MAX_BYTES_SHARE = 0.03
 const MAX_BYTES = 24
 
 const Json = z.record(z.string(), z.unknown())
 
-/** Compares this part of the counts with the file and returns the differences. Where COSTS says so, writes it there. */
+/** Compares a part of the counts with the file and returns the differences; with COSTS=write it writes the part instead. */
 export function compareCounts(part: object): string[] {
   const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   const counted = Json.parse(compacted(part))
@@ -79,7 +76,7 @@ export function compareCounts(part: object): string[] {
   return []
 }
 
-/** The same without zeros, and without what is empty then. */
+/** Drops zeros, and the objects that are then empty. */
 function compacted(value: unknown): unknown {
   const { data } = Json.safeParse(value)
   if (!data) return value === 0 ? undefined : value
@@ -90,12 +87,12 @@ function compacted(value: unknown): unknown {
   return Object.fromEntries(kept)
 }
 
-/** True for a part of counts without any. A call that asks nothing keeps its place. */
+/** True for empty counts. A call without requests keeps its line. */
 function isEmptyPart(name: string, value: unknown): boolean {
   return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
 }
 
-/** The same with the written bytes where these are near: they are others each time. */
+/** Keeps the written byte counts that are within tolerance. */
 function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
   const { data } = Json.safeParse(counted)
   if (!data) return differences(counted, written, place).length === 0 ? written : counted
@@ -105,7 +102,7 @@ function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown
   )
 }
 
-/** JSON with a line for each way of asking, so that a change of a number is a line in a diff. */
+/** Formats counts as JSON with one line per kind of call, so that a changed number is one line of a diff. */
 function lines(value: unknown, depth = 0): string {
   const { data } = Json.safeParse(value)
   const isDeep = data && Object.values(data).some((one) => typeof one === 'object')
@@ -115,10 +112,10 @@ function lines(value: unknown, depth = 0): string {
   return `{\n${fields.join(',\n')}\n${'  '.repeat(depth)}}`
 }
 
-/** A way of asking is so deep in the file. */
+/** Depth in the file at which the lines begin. */
 const DEPTH = 3
 
-/** The differences between counted and written numbers, each by its place in the file. */
+/** Lists differences between counted and written numbers by their place in the file. */
 export function differences(counted: unknown, written: unknown, place = ''): string[] {
   const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)
   if (one && other) {
@@ -137,12 +134,12 @@ function isNear(counted: number, written: number): boolean {
   return Math.abs(counted - written) <= Math.max(MAX_BYTES, written * MAX_BYTES_SHARE)
 }
 
-/** As many tokens as the lists of all chains have together where they are what the real sources tell. */
+/** Number of tokens in the real lists of all chains. */
 export const TOKENS = 2_400
 
 /**
- * Counts a run of each job in a container that has run it before, by the job and its chain. Blocks have come, and nothing has
- * happened. From then on the market has as many tokens as the real one.
+ * Counts a run of each job and chain in a warm container, after new blocks without events. From then on the market has as many
+ * tokens as the real one.
  */
 export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
   const table = cacheStore(tables.cache)
@@ -162,12 +159,12 @@ export async function countJobs({ run }: Containers, { tables, backends }: Servi
 
 const MINE = { method: 'evm_mine', params: [] }
 /**
- * Returns a function that makes a block of a chain, in the second of the one before, in which the prices of its synchronous vaults
- * rise a little: their balances do. Those of asynchronous vaults move when they settle.
+ * Returns a function that mines a block in the same second as the last, with a higher price of each synchronous vault. It raises
+ * the vaults' balances. Prices of asynchronous vaults only move when they settle.
  */
 export async function startMoving(chain: Backends['chains'][number]): Promise<() => Promise<void>> {
   const vaults = chain.vaults.filter(({ type }) => type === 'sync')
-  // The balances of the sandbox's tokens are its first word.
+  // The sandbox's tokens keep their balances in the first storage slot.
   const slots = vaults.map(({ asset, address }) => [asset, keccak256(pad(address).concat(SLOT_ZERO) as Hex)] as const)
   const words = await callRpc(
     chain,
@@ -210,7 +207,7 @@ const Filter = z.object({
 
 const WebAcl = z.object({ Rules: z.array(z.unknown()) })
 
-/** What of a stage costs something whether it is asked or not: of the stage itself, and of its edge besides. */
+/** Counts the resources that cost something without any request: those of a stage, and those of its edge. */
 export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const [edge = [], own = []] = [true, false].map((isEdge) =>
     stacks.filter(({ name }) => name.endsWith('-edge') === isEdge),
@@ -222,7 +219,7 @@ export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults
   }
 }
 
-/** Counts a stage with everything: `all` has all but the alarms of deploys, `slo` of that what is no ticket. */
+/** Counts a stage: `all` has every alarm except those of deploys, `slo` only those of `all` that are no tickets. */
 function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const count = (type: string) => resourcesOf(stacks, type).length
   const memory = resourcesOf(stacks, 'AWS::Lambda::Function').map((properties) => Lambda.parse(properties).MemorySize)
@@ -249,12 +246,12 @@ function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number)
     gradual: countAlarms(alarms.filter(isOfDeploy)),
     secrets: count('AWS::SecretsManager::Secret'),
     queuesAsked: count('AWS::Lambda::EventSourceMapping'),
-    // Who waits for an answer has more of it than what nobody waits for.
+    // Endpoints have more memory than jobs and consumers, because a user waits for them.
     memoryMiB: { endpoints: Math.max(...memory), others: Math.min(...memory) },
   }
 }
 
-/** The metrics that the reports of jobs have, those with a dimension for each chain with vaults. */
+/** Counts the metrics of job reports; one with a dimension counts once per chain with vaults. */
 function countReported(stacks: readonly SynthesizedStack[], chainsWithVaults: number): number {
   const filters = resourcesOf(stacks, 'AWS::Logs::MetricFilter').map((properties) => Filter.parse(properties))
   const reported = filters
@@ -268,7 +265,7 @@ function alarmsOf(stacks: readonly SynthesizedStack[]) {
   return resourcesOf(stacks, 'AWS::CloudWatch::Alarm').map((properties) => Alarm.parse(properties))
 }
 
-/** The alarms, and how many metrics they watch together. */
+/** Counts alarms and the metrics that they watch together. */
 function countAlarms(alarms: readonly z.output<typeof Alarm>[]) {
   const metrics = alarms.map(({ Metrics }) => Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1)
   return { alarms: metrics.length, alarmMetrics: sum(metrics) }
@@ -283,14 +280,14 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** Counts the calls of a story that is played for two in turns. The first one finds new containers. */
+/** Counts the calls of a story that two users play in turns. The first user meets cold containers. */
 export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
   const endpoints: Record<string, Partial<EndpointCounts>> = {}
   const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))
   return {
     endpoints,
     during,
-    /** A caller that counts the first call of each endpoint. */
+    /** Returns a caller that counts the first call of each endpoint. */
     counting:
       (call: Call, temperature: 'cold' | 'warm', pass: () => Promise<void>): Call =>
       async (...asked) => {
@@ -313,7 +310,7 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
               during(async () => {
                 counted.bytes = await receive(`${baseUrl}${path}`, headers)
               })
-            // The second request of a session takes a lease, which the model of costs has apart.
+            // The second request of a session takes a lease, which the cost model counts separately.
             await again()
             counted.again = await again()
           }
@@ -324,7 +321,7 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
   }
 }
 
-/** The counts of endpoints, with the calls of their chains where each chain has one host. */
+/** Joins the counts of endpoints with their calls to chains that have one host. */
 export function ofOneHost(
   endpoints: Readonly<Record<string, Partial<EndpointCounts>>>,
   others: Readonly<Record<string, Partial<EndpointCounts>>>,
@@ -341,16 +338,16 @@ export function ofOneHost(
   )
 }
 
-/** The header that API Gateway adds. */
+/** Header that API Gateway adds. */
 const OF_GATEWAY = `apigw-requestid: ${'0'.repeat(36)}\r\n`
 
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
-  // Each header has ": " and an end, and there is a line for the status before them and an empty one after them.
+  // Each header line has ": " and a line end. A status line comes first and an empty line last.
   const told = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
   return { headers: told, body: Buffer.byteLength(body) }
 }
 
-/** The bytes of an answer as they come. */
+/** Counts the bytes of a response on the wire. */
 export async function receive(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
   const { rawHeaders, bytes } = await exchange(url, { method: 'GET', headers })
   return bytesOf(rawHeaders, bytes)

@@ -11,35 +11,35 @@ import { localConfig } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
-/** One request of a container. */
+/** Request that a container made. */
 export type Metered = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
-  /** The action of AWS, the methods of a batch of JSON-RPC, else the first part of the path. */
+  /** AWS action, methods of a JSON-RPC batch, or the first part of the path. */
   readonly asked: readonly string[]
-  /** Capacity units of DynamoDB. */
+  /** DynamoDB capacity units. */
   readonly units: number
-  /** Requests of one round wait for no answer of each other. */
+  /** Number of its round. Requests of one round do not depend on each other's responses. */
   readonly round: number
 }
 
-/** Counts what containers of this process ask. */
+/** Counts the requests of containers in this process. */
 export type Meter = {
-  /** The requests of this work, and of what it leaves behind. */
+  /** Returns the requests of this work, including those that it makes after it has ended. */
   during(work: () => Promise<unknown>): Promise<Metered[]>
   stop(): void
 }
 
-/** The URL of a node, and what happens to its chain before each answer. */
+/** Node of a chain. `before` runs before each response. */
 export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
 
 type Options = {
-  /** The URL of DynamoDB. */
+  /** URL of DynamoDB. */
   readonly tables: string
-  /** The node in place of the one that is configured. */
+  /** Returns the node that replaces a configured URL. */
   readonly nodeAt: (url: string) => Node | undefined
 }
 
-/** A request of an AWS SDK. */
+/** Request of an AWS SDK. */
 type AwsRequest = {
   readonly hostname: string
   readonly port?: number
@@ -64,8 +64,8 @@ const MOCKED = [
 ]
 
 /**
- * Counts what containers ask that are loaded from now on, in rounds. Their timers stand still: nothing is late, and nobody is
- * asked besides another. They sleep only while they wait for no answer.
+ * Counts the requests of containers that load from now on, in rounds. Their timers stand still, so that no deadline passes and no
+ * hedged request is sent. They sleep only while no request is held.
  */
 export function startMeter({ tables, nodeAt }: Options): Meter {
   const rounds = createRounds()
@@ -107,7 +107,7 @@ export function startMeter({ tables, nodeAt }: Options): Meter {
 
   vi.doMock('node:timers/promises', async (importOriginal) => ({
     ...(await importOriginal<object>()),
-    // Nobody waits for the others: they tell only that something else is late.
+    // Other timers are deadlines and hedges, which never fire here.
     setTimeout: (milliseconds: number, value: unknown, { ref = true }: { readonly ref?: boolean } = {}) =>
       ref ? rounds.sleep(milliseconds).then(() => value) : new Promise(() => {}),
   }))
@@ -147,7 +147,7 @@ export function startMeter({ tables, nodeAt }: Options): Meter {
   }
 }
 
-/** Has rounds wait for what other threads compute. Returns a function that ends that. */
+/** Lets rounds wait for crypto work on other threads. Returns a function that undoes it. */
 function watchThreads(rounds: Rounds): () => void {
   const { scrypt } = crypto
   const { digest, importKey, verify } = crypto.subtle
@@ -159,7 +159,7 @@ function watchThreads(rounds: Rounds): () => void {
   crypto.scrypt = ((password, salt, length, options, callback) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     void rounds.during(promise)
-    // The service calls this one of its forms.
+    // The service uses this overload only.
     scrypt(password, salt, length, options, (error, key) => {
       resolve()
       callback(error, key)
@@ -178,8 +178,8 @@ function parseCalls(body: string): string[] | undefined {
 }
 
 /**
- * Capacity units of a request. DynamoDB takes half a unit for a read, a whole one for a consistent read or a write, also where
- * there is nothing, or a condition refuses it.
+ * Computes the capacity units of a request. DynamoDB charges half a unit for a read, and one for a consistent read or a write.
+ * It also charges for missing items and failed conditions.
  */
 function unitsIn(action: string, asked: string, answer: string): number {
   const { success, data } = Consumed.safeParse(JSON.parse(answer))
@@ -187,7 +187,7 @@ function unitsIn(action: string, asked: string, answer: string): number {
   return Math.max(units, isReading(action) && !asked.includes('"ConsistentRead":true') ? 0.5 : 1)
 }
 
-/** True for an action of DynamoDB that reads. */
+/** True for a DynamoDB action that reads. */
 export function isReading(action: string): boolean {
   return /(Get|BatchGet)Item$|Query$|Scan$/.test(action)
 }

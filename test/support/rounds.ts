@@ -1,17 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** A request that waits for its round. */
+/** Request that waits for its round. */
 type Held = { readonly perform: () => Promise<() => void> }
 type Sleeper = { readonly at: number; readonly wake: () => void }
 
-/** Turns of the event loop without a new request after which nothing else will ask by itself. */
+/** Turns of the event loop without a new request after which a round begins. */
 const MIN_QUIET_TURNS = 6
 
 export type Rounds = ReturnType<typeof createRounds>
 
 /**
- * Holds requests until nothing goes on in this process but them. Then it does them one after the other, in the order in which
- * they came, and gives all answers together: a round. So a round is one round trip, however busy the machine is.
+ * Holds requests until this process only waits for them. Then it sends them in their order, one at a time, and releases all
+ * responses together. Such a round is one round trip, however busy the machine is.
  */
 export function createRounds() {
   let held: Held[] = []
@@ -51,9 +51,9 @@ export function createRounds() {
   }
 
   return {
-    /** The number of the round that is done now. */
+    /** Returns the number of the current round. */
     current: () => round,
-    /** Does this in the next round. */
+    /** Runs a request in the next round. */
     ask<T>(request: () => Promise<T>): Promise<T> {
       return new Promise((resolve, reject) => {
         const perform = () =>
@@ -65,13 +65,13 @@ export function createRounds() {
         start()
       })
     },
-    /** Resolves when nobody waits for an answer, after shorter sleeps. */
+    /** Resolves when no request is held, after all shorter sleeps. */
     sleep: (milliseconds: number) =>
       new Promise<void>((wake) => {
         sleepers.push({ at: slept + milliseconds, wake })
         start()
       }),
-    /** Keeps a round from beginning before this has ended, which another thread does. */
+    /** Delays the next round until this work of another thread has ended. */
     async during<T>(work: Promise<T>): Promise<T> {
       busy += 1
       return await work.finally(() => {
@@ -79,7 +79,7 @@ export function createRounds() {
         arrivals += 1
       })
     },
-    /** Resolves when nothing is held. */
+    /** Resolves when no request is held. */
     async settle(): Promise<void> {
       await (running ?? quiet())
     },
