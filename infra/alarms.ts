@@ -65,7 +65,7 @@ const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
 }
 
 /** Metrics of functions that record chains, except for the lag of the worst chain. */
-const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'untold vaults'] as const
+const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'unreported vaults'] as const
 
 /** Pages of `docs/runbooks` that alarms name. */
 type Runbook =
@@ -84,7 +84,7 @@ type Runbook =
   | 'switched-off-webhooks'
   | 'throttled-requests'
   | 'uncounted-requests'
-  | 'untold-vaults'
+  | 'unreported-vaults'
 
 type AlarmText = {
   /** Effect on users, in sentences. */
@@ -429,10 +429,10 @@ export class Alarms {
         'Users cannot deposit into vaults whose code, or instant price, has changed. The log names them; admin confirm-vault shows what is new, and allows deposits again.',
       runbook: 'changed-vaults',
     })
-    this.#onLogged(stack, 'untold vaults', 1, {
+    this.#onLogged(stack, 'unreported vaults', 1, {
       impact:
         'Clients and their webhooks get no events of vaults, and the job stops recording these vaults. The next run that reaches the table of webhooks and the queue of deliveries makes up for it. It does not report what is a day old by then.',
-      runbook: 'untold-vaults',
+      runbook: 'unreported-vaults',
       periods: 3,
     })
     this.#onLogged(stack, 'nodes disagree on what is recorded', 3, {

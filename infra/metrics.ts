@@ -22,7 +22,7 @@ const LOGGED = {
   'lag of tokens': reportField('lagSeconds'),
   'lag of rewards': reportField('lagSeconds'),
   'changed vaults': reportField('changedVaults'),
-  'untold vaults': reportField('unreportedVaults'),
+  'unreported vaults': reportField('unreportedVaults'),
   'nodes disagree on what is signed': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'nodes disagree on what is recorded': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'requests not counted': { pattern: messagePattern('requests are not counted') },

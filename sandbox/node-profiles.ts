@@ -199,7 +199,7 @@ export const NODE_PROFILES = {
     rate: { requests: 4, retryAfterSeconds: 2 },
   },
   behind: { about: 'a node whose head is 5 blocks old', behind: [5] },
-  'untold-times': {
+  'missing-times': {
     about: 'a node whose events have 0, a number or nothing for the time of their block',
     eventTimes: ['0x0', 1_700_000_000, undefined],
   },

@@ -142,10 +142,10 @@ describe('A job alarm goes off', () => {
     await finalize(lagoon.chain)
     const { webhooks } = service.backends.dynamo.tableNames
     service.table.fails = ({ table }) => table === webhooks
-    const untold = await runBase()
+    const unreported = await runBase()
     const cloud = after()
-    play(cloud, 'jobs/refresh-chain', untold, LATELY)
-    expect(alarmsOf(cloud)).toEqual(['jobs/changedvaults', 'jobs/untoldvaults'])
+    play(cloud, 'jobs/refresh-chain', unreported, LATELY)
+    expect(alarmsOf(cloud)).toEqual(['jobs/changedvaults', 'jobs/unreportedvaults'])
   })
 })
 

@@ -215,11 +215,11 @@ describe('A request through the edge', () => {
     const { asked, ask } = await run()
     for (const path of ['/vaults', '/vaults', '/gone', '/gone']) await ask(path)
     expect(asked).toHaveLength(4)
-    const untold = change('AWS::CloudFront::Distribution', (properties) => {
+    const unreported = change('AWS::CloudFront::Distribution', (properties) => {
       // There is only one distribution, and it has this field.
       ;(properties as Behaviors).DistributionConfig.CustomErrorResponses = []
     })
-    const keeping = await run(untold)
+    const keeping = await run(unreported)
     for (const key of ['one', 'two']) await keeping.ask('/gone', { 'x-join-key': key })
     expect(keeping.asked, 'CloudFront keeps a failure for ten seconds, for everybody, unless it is told').toHaveLength(
       1,

@@ -213,7 +213,7 @@ test("An event with an invalid time gets its block's time, whether one or both n
   jobAt,
   recorded,
 }) => {
-  const node = await startNode(NODE_PROFILES['untold-times'], stage.chain.rpcUrl)
+  const node = await startNode(NODE_PROFILES['missing-times'], stage.chain.rpcUrl)
   onTestFinished(node.stop)
   for (const nodes of [[node], [honest, node], [node, honest]] as [At, ...At[]][]) {
     await renew()

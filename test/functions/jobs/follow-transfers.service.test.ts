@@ -12,10 +12,10 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { journeyFrom, journeyTo } from '../../support/cross-chain.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
+import { type Told, toldTo } from '../../support/received-events.ts'
 import { type Report, refresh } from '../../support/records.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { someTransfer } from '../../support/some-transfer.ts'
-import { type Told, toldTo } from '../../support/told-events.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -32,11 +32,11 @@ const test = base
       for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
       service.table.tries.length = 0
       const report = (await handler({ chainId: ARBITRUM }, someContext())) as Report
-      const { openTransfers: open, endedTransfers: ended, unreportedVaults: untold } = report
+      const { openTransfers: open, endedTransfers: ended, unreportedVaults: unreported } = report
       const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
       const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
       const ofTransfers = service.table.tries.filter(({ body }) => /TRANSFER#|followedTransfers/.test(body)).length
-      return { open, ended, untold, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
+      return { open, ended, unreported, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
     }
   })
 
@@ -205,11 +205,11 @@ describe('A run of the job', () => {
       lies.down = false
     })
     lies.down = true
-    const untold: number[] = []
-    for (let look = 0; look < 6; look += 1) untold.push((await run(3_600)).untold)
-    expect(untold.slice(-2).every((count) => count > 0)).toBe(true)
+    const unreported: number[] = []
+    for (let look = 0; look < 6; look += 1) unreported.push((await run(3_600)).unreported)
+    expect(unreported.slice(-2).every((count) => count > 0)).toBe(true)
     lies.down = false
-    expect(await run()).toMatchObject({ untold: 0 })
+    expect(await run()).toMatchObject({ unreported: 0 })
     const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
@@ -354,7 +354,7 @@ describe('A transfer whose status no client requests', () => {
       type: 'transfer.refunded',
       data: { inputAmount: '80000000', refund: { amount: '80000000', chainId: ARBITRUM } },
     })
-    expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
+    expect(await run(3_600)).toMatchObject({ open: 0, unreported: 0 })
   })
 
   test('is followed after a reorganisation includes its deposit again with another id', async ({

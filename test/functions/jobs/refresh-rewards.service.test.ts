@@ -14,9 +14,9 @@ import { DISTRIBUTOR, distributorAbi } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { stateAfter, tell } from '../../support/lies.ts'
+import { type Told, toldTo } from '../../support/received-events.ts'
 import { finalize } from '../../support/records.ts'
 import { test as base, USERS } from '../../support/service.ts'
-import { type Told, toldTo } from '../../support/told-events.ts'
 import { startWire, type Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
+import { receive, shownTo, type Told, toldTo } from '../../support/received-events.ts'
 import { finalize, recordAll, refresh } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
-import { receive, shownTo, type Told, toldTo } from '../../support/told-events.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 

@@ -8,9 +8,9 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
+import { receive, shownTo, type Told, toldTo } from '../../support/received-events.ts'
 import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { receive, shownTo, type Told, toldTo } from '../../support/told-events.ts'
 import {
   openAsyncVault,
   openLagoonVault,
