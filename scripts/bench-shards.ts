@@ -2,7 +2,7 @@ import { Console } from 'node:console'
 import * as z from 'zod'
 import { refreshChain } from '../functions/jobs/refresh-chain/handler.ts'
 import { refreshShard } from '../functions/queues/refresh-shard/handler.ts'
-import { countedChain, depositOf, virtualClock } from '../test/support/counted.ts'
+import { createCountedChain, buildDepositEvent, createVirtualClock } from '../test/support/counted.ts'
 import { jobServices, listVaults, someVaults } from '../test/support/job.ts'
 import { memoryDynamo } from '../test/support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../test/support/tables.ts'
@@ -29,8 +29,8 @@ async function main(): Promise<void> {
   await listVaults(tables, vaults, (index) =>
     Array.from({ length: (CLIENTS * OF_CLIENT) / VAULTS }, (_, of) => String(1_000_000_000 + ((index + of) % CLIENTS))),
   )
-  const clock = virtualClock()
-  const chain = countedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: NODE_MS })
+  const clock = createVirtualClock()
+  const chain = createCountedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: NODE_MS })
   chain.state.head = 100_000
   const { services: stores, messages } = jobServices(tables)
   const services = { ...stores, getReader: () => chain.reader, now: clock.now }
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     say(`A minute: ${minute} …`)
     if (minute === 'with 1,000 events') {
       const block = chain.state.head
-      chain.emit(vaults.slice(0, EVENTS).map(({ address }) => depositOf(address, block, 5_000_000n)))
+      chain.emit(vaults.slice(0, EVENTS).map(({ address }) => buildDepositEvent(address, block, 5_000_000n)))
     }
     clock.set(clock.now() + 60_000)
     chain.state.head += 2_000

@@ -20,7 +20,7 @@ import {
 } from '../client/src/index.ts'
 import { oneTimeCode, someEmail } from './support/accounts.ts'
 import { test as base } from './support/browser.ts'
-import { bundleForPages, checkSnippets, execute, extractGuide, listUncalled, modules } from './support/guides.ts'
+import { bundleForPages, checkSnippets, execute, extractGuide, listModules, listUncalled } from './support/guides.ts'
 import type { Service } from './support/service.ts'
 
 // Tests move the service's clock, so that no user has to wait.
@@ -97,7 +97,7 @@ test.for([
 })
 
 test('Node loads each snippet unchanged', ({ integrate: { folder, snippets } }) => {
-  const imports = modules(snippets).map((name) => `import ${JSON.stringify(join(folder, name))}`)
+  const imports = listModules(snippets).map((name) => `import ${JSON.stringify(join(folder, name))}`)
   expect(() => execute('node', '--input-type=module', '--eval', imports.join('\n'))).not.toThrow()
 })
 

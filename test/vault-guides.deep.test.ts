@@ -20,8 +20,8 @@ import { parseApiKey } from '../lib/clients/api-key.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
 import { callRpc } from '../sandbox/rpc.ts'
-import { batchWallet, type Habits } from './support/batch-wallet.ts'
-import { chainClient } from './support/chain-client.ts'
+import { type BatchWalletBehaviour, createBatchWallet } from './support/batch-wallet.ts'
+import { createChainClient } from './support/chain-client.ts'
 import { checkSnippets, extractGuide, listUncalled } from './support/guides.ts'
 import { startReceiver } from './support/receiver.ts'
 import { freePort } from './support/sandbox.ts'
@@ -76,7 +76,7 @@ function walletsOn({ backends }: Service) {
 }
 
 const balanceOf = (chain: LocalChain, address: Address) =>
-  readContract(chainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
+  readContract(createChainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
 
 /** Makes a chain mine a transaction only after `happen` has run. */
 async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (hash: Hash) => Promise<unknown>) {
@@ -273,7 +273,7 @@ describe('A sender of a deposit', () => {
     async sendCalls(service: Service, load: Load): Promise<Sender> {
       const { batchSender } = await load('batch-sender.ts')
       const { chain } = placeOf(service, 'sync')
-      const { provider } = batchWallet(chain, userAddress)
+      const { provider } = createBatchWallet(chain, userAddress)
       return batchSender(
         createClient({ account: userAddress, chain: base, transport: custom(provider), pollingInterval: 5 }),
       )
@@ -332,9 +332,9 @@ describe('A sender of a deposit', () => {
 })
 
 describe('A wallet that takes several calls in one request', () => {
-  const open = async (service: Service, load: Load, habits: Habits) => {
+  const open = async (service: Service, load: Load, habits: BatchWalletBehaviour) => {
     const { chain, vaultAddress } = placeOf(service, 'sync')
-    const wallet = batchWallet(chain, userAddress, habits)
+    const wallet = createBatchWallet(chain, userAddress, habits)
     const transport = custom(wallet.provider, { retryCount: 0 })
     const { batchSender } = await load('batch-sender.ts')
     const { deposit } = await load('deposit.ts')
@@ -365,7 +365,7 @@ describe('A wallet that takes several calls in one request', () => {
     const { chain, vaultAddress } = placeOf(service, 'sync')
     const { sendCalls } = await load('send-calls.ts')
     const { client } = await load('client.ts')
-    const { provider } = batchWallet(chain, userAddress)
+    const { provider } = createBatchWallet(chain, userAddress)
     const prepared = orThrow(await prepareDeposit(client, { vaultAddress, userAddress, amount: '3000000' }))
     expect(prepared.calls).toMatchObject({ atomicRequired: true, calls: [{}, {}] })
     const before = await balanceOf(chain, vaultAddress)

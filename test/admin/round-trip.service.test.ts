@@ -16,7 +16,7 @@ import {
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { rewriteResults } from '../support/chain-answers.ts'
-import { chainClient } from '../support/chain-client.ts'
+import { createChainClient } from '../support/chain-client.ts'
 import { WETH } from '../support/oracles.ts'
 import { test as base, type Service } from '../support/service.ts'
 import { startWire } from '../support/wire.ts'
@@ -247,7 +247,7 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
 
   test('that pays nothing after its cooldown', async ({ sandbox, add }) => {
     const address = await sandbox.yieldVault('cooldown')
-    const silo = await readContract(chainClient(sandbox.chain), { address, abi: ABI, functionName: 'silo' })
+    const silo = await readContract(createChainClient(sandbox.chain), { address, abi: ABI, functionName: 'silo' })
     const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [address, 0n] })
     for (const [method, ...params] of [
       ['anvil_impersonateAccount', silo],

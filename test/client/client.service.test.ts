@@ -36,7 +36,7 @@ const [ALICE] = USERS
 const test = serviceTest.extend('client', ({ service }): Client => ({ url: service.baseUrl, key: service.apiKey }))
 
 /** Returns a client whose fetch gives these responses in order, and the list of its requests. */
-function answering(...answers: (() => Response | Promise<Response>)[]) {
+function createScriptedClient(...answers: (() => Response | Promise<Response>)[]) {
   const asked: { url: string; init: RequestInit }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
     const answer = answers[Math.min(asked.length, answers.length - 1)]
@@ -123,15 +123,15 @@ describe('An error', () => {
   })
 
   test('has a code of the client if the API sent no response', async () => {
-    const unreachable = answering(() => Promise.reject(new TypeError('fetch failed')))
+    const unreachable = createScriptedClient(() => Promise.reject(new TypeError('fetch failed')))
     expect(await linkWallet(unreachable.client, { message: '', signature: '' })).toMatchObject({
       error: { code: 'network', status: 0, message: 'The API cannot be reached: fetch failed' },
     })
-    const proxy = answering(() => new Response('<html>', { status: 403 }))
+    const proxy = createScriptedClient(() => new Response('<html>', { status: 403 }))
     expect(await listVaults(proxy.client)).toMatchObject({ error: { code: 'unexpected', status: 403 } })
-    const page = answering(() => new Response('<html>', { status: 200 }))
+    const page = createScriptedClient(() => new Response('<html>', { status: 200 }))
     expect(await listVaults(page.client)).toMatchObject({ error: { code: 'unexpected', status: 200 } })
-    const gateway = answering(() => Response.json({ message: 'Too Many Requests' }, { status: 429 }))
+    const gateway = createScriptedClient(() => Response.json({ message: 'Too Many Requests' }, { status: 429 }))
     expect(await linkWallet(gateway.client, { message: '', signature: '' })).toMatchObject({
       error: { code: 'throttled', status: 429 },
     })
@@ -139,13 +139,13 @@ describe('An error', () => {
 
   test('has the code "unexpected" if the body is missing or is not an object', async () => {
     for (const body of ['', 'null', '1']) {
-      const { client } = answering(() => new Response(body))
+      const { client } = createScriptedClient(() => new Response(body))
       expect(await listVaults(client), body).toMatchObject({ error: { code: 'unexpected', status: 200 } })
       await expect(query(listVaults, client, undefined).queryFn()).rejects.toThrow(/^unexpected: (?!.*jk)/)
     }
-    const empty = answering(() => new Response(null, { status: 204 }))
+    const empty = createScriptedClient(() => new Response(null, { status: 204 }))
     expect(await deleteUser(empty.client)).toMatchObject({ ok: true, data: undefined })
-    expect(await deleteUser(answering(ok({})).client)).toMatchObject({ error: { code: 'unexpected' } })
+    expect(await deleteUser(createScriptedClient(ok({})).client)).toMatchObject({ error: { code: 'unexpected' } })
   })
 
   test.for<[unknown, object]>([
@@ -168,14 +168,14 @@ describe('An error', () => {
     [{ code: 'a code\n' }, { code: 'unexpected' }],
   ])('has valid fields, whatever the response contains: %j', async ([body, told]) => {
     const broken = () => Response.json({ success: false, code: 'x', message: 'm', ...Object(body) }, { status: 400 })
-    const result = await listVaults(answering(broken).client)
+    const result = await listVaults(createScriptedClient(broken).client)
     expect(result.ok ? {} : result.error).toMatchObject(told)
     expect(result.ok ? '' : messageForUser(result.error, { amount: { symbol: 'USDC', decimals: 6 } })).toBeTruthy()
     expect(JSON.stringify(result)).not.toContain('calls')
   })
 
   test('ends a call that its caller aborts or that exceeds its timeout', async () => {
-    const silent = answering()
+    const silent = createScriptedClient()
     expect(await listVaults({ ...silent.client, timeoutMs: 1 })).toMatchObject({ error: { code: 'timeout' } })
     const given = await listVaults(silent.client, undefined, { signal: AbortSignal.abort() })
     expect(given).toMatchObject({ error: { code: 'aborted' } })
@@ -184,7 +184,7 @@ describe('An error', () => {
 
 describe('A call', () => {
   test('has path and query parameters in its URL, and the rest in its body', async () => {
-    const { client, asked } = answering(ok({}))
+    const { client, asked } = createScriptedClient(ok({}))
     await getCoin({ ...client, session: () => 'token' }, { id: 'a/b', currency: 'eur' })
     await prepareDeposit(client, { vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
     expect(asked.map(({ url }) => url)).toEqual([
@@ -196,28 +196,28 @@ describe('A call', () => {
   })
 
   test('stays at its route, whatever a path parameter contains', async () => {
-    const { client, asked } = answering(ok({}))
+    const { client, asked } = createScriptedClient(ok({}))
     for (const id of ['.', '..', '../..', '...']) await getCoin(client, { id })
     const paths = asked.map(({ url }) => new URL(url).pathname.replace('/portfolio-indexor/markets/coins/', ''))
     expect(paths).toEqual(['%252E', '%252E%252E', '..%2F..', '...'])
   })
 
   test('reports the age of its response', async () => {
-    const { client } = answering(ok([], { age: '12', 'x-stale': 'true', 'x-request-id': 'r-2' }))
+    const { client } = createScriptedClient(ok([], { age: '12', 'x-stale': 'true', 'x-request-id': 'r-2' }))
     expect(await listVaults(client)).toMatchObject({ ok: true, ageMs: 12_000, isStale: true, requestId: 'r-2' })
   })
 
   test('that reads is retried as the response says, one that writes never is', async () => {
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
-    const reading = answering(later, later, ok([]))
+    const reading = createScriptedClient(later, later, ok([]))
     expect((await listVaults(reading.client)).ok).toBe(true)
     expect(reading.asked).toHaveLength(3)
-    const acting = answering(later)
+    const acting = createScriptedClient(later)
     expect(await linkWallet(acting.client, { message: '', signature: '' })).toMatchObject({
       error: { code: 'upstream_unavailable', requestId: 'r-1', retryAfterMs: 0 },
     })
     expect(acting.asked).toHaveLength(1)
-    const patient = answering(refuse(429, 'too_many_requests', { 'retry-after': '600' }))
+    const patient = createScriptedClient(refuse(429, 'too_many_requests', { 'retry-after': '600' }))
     expect(await listVaults(patient.client)).toMatchObject({ error: { retryAfterMs: 600_000 } })
     expect(patient.asked).toHaveLength(1)
   })
@@ -226,8 +226,8 @@ describe('A call', () => {
     const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
     const pending = ok({ status: 'pending', nextPollAfterMs: 1 })
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
-    const until = async (...answers: Parameters<typeof answering>) => {
-      const { client } = answering(...answers)
+    const until = async (...answers: Parameters<typeof createScriptedClient>) => {
+      const { client } = createScriptedClient(...answers)
       const told: string[] = []
       for await (const result of poll(getDepositStatus, client, of)) {
         told.push(result.ok ? result.data.status : result.error.code)
@@ -243,7 +243,7 @@ describe('A call', () => {
     ])
     expect(await until(pending, refuse(404, 'vault_not_found'))).toEqual(['pending', 'vault_not_found'])
     const controller = new AbortController()
-    const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 60_000 }))
+    const { client } = createScriptedClient(ok({ status: 'pending', nextPollAfterMs: 60_000 }))
     const waiting = waitForDeposit(client, of, { signal: controller.signal, onAnswer: () => controller.abort() })
     expect(await waiting).toMatchObject({ ok: true, data: { status: 'pending' } })
   })
@@ -255,7 +255,7 @@ describe('A pause between polls', () => {
     onTestFinished(() => {
       vi.useRealTimers()
     })
-    const { client, asked } = answering(ok({ status: 'pending', nextPollAfterMs }))
+    const { client, asked } = createScriptedClient(ok({ status: 'pending', nextPollAfterMs }))
     const controller = new AbortController()
     const place = { vaultAddress: '0x1', userAddress: '0x2' } as const
     const waiting = waitForDeposit(client, place, { signal: controller.signal })
@@ -266,7 +266,7 @@ describe('A pause between polls', () => {
   })
 
   test('leaves an infinite timeout infinite', async () => {
-    const { client } = answering(ok({ status: 'pending', nextPollAfterMs: null }))
+    const { client } = createScriptedClient(ok({ status: 'pending', nextPollAfterMs: null }))
     const slow: Client = {
       ...client,
       timeoutMs: Number.POSITIVE_INFINITY,
@@ -283,7 +283,10 @@ describe('A pause between polls', () => {
 describe('A query', () => {
   test('has a key per user and input, and is repeated after the delay in its response', async () => {
     const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
-    const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 5 }), refuse(404, 'vault_not_found'))
+    const { client } = createScriptedClient(
+      ok({ status: 'pending', nextPollAfterMs: 5 }),
+      refuse(404, 'vault_not_found'),
+    )
     const { queryKey, queryFn, refetchInterval } = query(getDepositStatus, { ...client, session: () => 'token' }, of)
     const route = 'GET /defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status'
     expect(queryKey).toEqual(['https://api.example/', 'jk', expect.any(Number), route, of, 'data'])
@@ -305,7 +308,7 @@ describe('A query', () => {
   test('can return the age of its response', async () => {
     const old = () =>
       new Response('{"status":"ok"}', { headers: { 'x-stale': 'true', age: '9', 'x-request-id': 'r1' } })
-    const { client } = answering(old)
+    const { client } = createScriptedClient(old)
     const { queryFn } = queryAnswer(getHealth, client, undefined)
     expect(await queryFn()).toEqual({ ok: true, data: { status: 'ok' }, isStale: true, ageMs: 9000, requestId: 'r1' })
   })
@@ -374,7 +377,7 @@ describe('A message for the user', () => {
 
   test('asks the user to check the clock if a response is out of its time', async () => {
     const late = Object.assign(new Error('late'), { name: 'UnverifiedAnswer', reason: 'not_in_time' })
-    const result = await listVaults(answering(() => Promise.reject(late)).client)
+    const result = await listVaults(createScriptedClient(() => Promise.reject(late)).client)
     expect(result.ok ? '' : messageForUser(result.error)).toBe(
       'We could not verify that this response is genuine. Check the date and time of your device.',
     )

@@ -4,7 +4,7 @@ import { createFlow, type Flow, type FlowInputs, type FlowState, type Receipt } 
 import type { Call, Client } from '../../client/src/index.ts'
 import { verifyingFetch } from '../../client/src/verify.ts'
 import { createWitness } from '../../client/src/witness.ts'
-import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
+import { createDepositJourney, createWithdrawalJourney } from '../support/cross-chain.ts'
 import { type Service, test, USERS } from '../support/service.ts'
 import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaults.ts'
 
@@ -55,7 +55,7 @@ function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: 
 }
 
 /** Returns the flow's state once it waits for its user or has ended. */
-async function settled({ getState, subscribe }: Flow): Promise<FlowState> {
+async function waitUntilSettled({ getState, subscribe }: Flow): Promise<FlowState> {
   const isOver = () => getState().status !== 'busy'
   if (!isOver()) {
     await new Promise<void>((resolve) => {
@@ -72,7 +72,7 @@ async function settled({ getState, subscribe }: Flow): Promise<FlowState> {
 const stepsOf = ({ steps }: FlowState) => steps.map(({ kind, status }) => `${kind} ${status}`)
 
 /** Returns a client whose service gives these responses in order, and a wallet that records its calls. */
-function answering(...answers: unknown[]) {
+function createScriptedClient(...answers: unknown[]) {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => {
     vi.useRealTimers()
@@ -118,7 +118,7 @@ describe('A deposit', () => {
       amount,
     })
     expect(flow.getState()).toMatchObject({ status: 'busy', current: { kind: 'deposit', status: 'todo' } })
-    const first = await settled(flow)
+    const first = await waitUntilSettled(flow)
     expect(stepsOf(first)).toEqual(['approve todo', 'deposit todo'])
     expect(first).toMatchObject({ status: 'ready', error: undefined, prepared: { simulation: { status: 'success' } } })
 
@@ -141,7 +141,7 @@ describe('A deposit', () => {
     const wallet = walletOn(service)
     const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
     const flow = open(clientOf(service, vault), 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await Promise.all([flow.next(wallet), flow.next(wallet)])
     expect(wallet.asked).toHaveLength(1)
     await flow.next(wallet)
@@ -156,11 +156,11 @@ describe('A deposit', () => {
     const client = clientOf(service, vault, (text) => text.includes('"status":"pending"') && vault.settle())
     const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('50')}` }
     const flow = open(client, 'deposit', input)
-    expect(stepsOf(await settled(flow))).toEqual(['approve todo', 'deposit todo', 'settle todo', 'claim todo'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['approve todo', 'deposit todo', 'settle todo', 'claim todo'])
     await flow.next(wallet)
     await flow.next(wallet)
     expect(flow.getState()).toMatchObject({ status: 'busy', current: { kind: 'settle', status: 'pending' } })
-    const claimable = await settled(flow)
+    const claimable = await waitUntilSettled(flow)
     expect(stepsOf(claimable)).toEqual(['approve done', 'deposit done', 'settle done', 'claim todo'])
     expect(claimable).toMatchObject({
       progress: { status: 'claimable' },
@@ -178,18 +178,18 @@ describe('A deposit', () => {
     const client = clientOf(service, vault, (text) => text.includes('"status":"pending"') && vault.settle())
     const flow = open(client, 'settle', { vaultAddress: vault.address, userAddress: ALICE.address })
     expect(stepsOf(flow.getState())).toEqual(['settle pending', 'claim todo'])
-    expect(stepsOf(await settled(flow))).toEqual(['settle done', 'claim todo'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['settle done', 'claim todo'])
     await flow.next(walletOn(service))
     expect(stepsOf(flow.getState())).toEqual(['settle done', 'claim done'])
 
     const again = open(client, 'settle', { vaultAddress: vault.address, userAddress: ALICE.address })
-    expect(await settled(again)).toMatchObject({ status: 'done', progress: { status: 'deposited' } })
+    expect(await waitUntilSettled(again)).toMatchObject({ status: 'done', progress: { status: 'deposited' } })
     expect(stepsOf(again.getState())).toEqual(['settle done'])
   })
 
   test('from another chain is followed until the shares are there', async ({ service }) => {
     const vault = await openYieldVault(service)
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     await journey.mint(ALICE.address, journey.units('50'))
     const wallet = walletOn(service)
     const flow = open(clientOf(service, vault), 'deposit', {
@@ -199,7 +199,7 @@ describe('A deposit', () => {
       srcChainId: journey.source.chainId,
       srcToken: journey.token.address,
     })
-    const first = await settled(flow)
+    const first = await waitUntilSettled(flow)
     expect(stepsOf(first)).toEqual(['approve todo', 'transfer todo', 'arrive todo'])
     await flow.next(wallet)
     await flow.next(wallet)
@@ -213,11 +213,14 @@ describe('A deposit', () => {
     const [relay] = await service.backends.relayer.look({ transactionHash })
     if (!relay) throw new Error('The pool took no deposit')
     await service.backends.relayer.fill(relay.deposit)
-    expect(await settled(flow)).toMatchObject({ status: 'done', progress: { status: 'completed', action: 'deposit' } })
+    expect(await waitUntilSettled(flow)).toMatchObject({
+      status: 'done',
+      progress: { status: 'completed', action: 'deposit' },
+    })
 
     const transfer = { txHash: transactionHash, srcChainId: journey.source.chainId, userAddress: ALICE.address }
     const resumed = open(clientOf(service, vault), 'arrive', transfer)
-    expect(stepsOf(await settled(resumed))).toEqual(['arrive done'])
+    expect(stepsOf(await waitUntilSettled(resumed))).toEqual(['arrive done'])
     const others = open(clientOf(service, vault), 'arrive', { ...transfer, userAddress: BOB.address })
     await expect.poll(() => others.getState().progress?.status).toBe('pending')
   })
@@ -226,7 +229,7 @@ describe('A deposit', () => {
 describe('A withdrawal to another chain', () => {
   test('is two requests to the wallet and one preparation', async ({ service }) => {
     const vault = await openYieldVault(service)
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     await vault.mint(ALICE.address, vault.units('50'))
     await vault.approve(ALICE.address, vault.units('50'))
     await vault.act(ALICE.address, 'deposit', vault.units('50'), ALICE.address)
@@ -244,7 +247,7 @@ describe('A withdrawal to another chain', () => {
       dstChainId: journey.destination.chainId,
       dstToken: journey.token.address,
     })
-    expect(stepsOf(await settled(flow))).toEqual(['withdraw todo', 'transfer todo', 'arrive todo'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['withdraw todo', 'transfer todo', 'arrive todo'])
     const wallet = walletOn(service)
     await flow.next(wallet)
     await flow.next(wallet)
@@ -268,23 +271,23 @@ describe('A claim of rewards', () => {
     const trust = { keys: [service.backends.signingKey], witness: createWitness({ url: chain.rpcUrl }) }
     const client = { url: service.baseUrl, key: vault.key, fetch: verifyingFetch(trust) }
     const flow = open(client, 'rewards', { userAddress: ALICE.address, chainId: 8453 })
-    expect(await settled(flow)).toMatchObject({ prepared: { rewards: [{ token, amount: `${amount}` }] } })
+    expect(await waitUntilSettled(flow)).toMatchObject({ prepared: { rewards: [{ token, amount: `${amount}` }] } })
     await flow.next(walletOn(service))
-    expect(stepsOf(await settled(flow))).toEqual(['rewards done'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['rewards done'])
     expect(await service.backends.rewards.readClaimed(8453, ALICE.address, token)).toBe(amount)
 
     const again = open(client, 'rewards', { userAddress: ALICE.address, chainId: 8453 })
-    expect(await settled(again)).toMatchObject({ status: 'ready', error: { code: 'no_claimable_rewards' } })
+    expect(await waitUntilSettled(again)).toMatchObject({ status: 'ready', error: { code: 'no_claimable_rewards' } })
   })
 
   test('ends after one signature', async () => {
-    const { client, asked, sender } = answering(rewarded, rewarded)
+    const { client, asked, sender } = createScriptedClient(rewarded, rewarded)
     const flow = open(client, 'rewards', { userAddress: '0x2', chainId: 8453 })
-    const ready = await settled(flow)
+    const ready = await waitUntilSettled(flow)
     expect(ready).toMatchObject({ status: 'ready', prepared: rewarded })
     expect(stepsOf(ready)).toEqual(['rewards todo'])
     await flow.next(sender)
-    expect(stepsOf(await settled(flow))).toEqual(['rewards done'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['rewards done'])
     expect(flow.getState()).toMatchObject({ status: 'done', current: undefined })
     expect(asked).toMatchObject(rewarded.operations.map(({ to }) => ({ to })))
   })
@@ -296,7 +299,7 @@ describe('An error', () => {
     await vault.mint(ALICE.address, vault.units('5'))
     const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
     const flow = open(clientOf(service, vault), 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     return { vault, flow, wallet: walletOn(service) }
   }
 
@@ -344,7 +347,7 @@ describe('An error', () => {
     const wallet = walletOn(service)
     const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${amount}` }
     const flow = open(clientOf(service, vault), 'deposit', input)
-    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'simulation_reverted' } })
+    expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'simulation_reverted' } })
     await flow.next(wallet)
     expect(wallet.asked).toEqual([])
     await vault.mint(ALICE.address, 1n)
@@ -359,9 +362,12 @@ describe('An error', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const client = clientOf(service, vault)
     const flow = open(client, 'claim', { vaultAddress: vault.address, userAddress: ALICE.address })
-    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'no_claimable_deposit', status: 400 } })
+    expect(await waitUntilSettled(flow)).toMatchObject({
+      status: 'ready',
+      error: { code: 'no_claimable_deposit', status: 400 },
+    })
     const transfer = open(client, 'arrive', { txHash: '0x12', srcChainId: 8453 })
-    expect(await settled(transfer)).toMatchObject({ status: 'ready', error: { code: 'invalid_tx_hash' } })
+    expect(await waitUntilSettled(transfer)).toMatchObject({ status: 'ready', error: { code: 'invalid_tx_hash' } })
     await transfer.next(walletOn(service))
     expect(transfer.getState()).toMatchObject({ status: 'ready', error: { code: 'invalid_tx_hash' } })
   })
@@ -407,7 +413,7 @@ describe('A quote that has expired', () => {
 
   test('is replaced and shown before the wallet signs', async ({ service }) => {
     const vault = await openYieldVault(service)
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     await journey.mint(ALICE.address, journey.units('5'))
     const ends = { at: PAST }
     const wallet = walletOn(service)
@@ -418,7 +424,7 @@ describe('A quote that has expired', () => {
       srcChainId: journey.source.chainId,
       srcToken: journey.token.address,
     })
-    await settled(flow)
+    await waitUntilSettled(flow)
     ends.at = LATER
     await flow.next(wallet)
     expect(flow.getState()).toMatchObject({
@@ -433,7 +439,7 @@ describe('A quote that has expired', () => {
 
   test('between a withdrawal and its transfer ends the flow: the tokens are in the wallet', async ({ service }) => {
     const vault = await openYieldVault(service)
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     await vault.mint(ALICE.address, vault.units('5'))
     await vault.approve(ALICE.address, vault.units('5'))
     await vault.act(ALICE.address, 'deposit', vault.units('5'), ALICE.address)
@@ -447,7 +453,7 @@ describe('A quote that has expired', () => {
       dstChainId: journey.destination.chainId,
       dstToken: journey.token.address,
     })
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(wallet)
     const { now } = Date
     onTestFinished(() => {
@@ -468,7 +474,7 @@ describe('A wallet that signs all calls in one batch', () => {
     await vault.mint(ALICE.address, vault.units('5'))
     const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
     const flow = open(clientOf(service, vault), 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     const wallet = walletOn(service)
     const batches: number[] = []
     await flow.next({
@@ -488,9 +494,9 @@ describe('A wallet that signs all calls in one batch', () => {
   })
 
   test('may report success without receipts, and sends only once', async () => {
-    const { client } = answering(unapproved, unapproved)
+    const { client } = createScriptedClient(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     const sendCalls = vi.fn(async () => 'batch')
     await flow.next({ sendCalls, wait: async () => ({ status: 'success' }) })
     expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
@@ -499,9 +505,9 @@ describe('A wallet that signs all calls in one batch', () => {
 
   test("is polled again for a transfer's hash, and sends only once", async () => {
     const transfer = { ...prepared, isCrossChain: true, srcChainId: 42161 }
-    const { client } = answering(transfer, transfer)
+    const { client } = createScriptedClient(transfer, transfer)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     const sendCalls = vi.fn(async () => 'batch')
     const receipts: Receipt[] = [{ status: 'success' }, { status: 'success', transactionHash: '0x12' }]
     const sender = { sendCalls, wait: async () => receipts.shift() ?? expect.unreachable() }
@@ -513,9 +519,9 @@ describe('A wallet that signs all calls in one batch', () => {
   })
 
   test('that cancels a batch leads to an error that says that nothing has moved', async () => {
-    const { client } = answering(unapproved, unapproved)
+    const { client } = createScriptedClient(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next({ sendCalls: async () => 'batch', wait: async () => ({ status: 'cancelled' }) })
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'wallet' } })
     expect(flow.getState().error?.message).toContain('Nothing has moved')
@@ -524,9 +530,9 @@ describe('A wallet that signs all calls in one batch', () => {
 
 describe('A batch', () => {
   test("shows the wallet's batch id in its steps from the moment it is sent", async () => {
-    const { client } = answering(unapproved, unapproved)
+    const { client } = createScriptedClient(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     const seen: unknown[] = []
     flow.subscribe(() => seen.push(flow.getState().steps.map(({ status, batchId }) => [status, batchId])))
     let mine = (_: { status: 'cancelled' }) => {}
@@ -551,9 +557,9 @@ describe('A batch', () => {
 
 describe("A service whose state is some blocks older than the wallet's", () => {
   test('does not have its user approve twice', async () => {
-    const { client, asked, sender } = answering(unapproved, unapproved, unapproved, prepared)
+    const { client, asked, sender } = createScriptedClient(unapproved, unapproved, unapproved, prepared)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(sender)
     const depositing = flow.next(sender)
     await vi.advanceTimersByTimeAsync(1000)
@@ -565,13 +571,13 @@ describe("A service whose state is some blocks older than the wallet's", () => {
   test('does not have its user approve twice if the quote expires meanwhile', async () => {
     const ending = (text: string) => ({ expiresAt: text, inputAmount: '5', outputAmount: '5', feeTotal: '0' })
     const later = ending('2100-01-01T00:00:00.000Z')
-    const { client, asked, sender } = answering(
+    const { client, asked, sender } = createScriptedClient(
       { ...unapproved, quote: later },
       { ...unapproved, quote: later },
       { ...prepared, quote: later },
     )
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(sender)
     onTestFinished(() => {
       vi.restoreAllMocks()
@@ -588,12 +594,12 @@ describe("A service whose state is some blocks older than the wallet's", () => {
   test('is polled again if it reports no request after a deposit', async () => {
     const asynchronous = { ...prepared, isAsync: true }
     const [none, claimable] = ['no_active_deposit', 'claimable'].map((status) => ({ status, nextPollAfterMs: null }))
-    const { client, sender } = answering(asynchronous, asynchronous, none ?? {}, claimable ?? {}, prepared)
+    const { client, sender } = createScriptedClient(asynchronous, asynchronous, none ?? {}, claimable ?? {}, prepared)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(sender)
     await vi.advanceTimersByTimeAsync(1000)
-    expect(stepsOf(await settled(flow))).toEqual(['deposit done', 'settle done', 'claim todo'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['deposit done', 'settle done', 'claim todo'])
   })
 })
 
@@ -619,7 +625,7 @@ describe('A flow without subscribers', () => {
     expect(flow.getState().status).toBe('busy')
     expect(asked).toBe(before)
     onTestFinished(flow.subscribe(() => {}))
-    expect(stepsOf(await settled(flow))).toEqual(['settle done', 'claim todo'])
+    expect(stepsOf(await waitUntilSettled(flow))).toEqual(['settle done', 'claim todo'])
   })
 })
 
@@ -666,9 +672,9 @@ describe('Terms that became worse after they were shown', () => {
 
   test.for(worse)('are shown before they are signed: %s', async ([, shown, change]) => {
     const later = { ...shown, ...change }
-    const { client, asked, sender } = answering(shown, later, later)
+    const { client, asked, sender } = createScriptedClient(shown, later, later)
     const flow = open(client, 'withdraw', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(sender)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'terms_changed' }, prepared: later })
     expect(asked).toEqual([])
@@ -680,27 +686,27 @@ describe('Terms that became worse after they were shown', () => {
     const moved = { ...withdrawal, assets: '99900', fee: '1001' }
     const better = { ...withdrawal, assets: '200000', fee: '0' }
     for (const next of [moved, better]) {
-      const { client, sender } = answering(ordered, { ...prepared, withdrawal: next })
+      const { client, sender } = createScriptedClient(ordered, { ...prepared, withdrawal: next })
       const flow = open(client, 'withdraw', input)
-      await settled(flow)
+      await waitUntilSettled(flow)
       await flow.next(sender)
       expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
     }
   })
 
   test('are shown again if the quote expired, even if nothing changed', async () => {
-    const { client, asked, sender } = answering({ ...prepared, quote }, { ...prepared, quote })
+    const { client, asked, sender } = createScriptedClient({ ...prepared, quote }, { ...prepared, quote })
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(sender)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'quote_expired' } })
     expect(asked).toEqual([])
   })
 
   test('are not signed on another chain than the requested one', async () => {
-    const { client, asked, sender } = answering(prepared, prepared)
+    const { client, asked, sender } = createScriptedClient(prepared, prepared)
     const flow = open(client, 'deposit', { ...input, chainId: 1 })
-    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+    expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
     await flow.next(sender)
     expect(asked).toEqual([])
   })
@@ -717,9 +723,9 @@ describe('An invalid response', () => {
   ]
 
   test.for(broken)('is an error, and the next step tries again: %s', async ([, answer]) => {
-    const { client, asked, sender } = answering(answer, answer, prepared, prepared)
+    const { client, asked, sender } = createScriptedClient(answer, answer, prepared, prepared)
     const flow = open(client, 'deposit', input)
-    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected', status: 200 } })
+    expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected', status: 200 } })
     await flow.next(sender)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
     await flow.next(sender)
@@ -731,9 +737,9 @@ describe('An invalid response', () => {
 
   test('is an error if it arrives just before the signature', async () => {
     for (const [, answer] of broken) {
-      const { client, asked, sender } = answering(prepared, answer, prepared)
+      const { client, asked, sender } = createScriptedClient(prepared, answer, prepared)
       const flow = open(client, 'deposit', input)
-      await settled(flow)
+      await waitUntilSettled(flow)
       await flow.next(sender)
       expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
       await flow.next(sender)
@@ -743,9 +749,9 @@ describe('An invalid response', () => {
 
   test('is an error in a poll', async () => {
     for (const answer of [{}, null, undefined, { status: 1, nextPollAfterMs: null }]) {
-      const { client, sender } = answering(answer, answer, { status: 'deposited', nextPollAfterMs: null })
+      const { client, sender } = createScriptedClient(answer, answer, { status: 'deposited', nextPollAfterMs: null })
       const flow = open(client, 'settle', input)
-      expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+      expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
       await flow.next(sender)
       expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
       await flow.next(sender)
@@ -755,17 +761,17 @@ describe('An invalid response', () => {
 
   test("shows a contract's revert reason as one line", async () => {
     const simulation = { status: 'reverted', reason: 'No.\nSimulation passed.\u202E' }
-    const { client } = answering({ ...prepared, simulation })
+    const { client } = createScriptedClient({ ...prepared, simulation })
     const flow = open(client, 'deposit', input)
-    expect(await settled(flow)).toMatchObject({
+    expect(await waitUntilSettled(flow)).toMatchObject({
       error: { code: 'simulation_reverted', message: 'No.Simulation passed.' },
     })
   })
 
   test('is not one whose quote is null, which means no quote', async () => {
-    const { client, sender } = answering({ ...prepared, quote: null }, { ...prepared, quote: null })
+    const { client, sender } = createScriptedClient({ ...prepared, quote: null }, { ...prepared, quote: null })
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next(sender)
     expect(flow.getState().status).toBe('done')
   })
@@ -784,9 +790,9 @@ describe('A wallet that throws', () => {
   ]
 
   test.for(cases)('can be called again: %s', async ([, thrown, error]) => {
-    const { client, asked, sender } = answering(prepared, prepared, prepared)
+    const { client, asked, sender } = createScriptedClient(prepared, prepared, prepared)
     const flow = open(client, 'deposit', input)
-    await settled(flow)
+    await waitUntilSettled(flow)
     await flow.next({ ...sender, send: () => Promise.reject(thrown) })
     const state = flow.getState()
     expect(state.status).toBe('ready')

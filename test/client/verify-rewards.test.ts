@@ -68,13 +68,13 @@ function responseTo(claimed: readonly Claimed[]) {
 type Response = ReturnType<typeof responseTo>
 
 /** Replaces the response's transactions, in both of their forms. */
-function sending(response: object, ...operations: readonly Transaction[]) {
+function withOperations(response: object, ...operations: readonly Transaction[]) {
   const calls = operations.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) }))
   const form = { version: '2.0.0', chainId: numberToHex(BASE), from: ALICE, atomicRequired: calls.length > 1, calls }
   return { ...response, operations, calls: form }
 }
 
-const sent = (data: string, changed: Partial<Transaction> = {}): Transaction => ({
+const buildTransaction = (data: string, changed: Partial<Transaction> = {}): Transaction => ({
   ...{ chainId: BASE, to: DISTRIBUTOR, data, value: '0' },
   ...changed,
 })
@@ -133,7 +133,7 @@ describe('A claim of rewards', () => {
   test('is refused if one part differs from what the response says', () => {
     const response = responseTo([ONE, TWO])
     const data = claimOf([ONE, TWO])
-    expect(isAccepted(sending(response, sent(data)))).toBe(true)
+    expect(isAccepted(withOperations(response, buildTransaction(data)))).toBe(true)
     const [users, zero] = [[ALICE, ALICE], addressOf(0n)] as const
     const other = { ...ONE, token: addressOf(3n) }
     const otherCalls = [
@@ -147,15 +147,16 @@ describe('A claim of rewards', () => {
       ...[`${data}00`, `${data}${'0'.repeat(64)}`, data.slice(0, -2), data.slice(0, -64)],
       ...[`0x${data.slice(2, 10)}`, `0x095ea7b3${data.slice(10)}`],
     ]
-    for (const changed of otherCalls) expect(isAccepted(sending(response, sent(changed))), String(changed)).toBe(false)
+    for (const changed of otherCalls)
+      expect(isAccepted(withOperations(response, buildTransaction(changed))), String(changed)).toBe(false)
     for (const changed of [{ to: BOB }, { value: '1' }, { chainId: 1 }]) {
-      expect(isAccepted(sending(response, sent(data, changed))), JSON.stringify(changed)).toBe(false)
+      expect(isAccepted(withOperations(response, buildTransaction(data, changed))), JSON.stringify(changed)).toBe(false)
     }
-    expect(isAccepted(sending(response, sent(data), sent(data)))).toBe(false)
-    expect(isAccepted(sending(response))).toBe(false)
-    const approve = sent(`0x095ea7b3${BOB.slice(2).padStart(64, '0')}${'f'.repeat(64)}`, { to: ONE.token })
-    const approving = sending(response, approve, sent(data))
-    expect(isAccepted({ ...approving, approval: [approve], operations: [sent(data)] })).toBe(false)
+    expect(isAccepted(withOperations(response, buildTransaction(data), buildTransaction(data)))).toBe(false)
+    expect(isAccepted(withOperations(response))).toBe(false)
+    const approve = buildTransaction(`0x095ea7b3${BOB.slice(2).padStart(64, '0')}${'f'.repeat(64)}`, { to: ONE.token })
+    const approving = withOperations(response, approve, buildTransaction(data))
+    expect(isAccepted({ ...approving, approval: [approve], operations: [buildTransaction(data)] })).toBe(false)
     for (const changed of [
       ...[{ chainId: 1 }, { protocol: 'erc4626' }, { isCrossChain: true }, { rewards: [] }, { rewards: undefined }],
       ...[{ rewards: response.rewards.slice(1) }, { rewards: response.rewards.toReversed() }],
@@ -192,7 +193,7 @@ describe('A claim of rewards', () => {
         const text = `${data.slice(0, 10)}${changed.join('')}`
         fc.pre(text !== data)
         const expected = isSameClaim(text, response)
-        expect(isAccepted(sending(response, sent(text)))).toBe(expected)
+        expect(isAccepted(withOperations(response, buildTransaction(text)))).toBe(expected)
         accepted += Number(expected)
       }),
       { numRuns: runs(3000) },

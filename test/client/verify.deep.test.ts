@@ -32,7 +32,7 @@ import {
   type Call,
   play,
   type Recorded,
-  recording,
+  recordResponses,
   type Transaction,
 } from '../support/prepared-answers.ts'
 import { runs } from '../support/runs.ts'
@@ -41,7 +41,7 @@ import { test as base, type Service, USERS } from '../support/service.ts'
 const [ALICE, BOB] = USERS
 
 const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }) => {
-  const { recorded, service } = recording(sharedService)
+  const { recorded, service } = recordResponses(sharedService)
   await play(service)
   return recorded
 })
@@ -55,7 +55,7 @@ const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: b
 const Quote = z.object({ inputAmount: z.string().optional() })
 
 /** Returns the input amount of the quote, which a user who saw it would set as the limit. */
-const sentBy = ({ answer }: Recorded) => {
+const getSentAmount = ({ answer }: Recorded) => {
   const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
 }
@@ -75,9 +75,11 @@ describe('A response with transactions', () => {
     for (const one of recorded) {
       const { preparation, input, answer, exchange, vault } = one
       const what = `${preparation} ${vault.protocol}`
-      const verdict = await verifyAnswer(exchange, trustOf(service, [vault], sentBy(one)))
+      const verdict = await verifyAnswer(exchange, trustOf(service, [vault], getSentAmount(one)))
       expect(verdict, what).toMatchObject({ ok: true, keyId: service.backends.signingKey.kid })
-      expect(await verifyAnswer(exchange, trustOf(service, undefined, sentBy(one))), what).toMatchObject({ ok: true })
+      expect(await verifyAnswer(exchange, trustOf(service, undefined, getSentAmount(one))), what).toMatchObject({
+        ok: true,
+      })
       if (!verdict.ok) continue
       expect(verdict.steps.map(({ to }) => to.toLowerCase())).toEqual(
         [...answer.approval, ...answer.operations].map(({ to }) => to.toLowerCase()),
@@ -87,7 +89,7 @@ describe('A response with transactions', () => {
         expect(chainId).toBe(from)
         expect(does).toMatch(/^[a-z]+ .*0x[0-9a-fA-F]{40}/)
       }
-      const alone = verifyTransactions(preparation, input, answer, [vault], sentBy(one))
+      const alone = verifyTransactions(preparation, input, answer, [vault], getSentAmount(one))
       expect(alone).toEqual({ ok: true, steps: verdict.steps })
     }
   })
@@ -101,15 +103,15 @@ describe('A response with transactions', () => {
     const told: Record<string, unknown> = {}
     for (const one of ways) {
       const { preparation, input, answer, vault } = one
-      const sent = sentBy(one) as bigint
+      const sent = getSentAmount(one) as bigint
       const verify = (changed: Answer, mostSent?: bigint) =>
         verifyTransactions(preparation, input, changed, [vault], mostSent)
       const alone = verify(answer)
       told[`${vault.protocol} ${NAMES[answer.operations[0]?.data.slice(0, 10) ?? '']}`] = alone.ok || alone.reason
       expect(verify(answer, sent)).toMatchObject({ ok: true })
       expect(verify(answer, sent - 1n)).toMatchObject({ reason: 'wrong_transactions' })
-      expect(verify(sendingTwice(one)).ok).toBe(false)
-      expect(verify(sendingTwice(one), sent)).toMatchObject({ reason: 'wrong_transactions' })
+      expect(verify(withDoubledTransfer(one)).ok).toBe(false)
+      expect(verify(withDoubledTransfer(one), sent)).toMatchObject({ reason: 'wrong_transactions' })
     }
     expect(told).toEqual({
       'erc4626 withdraw': true,
@@ -122,11 +124,11 @@ describe('A response with transactions', () => {
       const [redeem, transfer] = answer.operations as [Transaction, Transaction]
       const data = `0xb460af94${word(assets)}${redeem.data.slice(74)}`
       const claimable = { ...z.looseObject({}).parse(answer['claimable']), assets: `${assets}` }
-      return restated({ ...answer, claimable, operations: [{ ...redeem, data }, transfer] })
+      return withRebuiltCalls({ ...answer, claimable, operations: [{ ...redeem, data }, transfer] })
     }
     const verifyClaim = (answer: Answer) => verifyTransactions('claim', claim.input, answer, [claim.vault])
-    expect(verifyClaim(byAssets(sentBy(claim) as bigint))).toMatchObject({ ok: true })
-    expect(verifyClaim(byAssets((sentBy(claim) as bigint) - 1n))).toMatchObject({ reason: 'wrong_transactions' })
+    expect(verifyClaim(byAssets(getSentAmount(claim) as bigint))).toMatchObject({ ok: true })
+    expect(verifyClaim(byAssets((getSentAmount(claim) as bigint) - 1n))).toMatchObject({ reason: 'wrong_transactions' })
   })
 
   test('with an instant redemption is refused if its minimum allows the vault to pay less', ({ recorded }) => {
@@ -136,7 +138,7 @@ describe('A response with transactions', () => {
     const [redeem] = one.answer.operations as [Transaction]
     const least = (minimum: bigint) => {
       const data = redeem.data.slice(0, 138) + word(minimum)
-      return restated({ ...one.answer, operations: [{ ...redeem, data }] })
+      return withRebuiltCalls({ ...one.answer, operations: [{ ...redeem, data }] })
     }
     const { assets } = z.object({ assets: z.string() }).parse(one.answer['withdrawal'])
     const verify = (minimum: bigint) => verifyTransactions('withdraw', one.input, least(minimum), [one.vault]).ok
@@ -159,9 +161,9 @@ describe('A response with transactions', () => {
       for (const change of changes) {
         // Some calls name no account and act for their sender.
         const isAnybodys =
-          'userAddress' in change && answer.operations.every(({ data }) => NOBODYS.includes(data.slice(0, 10)))
+          'userAddress' in change && answer.operations.every(({ data }) => SENDER_SELECTORS.includes(data.slice(0, 10)))
         if (isAnybodys) continue
-        const verdict = verifyTransactions(preparation, { ...input, ...change }, retold(answer, change))
+        const verdict = verifyTransactions(preparation, { ...input, ...change }, withOtherRequest(answer, change))
         expect(verdict.ok, `${preparation} ${vault.protocol} ${JSON.stringify(change)}`).toBe(false)
       }
     }
@@ -194,8 +196,8 @@ const NAMES = Object.fromEntries(
     signature === 'deposit(uint256,address,address)' ? 'claimDeposit' : signature.split('(')[0],
   ]),
 )
-const NOBODYS: readonly string[] = ['cancelRequestDeposit()', 'claimSharesAndRequestRedeem(uint256)'].map((name) =>
-  toFunctionSelector(name),
+const SENDER_SELECTORS: readonly string[] = ['cancelRequestDeposit()', 'claimSharesAndRequestRedeem(uint256)'].map(
+  (name) => toFunctionSelector(name),
 )
 
 const KINDS = [
@@ -234,7 +236,7 @@ function isFree({ data }: Transaction, position: number, isLast: boolean): boole
 }
 
 /** Returns the response with the account and chain of another request, but the same calldata. */
-function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
+function withOtherRequest(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
   const on = (transaction: Transaction) => (srcChainId ? { ...transaction, chainId: Number(srcChainId) } : transaction)
   const { from, chainId } = answer.calls
   return {
@@ -251,7 +253,7 @@ function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<str
 
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 
-function sendingTwice({ answer }: Recorded): Answer {
+function withDoubledTransfer({ answer }: Recorded): Answer {
   const transfer = answer.operations.at(-1) as Transaction
   const twice = (text: string, index: number) => {
     const start = 10 + 64 * index
@@ -260,7 +262,7 @@ function sendingTwice({ answer }: Recorded): Answer {
   const { inputAmount, outputAmount } = z
     .object({ inputAmount: z.string(), outputAmount: z.string() })
     .parse(answer['quote'])
-  return restated({
+  return withRebuiltCalls({
     ...answer,
     approval: answer.approval.map((one) => ({ ...one, data: twice(one.data, 1) })),
     operations: answer.operations.with(-1, { ...transfer, data: twice(twice(transfer.data, 4), 5) }),
@@ -269,7 +271,7 @@ function sendingTwice({ answer }: Recorded): Answer {
 }
 
 /** Returns the response with its list of calls rebuilt from its transactions, as an attacker would do. */
-function restated(answer: Answer): Answer {
+function withRebuiltCalls(answer: Answer): Answer {
   const transactions = [...answer.approval, ...answer.operations]
   return {
     ...answer,
@@ -295,7 +297,7 @@ function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined 
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)
   // The verifier refuses calls that differ from the transactions, so this change stays consistent.
-  return tampered && restated(tampered)
+  return tampered && withRebuiltCalls(tampered)
 }
 
 /** Returns the response with a list of calls or a chain that differs from its transactions. */
@@ -402,7 +404,7 @@ describe('A tampered response', () => {
           const one = ofKind[which % ofKind.length] as Recorded
           const tampered = tamper(one, how)
           fc.pre(tampered !== undefined)
-          return !verifyTransactions(preparation, one.input, tampered, [one.vault], sentBy(one)).ok
+          return !verifyTransactions(preparation, one.input, tampered, [one.vault], getSentAmount(one)).ok
         }),
         { numRuns: runs(10_000) },
       )
@@ -562,7 +564,7 @@ describe('The command', () => {
       const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}`)
       const printed = `${['HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', ...headers, '', answer.body].join('\r\n')}`
       const { url, body: data } = request
-      const mostSent = sentBy(one)?.toString()
+      const mostSent = getSentAmount(one)?.toString()
       const given = { keys: JSON.stringify({ keys: [signingKey] }), mostSent, answer: printed, url, data }
       const pinned = { ...given, vaults: JSON.stringify([vault]) }
       const { code, lines } = await describeAnswer(pinned, now)

@@ -8,8 +8,8 @@ import { contentDigest, type Exchange } from '../../client/src/signature.ts'
 import { type Preparation, type Trust, verifyAnswer, verifyTransactions } from '../../client/src/verify.ts'
 import { createWitness, type OwnNode, type Witnessed } from '../../client/src/witness.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
-import { stateAfter, tell } from '../support/lies.ts'
-import { type Answer, play, type Recorded, recording } from '../support/prepared-answers.ts'
+import { overrideStorage, readStateChanges } from '../support/lies.ts'
+import { type Answer, play, type Recorded, recordResponses } from '../support/prepared-answers.ts'
 import { test as base, type Service, startAnew, USERS } from '../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
 import { startWire } from '../support/wire.ts'
@@ -42,13 +42,13 @@ const withoutSimulation: typeof fetch = async (url, init) =>
 type Seen = { readonly one: Recorded; readonly seen: Awaited<ReturnType<typeof witnessOf>>; readonly name: string }
 const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) => {
   const simulated: Seen[] = []
-  const fallen: Seen[] = []
+  const unsimulated: Seen[] = []
   const lied: Seen[] = []
   const url = urlsOf(sharedService)
-  const { service } = recording(sharedService, async (one) => {
+  const { service } = recordResponses(sharedService, async (one) => {
     const name = `${one.preparation} ${one.vault.protocol} ${JSON.stringify(one.input)}`
     simulated.push({ one, name, seen: await witnessOf({ url }, one) })
-    fallen.push({ one, name, seen: await witnessOf({ url, fetch: withoutSimulation }, one) })
+    unsimulated.push({ one, name, seen: await witnessOf({ url, fetch: withoutSimulation }, one) })
     for (const answer of liesOf(one.answer)) {
       const verdict = verifyTransactions(one.preparation, one.input, answer, undefined, mostSentOf({ answer }))
       if (verdict.ok)
@@ -56,7 +56,7 @@ const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) 
     }
   })
   await play(service)
-  return { simulated, fallen, lied }
+  return { simulated, fallen: unsimulated, lied }
 })
 
 const FIGURES = ['deposit', 'withdrawal', 'claimable', 'cancelled'] as const
@@ -137,7 +137,7 @@ describe('Two hosts that tell the same lie about the price', () => {
     await lagoon.settle()
     await lagoon.act(ALICE.address, 'deposit', 300n * ONE, ALICE.address, ALICE.address)
     const { chain } = lagoon
-    const lie = await stateAfter(chain, async () => {
+    const lie = await readStateChanges(chain, async () => {
       await lagoon.act(ROLES.valuationManager, 'updateNewTotalAssets', 100n * ONE)
       await lagoon.act(ROLES.safe, 'settleDeposit', 100n * ONE)
     })
@@ -156,7 +156,7 @@ describe('Two hosts that tell the same lie about the price', () => {
       ...{ ok: true, witnessed: { chainId: BASE, isSimulated: true, notes: [] } },
     })
 
-    for (const host of hosts) tell(host, lie)
+    for (const host of hosts) overrideStorage(host, lie)
     service.pass(5)
     const lied = await ask(cold, 'withdraw', lagoon.key, input)
     const sharesOf = ({ answer }: Exchange) => BigInt(JSON.parse(String(answer.body)).withdrawal.shares)
@@ -178,7 +178,7 @@ describe('A response', () => {
   async function withdrawal(
     service: Service,
   ): Promise<{ one: Recorded; chain: LocalChain; spend: () => Promise<unknown> }> {
-    const { recorded, service: listening } = recording(service)
+    const { recorded, service: listening } = recordResponses(service)
     const savings = await openYieldVault(listening)
     await savings.mint(ALICE.address, 100n * ONE)
     await savings.approve(ALICE.address, 100n * ONE)
@@ -239,7 +239,7 @@ describe('A response', () => {
   })
 
   test('is refused if a withdrawal approves another token than the shares', async ({ service }) => {
-    const { recorded, service: listening } = recording(service)
+    const { recorded, service: listening } = recordResponses(service)
     const vault = await openAsyncVault(listening, { make: 'aggregated' })
     await vault.mint(ALICE.address, 100n * ONE)
     await vault.send(ALICE, await vault.deposit(ALICE, 100n * ONE))
@@ -281,7 +281,7 @@ describe('A response', () => {
 
   test('of a vault with fees, other decimals or another implementation is confirmed', async ({ service }) => {
     const seen: unknown[] = []
-    const { service: listening } = recording(service, async (one) => {
+    const { service: listening } = recordResponses(service, async (one) => {
       for (const more of [{}, { fetch: withoutSimulation }])
         seen.push(await witnessOf({ url: urlsOf(service), ...more }, one))
     })
@@ -327,7 +327,7 @@ describe('A response', () => {
 
 describe('The command', () => {
   test('checks at the node of --rpc, and refuses what it does not confirm', async ({ service }) => {
-    const { recorded, service: listening } = recording(service)
+    const { recorded, service: listening } = recordResponses(service)
     const savings = await openYieldVault(listening)
     await savings.mint(ALICE.address, 100n * ONE)
     await savings.deposit(ALICE, 100n * ONE)

@@ -17,13 +17,20 @@ import examples from '../../reference/examples.json' with { type: 'json' }
 import { type Example, listErrors, operationId } from '../../reference/openapi.ts'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { clashingNames } from '../interface/letter-case.ts'
-import { type Begun, beginAddition, recover, registerUser, someEmail, someSession } from '../support/accounts.ts'
+import {
+  beginAddition,
+  createSession,
+  type RegistrationOptions,
+  recover,
+  registerUser,
+  someEmail,
+} from '../support/accounts.ts'
 import { someKeyPair } from '../support/credentials.ts'
 import { buildExample, EXAMPLES_FILE, findEndpoint, keepKnown } from '../support/examples.ts'
 import { someContext } from '../support/lambda.ts'
 import { recordAll } from '../support/records.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
-import { refusedByIam } from '../support/uses.ts'
+import { listRefusedTries } from '../support/uses.ts'
 import { playWallet } from '../support/wallet-story.ts'
 
 type JsonSchema = Record<string, unknown>
@@ -75,20 +82,20 @@ const test = base
   })
   .extend('operationOf', ({ document }) => (name: string): Operation => {
     const { method, path } = Object.fromEntries(DOCUMENTED)[name] as EndpointContract
-    return inPlace(document.paths[path]?.[method.toLowerCase()], document) as Operation
+    return resolveReferences(document.paths[path]?.[method.toLowerCase()], document) as Operation
   })
 
 const REFERENCE = /^#\/components\/(schemas|responses|parameters|headers)\/([\w-]+)$/
 
 /** Returns a part of the document with its references resolved. */
-function inPlace(part: unknown, document: Document): unknown {
-  if (Array.isArray(part)) return part.map((item) => inPlace(item, document))
+function resolveReferences(part: unknown, document: Document): unknown {
+  if (Array.isArray(part)) return part.map((item) => resolveReferences(item, document))
   if (typeof part !== 'object' || part === null) return part
   const { $ref, ...rest } = part as JsonSchema
   const [, kind, name] = REFERENCE.exec(`${$ref}`) ?? []
   const referred = name ? document.components[kind as 'schemas' | 'responses' | 'parameters' | 'headers'][name] : {}
   const whole = Object.entries({ ...(referred as JsonSchema), ...rest })
-  return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
+  return Object.fromEntries(whole.map(([key, value]) => [key, resolveReferences(value, document)]))
 }
 
 const GATEWAY_STATUSES = ['413', '429', '431', '500', '503']
@@ -101,7 +108,7 @@ function ownErrors(response: Response | undefined): JsonSchema {
 }
 
 /** Merges objects into one with all their properties, each of which allows additional ones. */
-function merged({ allOf, ...schema }: JsonSchema): JsonSchema {
+function mergeObjects({ allOf, ...schema }: JsonSchema): JsonSchema {
   const parts = (allOf ?? []) as readonly { readonly properties: object; readonly required: readonly string[] }[]
   if (parts.length === 0) return schema
   const properties = Object.assign({}, ...parts.map((part) => part.properties))
@@ -109,11 +116,11 @@ function merged({ allOf, ...schema }: JsonSchema): JsonSchema {
 }
 
 /** Returns the schema without additional properties. */
-function closed(schema: unknown): JsonSchema {
+function closeSchema(schema: unknown): JsonSchema {
   const close = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(close)
     if (typeof value !== 'object' || value === null) return value
-    const rest = merged(value as JsonSchema)
+    const rest = mergeObjects(value as JsonSchema)
     const inner = Object.fromEntries(Object.entries(rest).map(([name, part]) => [name, close(part)]))
     const isObject = inner['type'] === 'object' && inner['properties'] !== undefined
     return isObject && !('additionalProperties' in inner) ? { ...inner, additionalProperties: false } : inner
@@ -158,7 +165,7 @@ describe('The document', () => {
 
   test('describes every parameter, and every field that has more than one value', ({ document }) => {
     const isTold = (field: unknown): boolean => {
-      const { items, anyOf = [], ...known } = inPlace(field, document) as Field
+      const { items, anyOf = [], ...known } = resolveReferences(field, document) as Field
       return 'description' in known || 'const' in known || (items && isTold(items)) || anyOf.some(isTold)
     }
     const undescribed = (part: unknown, name: string): string[] => {
@@ -185,7 +192,7 @@ describe('The document', () => {
   })
 
   test('has no two fields of an object that differ only in case', ({ operationOf }) => {
-    expect(clashingNames(DOCUMENTED.map(([name]) => closed(operationOf(name))))).toEqual([])
+    expect(clashingNames(DOCUMENTED.map(([name]) => closeSchema(operationOf(name))))).toEqual([])
   })
 
   test('has only references into itself', ({ document }) => {
@@ -292,7 +299,7 @@ describe('The document', () => {
       ...[requestBody, success].flatMap((part) => part?.content?.['application/json'] ?? []),
     ]
     const problems = shown.flatMap(({ schema, example }) =>
-      example === undefined ? 'none: npm run examples' : (problemsOf(closed(schema), example) ?? []),
+      example === undefined ? 'none: npm run examples' : (problemsOf(closeSchema(schema), example) ?? []),
     )
     expect(problems).toEqual([])
   })
@@ -307,7 +314,7 @@ describe('The document', () => {
   }) => {
     expect(Object.keys(document.webhooks)).toEqual([...EventType.options, 'webhook.test'])
     for (const [type, webhook] of Object.entries(document.webhooks)) {
-      const { post } = inPlace(webhook, document) as { post: Delivery }
+      const { post } = resolveReferences(webhook, document) as { post: Delivery }
       expect(post.summary).toBe(type)
       // The description has the meaning, the time, and for events of the log those before or after.
       expect(post.description).toMatch(/^An? .*Sent /)
@@ -317,7 +324,7 @@ describe('The document', () => {
       )
       const { schema, example } = post.requestBody?.content['application/json'] ?? {}
       expect(schema).toMatchObject({ properties: { type: { const: type } } })
-      expect(problemsOf(closed(schema ?? {}), example), type).toBeUndefined()
+      expect(problemsOf(closeSchema(schema ?? {}), example), type).toBeUndefined()
       expect(Object.keys(post.responses).sort()).toEqual(['2XX', '410', '429', 'default'])
     }
   })
@@ -331,7 +338,7 @@ describe('The document', () => {
     expect(Object.keys(discriminator.mapping)).toEqual(EventType.options)
     expect(Object.values(discriminator.mapping)).toEqual(oneOf.map(({ $ref }) => $ref))
     for (const [type, $ref] of Object.entries(discriminator.mapping)) {
-      expect(inPlace({ $ref }, document)).toMatchObject({ properties: { type: { const: type } } })
+      expect(resolveReferences({ $ref }, document)).toMatchObject({ properties: { type: { const: type } } })
     }
   })
 
@@ -420,7 +427,7 @@ const beginToRecover =
     })
 /** Completes a recovery of a new key to these credentials. */
 const recoverAs =
-  (credentialsOf: (begun: Begun, keyPair: ReturnType<typeof someKeyPair>) => object): Ask =>
+  (credentialsOf: (begun: RegistrationOptions, keyPair: ReturnType<typeof someKeyPair>) => object): Ask =>
   async (service) => {
     const recoveryKey = someKeyPair()
     const { email } = await registerUser(service, (begun) => ({
@@ -432,14 +439,14 @@ const recoverAs =
 const asUser =
   (method: string, path: string, body?: unknown): Ask =>
   async (service) => {
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     return service.call(method, path, { headers, ...(body !== undefined && { body }) })
   }
 /** Sends a request of a logged-in user who has just linked a wallet. */
 const withWallet =
   (ask: (call: Call, linked: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
   async (service) => {
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     const wallet = privateKeyToAccount(USER.privateKey)
     const call: Call = (method, path, body) =>
       service.call(method, path, { headers, ...(body !== undefined && { body }) })
@@ -592,7 +599,7 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     'challenge_expired_or_used',
     'a token of nobody',
     async (service) => {
-      const { headers, keyPair } = await someSession(service)
+      const { headers, keyPair } = await createSession(service)
       const begun = await beginAddition(service, headers)
       const body = {
         temporaryAuthenticationToken: 'x',
@@ -652,7 +659,7 @@ const liveTest = test
   })
   .extend('verify', ({ service, document, operationOf }) => (name: keyof typeof endpoints, reply: HttpReply): void => {
     const { status, headers, body } = reply
-    const refused = refusedByIam(endpoints[name], service.table.tries)
+    const refused = listRefusedTries(endpoints[name], service.table.tries)
     expect(refused, `missing in uses of ${name}: ${refused.join(', ')}`).toEqual([])
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()
@@ -660,24 +667,24 @@ const liveTest = test
     expect(Object.keys(document.components.headers).filter((header) => !isTold(header))).toEqual([])
     const schema = response?.content?.['application/json'].schema as JsonSchema
     if (status < 300) {
-      expect(schema ? problemsOf(closed(schema), body) : body, name).toBeUndefined()
+      expect(schema ? problemsOf(closeSchema(schema), body) : body, name).toBeUndefined()
       return
     }
     const [error, ofThisStatus] = ownErrors(response)['allOf'] as [JsonSchema, JsonSchema]
-    expect(problemsOf(closed(error), body)).toBeUndefined()
+    expect(problemsOf(closeSchema(error), body)).toBeUndefined()
     expect(problemsOf(ofThisStatus, body)).toBeUndefined()
   })
 
 /** The first request to each operation and its response, as an example. */
-const answered = new Map<string, Example>()
+const examplesByOperation = new Map<string, Example>()
 
 /** Returns the same service with every successful call recorded as an example, and its table access checked. */
-function watch(service: Service): Service {
+function recordExamples(service: Service): Service {
   const call: Service['call'] = async (...request) => {
     service.table.reset()
     const reply = await service.call(...request)
     const id = operationId(findEndpoint(request[0], request[1]).contract)
-    if (reply.status < 300 && !answered.has(id)) answered.set(id, buildExample(request, reply))
+    if (reply.status < 300 && !examplesByOperation.has(id)) examplesByOperation.set(id, buildExample(request, reply))
     return reply
   }
   return { ...service, call }
@@ -688,16 +695,16 @@ function watch(service: Service): Service {
 afterAll(({}, { tasks }) => {
   if (process.env['EXAMPLES'] !== 'write' || tasks.some(({ result }) => result?.state === 'fail')) return
   const ids = DOCUMENTED.map(([, contract]) => operationId(contract))
-  const missing = ids.filter((id) => !answered.has(id))
+  const missing = ids.filter((id) => !examplesByOperation.has(id))
   if (missing.length > 0) throw new Error(`No test has an answer of ${missing.join(', ')}`)
-  const recorded = Object.fromEntries(ids.map((id) => [id, answered.get(id)]))
+  const recorded = Object.fromEntries(ids.map((id) => [id, examplesByOperation.get(id)]))
   writeFileSync(EXAMPLES_FILE, JSON.stringify(keepKnown(examples, recorded)))
 })
 
 describe('A live response matches the document:', () => {
   // This one test stands for about forty.
   liveTest('each one of a wallet that uses all features', { timeout: 120_000 }, async ({ service, vaults, verify }) => {
-    const watched = watch(service)
+    const watched = recordExamples(service)
     const call: Service['call'] = async (...request) => {
       const reply = await watched.call(...request)
       expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
@@ -710,17 +717,19 @@ describe('A live response matches the document:', () => {
   })
 
   liveTest.for(LIVE)('%s, %s: %s', async ([name, expected, , ask], { service, vaults, verify }) => {
-    const reply = await ask(watch(service), vaults)
+    const reply = await ask(recordExamples(service), vaults)
     expect(reply.status < 300 ? 'ok' : reply.body.code).toBe(expected)
     verify(name, reply)
   })
 
   test('one of every endpoint', () => {
-    expect(new Set(answered.keys())).toEqual(new Set(DOCUMENTED.map(([, contract]) => operationId(contract))))
+    expect(new Set(examplesByOperation.keys())).toEqual(
+      new Set(DOCUMENTED.map(([, contract]) => operationId(contract))),
+    )
   })
 
   test('a body that differs would be found', ({ operationOf }) => {
-    const schema = closed(operationOf('system/health').responses['200']?.content?.['application/json'].schema)
+    const schema = closeSchema(operationOf('system/health').responses['200']?.content?.['application/json'].schema)
     expect(problemsOf(schema, { status: 'ok', version: '1' })).toBeUndefined()
     for (const wrong of [
       {},

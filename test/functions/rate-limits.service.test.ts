@@ -4,7 +4,7 @@ import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { DEFAULT_LIMITS, type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
 import { sha256 } from '../../lib/core/sha256.ts'
 import { EDGE_HEADER, EDGE_VARIABLE } from '../../lib/frame/edge.ts'
-import { someSession } from '../support/accounts.ts'
+import { createSession } from '../support/accounts.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { expectError } from '../support/errors.ts'
 import { chainlessTest, type HttpReply, type Service, startAnew } from '../support/service.ts'
@@ -19,7 +19,7 @@ const WALLETS = '/auth/wallets'
 const ON_SERVER: KeyLimits = { ...DEFAULT_LIMITS, scopes: Scope.options }
 
 /** Returns the policy, the remaining requests and the remaining seconds of a window, from the headers of a reply. */
-const standing = ({ headers }: HttpReply) => ({
+const readRateHeaders = ({ headers }: HttpReply) => ({
   policy: headers.get('ratelimit-policy'),
   ...(/^"key";r=(?<left>\d+);t=(?<seconds>\d+)$/.exec(headers.get('ratelimit') ?? '')?.groups ?? {}),
 })
@@ -59,7 +59,7 @@ describe('A key', () => {
       await service.call('GET', WALLETS, { key }),
     ]
     expect(replies.map(({ status }) => status)).toEqual([200, 400, 400, 401])
-    expect(replies.map(standing)).toEqual(
+    expect(replies.map(readRateHeaders)).toEqual(
       ['99', '98', '97', '96'].map((left) => ({
         policy: '"key";q=100;w=60',
         left,
@@ -82,7 +82,7 @@ describe('A key', () => {
     expect(replies.length - refused.length).toBe(30)
     for (const reply of refused) {
       expectError(reply, 'rate_limit_exceeded')
-      const { seconds, left, policy } = standing(reply) as Record<string, string>
+      const { seconds, left, policy } = readRateHeaders(reply) as Record<string, string>
       expect([policy, left]).toEqual(['"key";q=30;w=60', '0'])
       expect(reply.headers.get('retry-after')).toBe(seconds)
     }
@@ -121,7 +121,7 @@ describe('A key', () => {
     for (const key of [someKey(clientId).text, someKey('AbCdE01234').text, `${text}x`, null]) {
       const reply = await service.call('POST', LOGIN, { key, body: {} })
       expect(reply.status).toBe(401)
-      expect(standing(reply)).toEqual({ policy: null })
+      expect(readRateHeaders(reply)).toEqual({ policy: null })
     }
     expect(leases(service)).toEqual([])
   })
@@ -132,7 +132,7 @@ describe('A key', () => {
     clock,
   }) => {
     const { text: key, clientId, keyId } = await issue({ rate: { requests: 1000, seconds: 60 } })
-    expect(standing(await service.call('POST', LOGIN, { key, body: {} })).policy).toBe('"key";q=1000;w=60')
+    expect(readRateHeaders(await service.call('POST', LOGIN, { key, body: {} })).policy).toBe('"key";q=1000;w=60')
     const limits = { ...DEFAULT_LIMITS, rate: { requests: 2, seconds: 120 } }
     await service.backends.admin.clients.putLimits(clientId, keyId, limits)
     clock.pass(61)
@@ -147,14 +147,14 @@ describe('A key', () => {
     const { text, clientId, keyId } = await issue({})
     await service.tables.clients.write({ pk: `CLIENT#${clientId}`, sk: `KEY#${keyId}` }, [remove('limits')])
     const reply = await service.call('POST', LOGIN, { key: text, body: {} })
-    expect([reply.status, standing(reply).policy]).toEqual([200, '"key";q=6000;w=60'])
+    expect([reply.status, readRateHeaders(reply).policy]).toEqual([200, '"key";q=6000;w=60'])
   })
 })
 
 describe('A session', () => {
   test('that has used its tenth leaves the rest of the key to others', async ({ service, clock, issue: _ }) => {
-    const session = await someSession(service)
-    const other = await someSession(service)
+    const session = await createSession(service)
+    const other = await createSession(service)
     clock.pass(60 - ((Date.now() / 1000) % 60))
     const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
     const { text: key, key: stored } = someKey(clientId, {
@@ -201,7 +201,7 @@ describe('A network', () => {
       ...from('203.0.113.1'),
       body: {},
     })
-    expect([withdrawal.status, standing(withdrawal).policy]).toEqual([400, '"key";q=150;w=60'])
+    expect([withdrawal.status, readRateHeaders(withdrawal).policy]).toEqual([400, '"key";q=150;w=60'])
   })
 })
 

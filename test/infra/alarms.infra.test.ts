@@ -9,7 +9,7 @@ import { runCommandLine } from '../../admin/command-line.ts'
 import { JOBS } from '../../infra/functions.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { loadHandler } from '../../sandbox/gateway.ts'
-import { cloudWatch } from '../support/cloudwatch.ts'
+import { createCloudWatch } from '../support/cloudwatch.ts'
 import { someContext } from '../support/lambda.ts'
 import { captureLogs } from '../support/logs.ts'
 import { finalize, recordAll } from '../support/records.ts'
@@ -30,7 +30,7 @@ function idOf(name: string): string {
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
-type Cloud = ReturnType<typeof cloudWatch>
+type Cloud = ReturnType<typeof createCloudWatch>
 /** Log lines of one invocation, and whether it throws, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
@@ -94,7 +94,7 @@ const test = serviceTest
     reports ??= reportAll()
     const all = await reports
     return ({ without = [] as readonly number[] } = {}): Cloud => {
-      const cloud = cloudWatch(template)
+      const cloud = createCloudWatch(template)
       for (const { name, input, everyMinutes, ...invocation } of all) {
         if (without.includes(Number(input['chainId']))) continue
         const minutes = Array.from({ length: NOW / everyMinutes }, (_, index) => index * everyMinutes)

@@ -20,7 +20,7 @@ import {
 } from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { matches } from '../support/cloudwatch.ts'
+import { matchesPattern } from '../support/cloudwatch.ts'
 import { STAGES_FILE, type Synthesized, synthesizeApp } from './synthesize.ts'
 
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
@@ -843,7 +843,7 @@ describe('Each runbook', () => {
       })),
     )
     expect(filters.length).toBeGreaterThan(15)
-    expect(filters.filter(({ pattern, lines }) => !lines.some((line) => matches(pattern, line)))).toEqual([])
+    expect(filters.filter(({ pattern, lines }) => !lines.some((line) => matchesPattern(pattern, line)))).toEqual([])
   })
 })
 

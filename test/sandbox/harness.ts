@@ -26,10 +26,10 @@ import {
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
-import { chainClient } from '../support/chain-client.ts'
+import { createChainClient } from '../support/chain-client.ts'
 import { LAGOON } from '../support/lagoon-abi.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
-import { rememberChain, restorer } from '../support/restore.ts'
+import { createChainSnapshots, createRestore } from '../support/restore.ts'
 import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
@@ -49,7 +49,7 @@ type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 /** Starts a chain with a token of six decimals; `stop` ends it. */
 export async function openSession() {
   const chain = await startChain({ chainId: 31337 })
-  const client = chainClient(chain)
+  const client = createChainClient(chain)
   const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
 
   const contractAt = <const abi extends Abi>(abi: abi, address: Address) => ({
@@ -105,7 +105,7 @@ export async function openSession() {
     token,
     stop: () => chain.stop(),
     vaultAt,
-    restore: restorer([rememberChain(chain)]),
+    restore: createRestore([createChainSnapshots(chain)]),
     async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))

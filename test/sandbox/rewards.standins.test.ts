@@ -23,9 +23,9 @@ import { rewardTree } from '../../sandbox/reward-tree.ts'
 import { createRewards, DISTRIBUTOR, distributorAbi, installDistributor } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
-import { chainClient } from '../support/chain-client.ts'
+import { createChainClient } from '../support/chain-client.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
-import { rememberChain, restorer } from '../support/restore.ts'
+import { createChainSnapshots, createRestore } from '../support/restore.ts'
 import { errorOf } from './harness.ts'
 
 const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
@@ -113,7 +113,7 @@ const test = base
         vault(OTHER, 'Skiff USDT Savings', 'sync'),
       ],
     }
-    return { chain, rewarded, morpho, usdc, hostile, restore: restorer([rememberChain(chain)]) }
+    return { chain, rewarded, morpho, usdc, hostile, restore: createRestore([createChainSnapshots(chain)]) }
   })
   /** The chain without a tree, an operator, and the source with a stopped clock. */
   .extend('standins', async ({ world }, { onCleanup }) => {
@@ -127,7 +127,7 @@ const test = base
       now: () => time.now,
     })
     onCleanup(providers.stop)
-    const client = chainClient(chain)
+    const client = createChainClient(chain)
 
     /** Requests the source after a second passes. */
     const ask = async (path: string, { passes = 1000 } = {}) => {

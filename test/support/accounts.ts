@@ -6,7 +6,7 @@ import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts
 import type { HttpReply, Service } from './service.ts'
 
 /** Options of a registration that has begun. */
-export type Begun = CreationOptions & {
+export type RegistrationOptions = CreationOptions & {
   readonly temporaryAuthenticationToken: string
   readonly otpUrl: string
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
@@ -18,7 +18,11 @@ export function someEmail(): string {
 }
 
 /** Begins a registration and returns its options. */
-export async function beginRegistration(service: Service, email = someEmail(), platform = 'web'): Promise<Begun> {
+export async function beginRegistration(
+  service: Service,
+  email = someEmail(),
+  platform = 'web',
+): Promise<RegistrationOptions> {
   const { status, body } = await service.call('POST', '/auth/register/init', {
     key: null,
     headers: { platform },
@@ -31,7 +35,7 @@ export async function beginRegistration(service: Service, email = someEmail(), p
 /** Completes a registration with these credentials. */
 export function completeRegistration(
   service: Service,
-  { temporaryAuthenticationToken }: Pick<Begun, 'temporaryAuthenticationToken'>,
+  { temporaryAuthenticationToken }: Pick<RegistrationOptions, 'temporaryAuthenticationToken'>,
   credentials: object,
   options: { key?: string } = {},
 ): Promise<HttpReply> {
@@ -41,9 +45,9 @@ export function completeRegistration(
 /** Registers a new user with the credentials that `credentialsOf` builds from the registration's options. */
 export async function registerUser(
   service: Service,
-  credentialsOf: (begun: Begun) => object,
+  credentialsOf: (begun: RegistrationOptions) => object,
   { email = someEmail(), key, platform }: { email?: string; key?: string; platform?: string } = {},
-): Promise<{ email: string; begun: Begun }> {
+): Promise<{ email: string; begun: RegistrationOptions }> {
   const begun = await beginRegistration(service, email, platform)
   const { status, body } = await completeRegistration(service, begun, credentialsOf(begun), { ...(key && { key }) })
   expect(body).toBeUndefined()
@@ -52,7 +56,7 @@ export async function registerUser(
 }
 
 /** Options of a recovery that has begun. */
-export type RecoveryBegun = Begun & {
+export type RecoveryOptions = RegistrationOptions & {
   readonly allowedRecoveryCredentials: readonly { readonly id: string; readonly encryptedRecoveryKey: string | null }[]
 }
 
@@ -61,7 +65,7 @@ export async function beginRecovery(
   service: Service,
   email: string,
   { credentialId, key, platform = 'web' }: { credentialId?: string; key?: string; platform?: string } = {},
-): Promise<RecoveryBegun> {
+): Promise<RecoveryOptions> {
   const { status, body } = await service.call('POST', '/auth/recover/init', {
     ...(key && { key }),
     headers: { platform },
@@ -74,7 +78,7 @@ export async function beginRecovery(
 /** Completes a recovery with the recovery key's signature over the new credentials. */
 export function completeRecovery(
   service: Service,
-  { temporaryAuthenticationToken }: Pick<Begun, 'temporaryAuthenticationToken'>,
+  { temporaryAuthenticationToken }: Pick<RegistrationOptions, 'temporaryAuthenticationToken'>,
   recovery: object,
   newCredentials: object,
   options: { key?: string } = {},
@@ -98,7 +102,7 @@ export async function recover(
   service: Service,
   email: string,
   recoveryKey: Parameters<typeof signRecovery>[0],
-  credentialsOf: (begun: RecoveryBegun) => object,
+  credentialsOf: (begun: RecoveryOptions) => object,
 ): Promise<HttpReply> {
   const begun = await beginRecovery(service, email)
   const newCredentials = credentialsOf(begun)
@@ -106,7 +110,7 @@ export async function recover(
 }
 
 /** Challenge of a login that has begun, and its identifier. */
-export type LoginBegun = { readonly challenge: string; readonly challengeIdentifier: string }
+export type LoginChallenge = { readonly challenge: string; readonly challengeIdentifier: string }
 
 /** Begins a login and returns its challenge. */
 export async function beginLogin(service: Service, email?: string, key?: string) {
@@ -121,7 +125,7 @@ export async function beginLogin(service: Service, email?: string, key?: string)
 /** Completes a login with these factors. */
 export function completeLogin(
   service: Service,
-  { challengeIdentifier }: Pick<LoginBegun, 'challengeIdentifier'>,
+  { challengeIdentifier }: Pick<LoginChallenge, 'challengeIdentifier'>,
   factors: object,
   options: { key?: string } = {},
 ): Promise<HttpReply> {
@@ -132,7 +136,7 @@ export function completeLogin(
 export async function login(
   service: Service,
   email: string | undefined,
-  factorsOf: (begun: LoginBegun) => object,
+  factorsOf: (begun: LoginChallenge) => object,
 ): Promise<HttpReply> {
   const begun = await beginLogin(service, email)
   return await completeLogin(service, begun, factorsOf(begun))
@@ -142,7 +146,7 @@ export async function login(
 export async function openSession(
   service: Service,
   email: string | undefined,
-  factorsOf: (begun: LoginBegun) => object,
+  factorsOf: (begun: LoginChallenge) => object,
 ): Promise<{ authorization: string }> {
   const { status, body } = await login(service, email, factorsOf)
   expect(status).toBe(200)
@@ -150,14 +154,14 @@ export async function openSession(
 }
 
 /** Options for a credential to add, and the challenge that the user's existing credentials sign to confirm it. */
-export type AdditionBegun = Begun & { readonly confirmation: { readonly challenge: string } }
+export type AdditionOptions = RegistrationOptions & { readonly confirmation: { readonly challenge: string } }
 
 /** Begins to add a credential to the user of a session. */
 export async function beginAddition(
   service: Service,
   session: { authorization: string },
   platform = 'web',
-): Promise<AdditionBegun> {
+): Promise<AdditionOptions> {
   const headers = { platform, ...session }
   const { status, body } = await service.call('POST', '/auth/credentials/init', { headers })
   expect(status).toBe(200)
@@ -168,7 +172,7 @@ export async function beginAddition(
 export function completeAddition(
   service: Service,
   headers: { authorization: string },
-  { temporaryAuthenticationToken }: Pick<AdditionBegun, 'temporaryAuthenticationToken'>,
+  { temporaryAuthenticationToken }: Pick<AdditionOptions, 'temporaryAuthenticationToken'>,
   credentials: object,
   confirmation: object,
 ): Promise<HttpReply> {
@@ -180,7 +184,7 @@ export function completeAddition(
 export async function addCredential(
   service: Service,
   headers: { authorization: string },
-  credentialsOf: (begun: AdditionBegun) => object,
+  credentialsOf: (begun: AdditionOptions) => object,
   confirmationOf: (begun: { challenge: string }) => object,
 ): Promise<HttpReply> {
   const begun = await beginAddition(service, headers)
@@ -188,7 +192,7 @@ export async function addCredential(
 }
 
 /** Registers and logs in a new user with a key, and with the recovery key if given. */
-export async function someSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
+export async function createSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
     firstFactorCredential: keyPair.create(options),

@@ -4,7 +4,7 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
 /** Behaviour of a batch wallet and the outcome of its batches. */
-export type Habits = {
+export type BatchWalletBehaviour = {
   /** Support for atomic execution: now, after the user agrees to upgrade the account, or none. */
   readonly atomic?: 'supported' | 'ready' | 'unsupported'
   /** True for a wallet from before EIP-5792. */
@@ -33,9 +33,9 @@ const refusal = (code: number, message: string) => Object.assign(new Error(messa
  * (https://eips.ethereum.org/EIPS/eip-5792). It refuses what the EIP refuses. A batch is pending (100) at the first status
  * request. `asked` lists the requested methods.
  */
-export function batchWallet(chain: LocalChain, account: Address, habits: Habits = {}) {
+export function createBatchWallet(chain: LocalChain, account: Address, habits: BatchWalletBehaviour = {}) {
   const { atomic = 'supported', isOld = false, rejects, code = 200 } = habits
-  const asked: string[] = []
+  const requestedMethods: string[] = []
   const batches = new Map<string, { isSeen: boolean; status: object }>()
   const chainId: Hex = `0x${chain.chainId.toString(16)}`
 
@@ -75,7 +75,7 @@ export function batchWallet(chain: LocalChain, account: Address, habits: Habits 
   }
 
   const request = async ({ method, params }: { method: string; params?: unknown }) => {
-    asked.push(method)
+    requestedMethods.push(method)
     const [given] = Array.isArray(params) ? params : []
     const isKnown = !isOld && method.startsWith('wallet_')
     if (isKnown && method === 'wallet_getCapabilities') {
@@ -87,5 +87,5 @@ export function batchWallet(chain: LocalChain, account: Address, habits: Habits 
     return (await callRpc(chain, [{ method, params: Array.isArray(params) ? params : [] }]))[0]
   }
   // viem types a provider's requests by overloads, one for each method.
-  return { asked, provider: { request: request as EIP1193RequestFn } }
+  return { asked: requestedMethods, provider: { request: request as EIP1193RequestFn } }
 }

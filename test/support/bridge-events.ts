@@ -18,20 +18,20 @@ import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_A
 export const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 export const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
 /** The pool on the source, Arbitrum. On the destination it is an unrelated contract. */
-export const ELSEWHERE = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
+export const SOURCE_POOL = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
 export const TRANSACTION = pad('0xabcdef')
 
 const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI, ...TOKEN_ABI].filter((item) => item.type === 'event')
 
 /** A log without its index in the block. */
-export type Unplaced = Omit<Log, 'logIndex'>
+export type UnindexedLog = Omit<Log, 'logIndex'>
 
 /** Encodes the log of an event. */
 export function emit(
   address: Address,
   eventName: (typeof EVENTS)[number]['name'],
   args: Record<string, unknown>,
-): Unplaced {
+): UnindexedLog {
   const event = EVENTS.find((item) => item.name === eventName)
   if (!event) throw new Error(`There is no event ${eventName}`)
   const data = encodeAbiParameters(
@@ -44,12 +44,15 @@ export function emit(
 }
 
 /** Numbers the logs of one transaction; its first log is not the block's first. */
-export function placed(logs: readonly Unplaced[], first = 3): Log[] {
+export function numberLogs(logs: readonly UnindexedLog[], first = 3): Log[] {
   return logs.map((log, i) => ({ ...log, logIndex: first + i }))
 }
 
 /** Builds the log of a deposit into the bridge. */
-export function depositLog({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit, pool = POOL): Unplaced {
+export function depositLog(
+  { relayData, destinationChainId, quoteTimestamp }: BridgeDeposit,
+  pool = POOL,
+): UnindexedLog {
   return emit(pool, 'FundsDeposited', {
     ...relayData,
     destinationChainId: BigInt(destinationChainId),
@@ -58,7 +61,7 @@ export function depositLog({ relayData, destinationChainId, quoteTimestamp }: Br
 }
 
 /** Differences between a fill and its deposit, to which the depositor agreed. */
-export type Change = {
+export type FillChange = {
   readonly pool?: Address
   readonly amount?: bigint
   readonly recipient?: Hex
@@ -68,7 +71,7 @@ export type Change = {
 }
 
 /** Builds the log of a deposit's fill. */
-export function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unplaced {
+export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): UnindexedLog {
   const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient, isSlow = false } = change
   const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
   const messageHash = hashOf(relayData.message)
@@ -105,7 +108,7 @@ export function entryCall(entry: Entry, user: Address): Hex {
 }
 
 /** Builds the bridge deposit that carries this order. */
-export function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
+export function buildOrderDeposit({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
     callData: encodeCall('makeCallWithBalance', [target, callData, 0n, [{ token: TOKEN, offset: 4n }]]),
@@ -116,7 +119,7 @@ export function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }:
     withBalance(TOKEN, '0x5678'),
     withBalance(vault, entryCall(entry, user)),
   ]
-  return messageDeposit({
+  return buildMessageDeposit({
     user,
     id,
     amount,
@@ -125,7 +128,7 @@ export function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }:
 }
 
 /** Builds a bridge deposit with this message and a fee of 5. */
-export function messageDeposit({
+export function buildMessageDeposit({
   user,
   id,
   amount,

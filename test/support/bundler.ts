@@ -22,7 +22,7 @@ import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
-import { chainClient } from './chain-client.ts'
+import { createChainClient } from './chain-client.ts'
 import type { Call } from './transfers.ts'
 
 /** The contract that deploys at addresses derived from code and salt; anvil has it at its usual address. */
@@ -66,8 +66,8 @@ export type Operation = {
  * Deploys the real EntryPoint 0.8 at its canonical address on a chain, and a smart account for each of the first two users. The
  * accounts have ether for gas and no tokens; their first operation deploys them.
  */
-export async function bundleOn(chain: LocalChain) {
-  const client = chainClient(chain)
+export async function createBundler(chain: LocalChain) {
+  const client = createChainClient(chain)
   const factoryCode = encodeDeployData({ abi: FACTORY_ABI, bytecode: factory.bytecode as Hex, args: [ENTRY_POINT] })
   const factoryAddress = getCreate2Address({ from: DEPLOYER, salt: FACTORY_SALT, bytecode: factoryCode })
   const deploy = async (address: Address, salt: Hex, code: Hex) => {

@@ -11,7 +11,7 @@ const VALIDITY = tlv(0x30, tlv(0x17, Buffer.from('200101000000Z')), tlv(0x17, Bu
  * (https://source.android.com/docs/security/features/keystore/attestation). The root, a test key, names the URL of the
  * revocation list.
  */
-export function androidCertificates(
+export function createAndroidCertificates(
   publicKey: KeyObject,
   clientDataHash: Buffer,
   root: KeyPair,
@@ -26,7 +26,7 @@ export function androidCertificates(
 }
 
 /** Creates a self-signed server certificate for this name, in PEM. */
-export function serverCertificate(key: KeyPair, name: string): string {
+export function createServerCertificate(key: KeyPair, name: string): string {
   const names = extension('2.5.29.17', tlv(0x30, tlv(0x82, Buffer.from(name))))
   const base64 = certificate(key.publicKey, key, names).toString('base64')
   return `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`

@@ -4,8 +4,8 @@ import type { ChainReader, ReadPlan } from '../../lib/chain/reader.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../../lib/chain/rpc.ts'
 import { toDate } from '../../lib/core/time.ts'
-import type { Unplaced } from './bridge-events.ts'
-import { type Contracts, readOf } from './contracts-in-memory.ts'
+import type { UnindexedLog } from './bridge-events.ts'
+import { type Contracts, runReadPlan } from './contracts-in-memory.ts'
 
 /** A transaction of a chain in memory; without a block it is pending. */
 export type MemoryTransaction = {
@@ -16,7 +16,7 @@ export type MemoryTransaction = {
   readonly to?: Address
   readonly nonce?: number
   readonly input?: Hex
-  readonly logs?: readonly Unplaced[]
+  readonly logs?: readonly UnindexedLog[]
 }
 
 /** A chain of the registry as a node reports it. */
@@ -27,19 +27,19 @@ export type MemoryChain = {
   readonly transactions?: readonly MemoryTransaction[]
   readonly contracts?: Contracts
   /** Blocks that the chain's tag is behind the head, 0 if undefined. */
-  readonly tagBehind?: number
+  readonly tagLag?: number
   /** Code of every account; `nonce` returns its transaction count at a block. */
   readonly code?: Hex
   readonly nonce?: (block: number) => number
 }
 
 /** Creates a reader of this chain without a node. It cannot simulate. */
-export function chainInMemory({
+export function createMemoryChainReader({
   id,
   times,
   transactions = [],
   contracts = { answers: {} },
-  tagBehind = 0,
+  tagLag: tagBehind = 0,
   ...account
 }: MemoryChain) {
   const chain = evmChain(id)
@@ -93,7 +93,7 @@ export function chainInMemory({
       })
     },
     eth_call: ({ to, data }: { to: Address; data: Hex }) =>
-      readOf(
+      runReadPlan(
         { address: to, slots: [], calls: [{ to, data, decode: (returned) => returned }], parse: (read) => read },
         contracts,
       ).answers[0],
@@ -105,7 +105,7 @@ export function chainInMemory({
     { extraCalls = [] }: { readonly extraCalls?: readonly RpcRequest[] } = {},
   ) => ({
     block: { number: BigInt(last), timestamp: timeOf(last) },
-    values: plans.map((plan) => readOf(plan, contracts)),
+    values: plans.map((plan) => runReadPlan(plan, contracts)),
     outcomes: await request(extraCalls),
     evidence: async () => {
       const block = { blockNumber: last, blockHash: hashOf(last), timestamp: toDate(timeOf(last)) }

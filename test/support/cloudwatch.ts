@@ -69,7 +69,7 @@ type Point = {
  * AWS metrics and returns the alarms that are on. It throws for patterns, expressions and statistics that the template does not
  * use.
  */
-export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
+export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   const parsed = <T extends z.ZodType>(type: string, form: T) =>
     Object.entries(ofType(type)).map(([id, properties]) => [id, form.parse(properties)] as const)
   const filters = parsed('AWS::Logs::MetricFilter', Filter)
@@ -92,7 +92,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     logged.push({ group, line, minute })
     for (const [, { LogGroupName, FilterPattern, MetricTransformations }] of filters) {
       const [{ MetricNamespace, MetricName, MetricValue, DefaultValue, Dimensions: named }] = MetricTransformations
-      const isTaken = LogGroupName === group && matches(FilterPattern, line)
+      const isTaken = LogGroupName === group && matchesPattern(FilterPattern, line)
       if (LogGroupName !== group || (!isTaken && DefaultValue === undefined)) continue
       const found = MetricValue.startsWith('$') ? fieldOf(line, MetricValue) : MetricValue
       const value = isTaken ? found : DefaultValue
@@ -211,7 +211,7 @@ function fieldOf(line: object, place: string): unknown {
  * Returns whether a filter's pattern matches a line. A pattern is comparisons joined by one operator. A quoted text does not
  * match a number and may contain `*` (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
  */
-export function matches(pattern: string, line: object): boolean {
+export function matchesPattern(pattern: string, line: object): boolean {
   const inner = pattern.replace(/^\{ (.*) \}$/, '$1')
   const parts = inner.split(/ (?:\|\||&&) /).map((part) => part.replace(/^\((.*)\)$/, '$1'))
   const each = parts.map((part) => {

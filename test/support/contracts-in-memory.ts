@@ -24,16 +24,18 @@ const FUNCTIONS = new Map(
 )
 
 /** Runs a read plan on these contracts. Throws what `parse` throws. */
-export function readOf<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contracts): T {
+export function runReadPlan<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contracts): T {
   const words = slots.map((slot) => contracts.words?.[slot] ?? 0n)
   return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })
 }
 
 /** Creates a reader of these contracts that only runs read plans. */
-export function readerOf(contracts: Contracts): ChainReader {
+export function createContractsReader(contracts: Contracts): ChainReader {
   const reader: Partial<Record<keyof ChainReader, unknown>> = {
-    read: async (plans: readonly ReadPlan<unknown>[]) => ({ values: plans.map((plan) => readOf(plan, contracts)) }),
-    readOne: async (plan: ReadPlan<unknown>) => ({ value: readOf(plan, contracts) }),
+    read: async (plans: readonly ReadPlan<unknown>[]) => ({
+      values: plans.map((plan) => runReadPlan(plan, contracts)),
+    }),
+    readOne: async (plan: ReadPlan<unknown>) => ({ value: runReadPlan(plan, contracts) }),
   }
   return reader as ChainReader
 }

@@ -17,7 +17,7 @@ import { MULTICALL_ABI } from './oracles.ts'
 import { openTables, TEST_TABLES } from './tables.ts'
 
 /** Creates a clock that stops until all work waits for it, then jumps to the next time that is waited for. */
-export function virtualClock(start = Date.UTC(2026, 10, 21)) {
+export function createVirtualClock(start = Date.UTC(2026, 10, 21)) {
   let time = start
   let waiting: { readonly at: number; readonly wake: () => void }[] = []
   let isRunning = false
@@ -50,7 +50,7 @@ export function virtualClock(start = Date.UTC(2026, 10, 21)) {
     },
   }
 }
-type VirtualClock = ReturnType<typeof virtualClock>
+type VirtualClock = ReturnType<typeof createVirtualClock>
 
 type CountedEvent = {
   readonly address: Address
@@ -71,13 +71,13 @@ const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
 const PIECE = 65_536
 
 /** Blocks per group of stored events, so that a range reads only its own groups. */
-const SHELF = 10_000
+const BLOCKS_PER_GROUP = 10_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly toBlock: Hex }
 
 /** Creates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. */
-export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
+export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
   const counts = { requests: 0, calls: 0, bytes: 0 }
@@ -96,8 +96,8 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     const wanted = new Set(address.map((one) => one.toLowerCase()))
     const [from, to] = [Number(fromBlock), Number(toBlock)]
     const shelves = Array.from(
-      { length: Math.floor(to / SHELF) - Math.floor(from / SHELF) + 1 },
-      (_, index) => shelved.get(Math.floor(from / SHELF) + index) ?? [],
+      { length: Math.floor(to / BLOCKS_PER_GROUP) - Math.floor(from / BLOCKS_PER_GROUP) + 1 },
+      (_, index) => shelved.get(Math.floor(from / BLOCKS_PER_GROUP) + index) ?? [],
     )
     return shelves
       .flat()
@@ -184,7 +184,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     timeOf: (block: number) => BigInt(timeOf(block)),
     emit(events: readonly CountedEvent[]) {
       for (const event of events) {
-        const shelf = Math.floor(event.block / SHELF)
+        const shelf = Math.floor(event.block / BLOCKS_PER_GROUP)
         shelved.set(shelf, [...(shelved.get(shelf) ?? []), { ...event, logIndex: logIndex++ }])
       }
     },
@@ -192,7 +192,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
 }
 
 /** Builds a share transfer between two accounts without shares: two ledger entries and no price. */
-export function transferOf(address: Address, block: number, shares: bigint): CountedEvent {
+export function buildTransferEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
     address,
@@ -203,7 +203,7 @@ export function transferOf(address: Address, block: number, shares: bigint): Cou
 }
 
 /** Builds a deposit with equal assets and shares: one ledger entry and one price. */
-export function depositOf(address: Address, block: number, shares: bigint): CountedEvent {
+export function buildDepositEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
     address,
@@ -214,7 +214,7 @@ export function depositOf(address: Address, block: number, shares: bigint): Coun
 }
 
 /** Creates tables in memory that respond after a delay by the clock, and count their requests. */
-export function countedTables(clock: VirtualClock, delayMs: number) {
+export function createCountedTables(clock: VirtualClock, delayMs: number) {
   const memory = memoryDynamo({ now: clock.now })
   memory.hold = () => clock.wait(delayMs)
   return { tables: openTables(memory.dynamo, TEST_TABLES), requests: () => memory.tries.length }

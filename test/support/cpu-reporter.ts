@@ -5,9 +5,9 @@ import type { Reporter, TestModule } from 'vitest/node'
 const BUDGETS: Readonly<Record<string, number>> = { unit: 30, table: 15, service: 200 }
 const FILE_BUDGET = 12
 /** Factor above the budgets: busy neighbours cost up to 1.8 times the CPU time. A file also pays for other files' chains. */
-const ROOM = 2
-const FILE_ROOM = 3
-const DEAREST = 5
+const BUDGET_FACTOR = 2
+const FILE_BUDGET_FACTOR = 3
+const LISTED_FILES = 5
 
 /** Prints the CPU seconds of each kind of tests and of the most expensive files. Fails the run above the budgets. */
 export class CpuReporter implements Reporter {
@@ -22,14 +22,14 @@ export class CpuReporter implements Reporter {
       seconds: of.reduce((sum, { seconds }) => sum + seconds, 0),
     }))
     const text = kinds.map(({ kind, seconds }) => `${kind} ${seconds.toFixed(1)}${ofBudget(BUDGETS[kind])}`)
-    const dearest = files.toSorted((left, right) => right.seconds - left.seconds).slice(0, DEAREST)
+    const dearest = files.toSorted((left, right) => right.seconds - left.seconds).slice(0, LISTED_FILES)
     const lines = [
       `CPU seconds: ${text.join(', ')}`,
       ...dearest.map(({ path, seconds }) => `  ${seconds.toFixed(1).padStart(5)}  ${path}`),
     ]
     const over = [
-      ...kinds.filter(({ kind, seconds }) => seconds > ROOM * (BUDGETS[kind] ?? Number.POSITIVE_INFINITY)),
-      ...files.filter(({ kind, seconds }) => kind in BUDGETS && seconds > FILE_ROOM * FILE_BUDGET),
+      ...kinds.filter(({ kind, seconds }) => seconds > BUDGET_FACTOR * (BUDGETS[kind] ?? Number.POSITIVE_INFINITY)),
+      ...files.filter(({ kind, seconds }) => kind in BUDGETS && seconds > FILE_BUDGET_FACTOR * FILE_BUDGET),
     ].map((one) => ('path' in one ? one.path : one.kind))
     // More samples take more time.
     if (over.length > 0 && process.env['FC_RUNS'] === undefined) {

@@ -12,7 +12,7 @@ import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts
 import { startProviders } from '../../sandbox/providers.ts'
 import type { Relay, Relayer } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
-import { chainClient } from './chain-client.ts'
+import { createChainClient } from './chain-client.ts'
 import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction, WETH } from './oracles.ts'
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
@@ -41,7 +41,7 @@ export type Bridge = {
   /** Replaces the API's response. */
   answer: Fake['rewrite']
   /** Changes a quote before it is sent. */
-  lie(change: (offer: Offer) => unknown): void
+  changeQuote(change: (offer: Offer) => unknown): void
 }
 
 /** Records the quote requests to the bridge's API; other requests pass. */
@@ -63,7 +63,7 @@ function listenTo(api: Fake): Bridge {
       if (!quoted) throw new Error('The bridge was not asked for this transfer')
       return quoted
     },
-    lie(change) {
+    changeQuote(change) {
       bridge.answer = (reply) => ({ ...reply, body: change(reply.body as Offer) })
     },
   }
@@ -90,10 +90,10 @@ function forgetQuotes(service: Service): void {
 }
 
 /** Actions of the user, the relayer and the source chain in a deposit from another chain. */
-export type Journey = ReturnType<typeof journeyTo>
+export type Journey = ReturnType<typeof createDepositJourney>
 
 /** Creates the actions of a deposit from another chain (by default the first), paid in the vault's own asset there. */
-export function journeyTo(vault: TestVault, service: Service, from?: number) {
+export function createDepositJourney(vault: TestVault, service: Service, from?: number) {
   const { chains, relayer } = service.backends
   const source = chains.find(({ chainId }) => (from === undefined ? chainId !== vault.chain.chainId : chainId === from))
   const wrapped = source && vault.asset === 'WETH' ? WETH[source.chainId] : undefined
@@ -103,8 +103,8 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   const pool = source && POOLS[source.chainId]
   if (!source || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
 
-  const client = chainClient(source)
-  const destination = chainClient(vault.chain)
+  const client = createChainClient(source)
+  const destination = createChainClient(vault.chain)
   const onToken = (account: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
     transact(source, [transaction(account, token.address, functionName, [to, amount])])
   const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<Relay> => {
@@ -184,7 +184,7 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
 type PayingVault = Pick<TestVault, 'chain' | 'asset' | 'token' | 'withdraw' | 'claimWithdrawal'>
 
 /** Creates the actions of a withdrawal to another chain (by default the first), into the vault's own asset there. */
-export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Service, to?: number) {
+export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault, service: Service, to?: number) {
   const { chains, relayer } = service.backends
   const destination = chains.find(({ chainId }) =>
     to === undefined ? chainId !== vault.chain.chainId : chainId === to,
@@ -192,8 +192,8 @@ export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Se
   const token = destination?.tokens.find(({ symbol }) => symbol === vault.asset)
   const pool = POOLS[vault.chain.chainId]
   if (!destination || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
-  const source = chainClient(vault.chain)
-  const client = chainClient(destination)
+  const source = createChainClient(vault.chain)
+  const client = createChainClient(destination)
 
   return {
     vault,

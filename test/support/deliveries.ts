@@ -29,7 +29,7 @@ const VISIBILITY_MS = 180_000
 const BATCH = 10
 
 /** A delivery that a receiver got. */
-export type Got = {
+export type ReceivedDelivery = {
   readonly webhookId: string
   readonly sequence: number
   readonly id: string
@@ -44,7 +44,7 @@ type Queued = { readonly id: number; readonly message: DeliveryMessage; at: numb
 type Options = { readonly choose?: (below: number) => number; readonly clientId?: string }
 
 /** Creates the outbox of one client with a table, a queue and receivers, by its own clock. */
-export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
+export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
   const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   let time = START
   let ids = 0
@@ -68,7 +68,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
       })
   const world = {
     ...{ webhooks, log },
-    got: [] as Got[],
+    got: [] as ReceivedDelivery[],
     queue: () => queue,
     enqueue: enqueueAt(passing),
     keyOf: ({ id }: Pick<Webhook, 'id'>) => ({ clientId: CLIENT, webhookId: id }),
@@ -76,7 +76,7 @@ export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 
     pass: (ms: number) => {
       time += ms
     },
-    respond: (_: Got): SendResult | Promise<SendResult> => OK,
+    respond: (_: ReceivedDelivery): SendResult | Promise<SendResult> => OK,
     async register(overrides: Partial<Webhook> = {}): Promise<Webhook> {
       const webhook = someWebhook(CLIENT, overrides)
       if (!(await webhooks.add(CLIENT, webhook))) throw new Error('Not registered.')

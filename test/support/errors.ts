@@ -189,7 +189,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
 }
 
 /** Returns the AppError with which a call fails. Fails the test if there is none. */
-export async function failureOf(call: Promise<unknown>): Promise<AppError> {
+export async function catchFailure(call: Promise<unknown>): Promise<AppError> {
   const thrown: unknown = await call.then(
     () => undefined,
     (error: unknown) => error,
@@ -199,7 +199,7 @@ export async function failureOf(call: Promise<unknown>): Promise<AppError> {
 }
 
 /** Returns the AppError that the work throws, undefined if it throws nothing. Rethrows any other error. */
-export function errorOf(work: () => unknown): AppError | undefined {
+export function catchError(work: () => unknown): AppError | undefined {
   try {
     work()
     return undefined
@@ -210,6 +210,6 @@ export function errorOf(work: () => unknown): AppError | undefined {
 }
 
 /** Returns the code of the AppError that the work throws, undefined if it throws nothing. */
-export function codeOf(work: () => unknown): ErrorCode | undefined {
-  return errorOf(work)?.code
+export function catchErrorCode(work: () => unknown): ErrorCode | undefined {
+  return catchError(work)?.code
 }

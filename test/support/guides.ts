@@ -81,13 +81,13 @@ async function installClient(folder: string): Promise<void> {
 }
 
 /** Lists the names of the snippets that are code. */
-export function modules(snippets: Guide['snippets']): string[] {
+export function listModules(snippets: Guide['snippets']): string[] {
   return [...snippets.keys()].filter((name) => /\.tsx?$/.test(name))
 }
 
 /** Bundles the snippets for browsers into a script that sets `guide`: the exports of each file by its name. */
 export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
-  const forPages = modules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
+  const forPages = listModules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
   const exports = forPages.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)
   const { outputFiles } = await build({
     stdin: { contents: exports.join('\n'), resolveDir: folder },

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../lib/protocols/ledger-entry.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
 /** A user's activity in one Lagoon vault: the ledger entries, and the account that the vault reports at the end. */
-export type Life = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
+export type AccountHistory = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
 
 type Step =
   | {
@@ -44,13 +44,13 @@ export const NOTHING: LiveAccount = {
   worth: (shares) => shares,
 }
 /** A ledger entry without its location. */
-export type Given = LedgerEntry extends infer M
+export type UnlocatedEntry = LedgerEntry extends infer M
   ? M extends LedgerEntry
     ? Omit<M, keyof ReturnType<typeof place>>
     : never
   : never
 /** Builds ledger entries in order, each at its own location. */
-export const inOrder = (given: readonly Given[]): LedgerEntry[] =>
+export const inOrder = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
   given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -68,9 +68,11 @@ const REDEEMED = 3n
  * Histories that vaults allow: claims of settled amounts, cancellations before a settlement, transfers of owned shares.
  * Redemptions settle in parts and get a new id after all are settled.
  */
-export const lives: fc.Arbitrary<Life> = fc.array(step, { maxLength: 40 }).map((steps) => live(steps))
+export const accountHistories: fc.Arbitrary<AccountHistory> = fc
+  .array(step, { maxLength: 40 })
+  .map((steps) => live(steps))
 
-function live(steps: readonly Step[]): Life {
+function live(steps: readonly Step[]): AccountHistory {
   const entries: LedgerEntry[] = []
   let epoch = 1n
   let open = { requestId: 0n, assets: 0n }

@@ -4,12 +4,12 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import type { Wire } from './wire.ts'
 
 /** Storage words that differ from the chain's, by contract and slot, both in lower case. */
-export type Lie = Readonly<Record<Address, Readonly<Record<Hex, Hex>>>>
+export type StorageOverrides = Readonly<Record<Address, Readonly<Record<Hex, Hex>>>>
 
 type Diff = Readonly<Record<Address, { readonly storage?: Readonly<Record<Hex, Hex>> }>>
 
 /** Returns the storage that `act` changes; reverts the chain afterwards. */
-export async function stateAfter(chain: LocalChain, act: () => Promise<unknown>): Promise<Lie> {
+export async function readStateChanges(chain: LocalChain, act: () => Promise<unknown>): Promise<StorageOverrides> {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   const headOf = async () => Number((await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }]))[0])
   const before = await headOf()
@@ -36,7 +36,7 @@ type Call = { readonly method: string; readonly params: readonly unknown[] }
 type Overrides = Readonly<Record<string, object>>
 
 /** Makes a wire report the chain's state with these storage words in all calls, dry runs and storage reads. */
-export function tell(wire: Wire, lie: Lie): void {
+export function overrideStorage(wire: Wire, lie: StorageOverrides): void {
   const withLie = (overrides: Overrides = {}) => {
     const lower = Object.fromEntries(Object.entries(overrides).map(([address, of]) => [address.toLowerCase(), of]))
     const told = Object.entries(lie).map(([address, stateDiff]) => [address, { ...lower[address], stateDiff }])

@@ -14,7 +14,7 @@ const ALIKE: readonly (readonly string[])[] = [
  * number or amount changes. A function becomes another one with the same types. A list lacks an item, repeats one, or swaps
  * two.
  */
-export function mutantsOf<T>(value: T, addresses: readonly Address[]): T[] {
+export function listMutants<T>(value: T, addresses: readonly Address[]): T[] {
   return [...mutate(value, addresses)] as T[]
 }
 

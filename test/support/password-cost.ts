@@ -9,17 +9,17 @@ declare global {
 const scrypt = globalThis.scryptAtStart ?? crypto.scrypt
 globalThis.scryptAtStart = scrypt
 
-costNothing()
+lowerPasswordCost()
 
 /** Makes password hashing nearly free in modules that load later, and otherwise unchanged. */
-export function costNothing(): void {
+export function lowerPasswordCost(): void {
   replaceScrypt(((password, salt, length, options, callback) =>
     // The service only calls this overload.
     scrypt(password, salt, length, { ...options, N: 2 }, callback)) as typeof scrypt)
 }
 
 /** Makes password hashing cost as much as in production in modules that load later. */
-export function costAll(): void {
+export function restorePasswordCost(): void {
   replaceScrypt(scrypt)
 }
 

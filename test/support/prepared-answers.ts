@@ -1,7 +1,7 @@
 import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
 import { contentDigest, type Exchange } from '../../client/src/signature.ts'
 import { preparationOf } from '../../client/src/verify.ts'
-import { journeyFrom, journeyTo } from './cross-chain.ts'
+import { createDepositJourney, createWithdrawalJourney } from './cross-chain.ts'
 import { type Service, USERS } from './service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from './vaults.ts'
 
@@ -29,7 +29,7 @@ export type Answer = {
 }
 
 /** Wraps a service to record its responses with transactions; `onAnswer` gets each while the chain is unchanged. */
-export function recording(service: Service, onAnswer?: (one: Recorded) => Promise<unknown>) {
+export function recordResponses(service: Service, onAnswer?: (one: Recorded) => Promise<unknown>) {
   const recorded: Recorded[] = []
   const call: Service['call'] = async (method, path, options = {}) => {
     const { key = service.apiKey, body } = options
@@ -73,12 +73,12 @@ export async function play(service: Service): Promise<void> {
   await savings.withdraw(ALICE, { amount: `${7n * ONE}` })
   await savings.withdraw(ALICE, { shares: `${7n * ONE}` })
   await savings.withdraw(ALICE, { max: true })
-  await journeyTo(savings, service).ask(ALICE, 200n * ONE)
-  await journeyFrom(savings, service).ask(ALICE, { amount: `${50n * ONE}` })
-  await journeyFrom(savings, service).ask(ALICE, { max: true })
+  await createDepositJourney(savings, service).ask(ALICE, 200n * ONE)
+  await createWithdrawalJourney(savings, service).ask(ALICE, { amount: `${50n * ONE}` })
+  await createWithdrawalJourney(savings, service).ask(ALICE, { max: true })
 
   const ether = await openYieldVault(service, { asset: 'WETH' })
-  await journeyTo(ether, service).askInCoin(ALICE, 2n * 10n ** 18n)
+  await createDepositJourney(ether, service).askInCoin(ALICE, 2n * 10n ** 18n)
 
   const tether = await openYieldVault(service, { asset: 'USDT', chainId: 42161 })
   await tether.mint(ALICE.address, 100n * ONE)
@@ -97,17 +97,17 @@ export async function play(service: Service): Promise<void> {
   await lagoon.cancel(ALICE, 'withdrawal')
   await lagoon.settleForADay()
   await lagoon.claimWithdrawal(ALICE)
-  await journeyFrom(lagoon, service).askForClaim(ALICE)
+  await createWithdrawalJourney(lagoon, service).askForClaim(ALICE)
   await lagoon.withdraw(ALICE, { shares: `${10n ** 18n}` })
   await lagoon.mint(ALICE.address, 10n * ONE)
   await lagoon.deposit(ALICE, 10n * ONE)
-  await journeyTo(lagoon, service).ask(ALICE, 200n * ONE)
+  await createDepositJourney(lagoon, service).ask(ALICE, 200n * ONE)
   await lagoon.act(ROLES.valuationManager, 'updateNewTotalAssets', await lagoon.read('totalAssets')).catch(() => {})
 
   const standard = await openAsyncVault(service, { make: 'aggregated' })
   await standard.mint(ALICE.address, 200n * ONE)
   await standard.send(ALICE, await standard.deposit(ALICE, 100n * ONE))
-  await journeyTo(standard as never, service).ask(ALICE, 200n * ONE)
+  await createDepositJourney(standard as never, service).ask(ALICE, 200n * ONE)
   await standard.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 60n * ONE, 60n * ONE)
   await standard.withdraw(ALICE, { max: true })
   await standard.send(ALICE, await standard.claim(ALICE))

@@ -1,7 +1,7 @@
 import type { Service } from './service.ts'
 
 /** An event of any type as a client gets it. */
-export type Told = {
+export type ReceivedEvent = {
   readonly id: string
   readonly type: string
   readonly timestamp: string
@@ -11,9 +11,9 @@ export type Told = {
 }
 
 /** Processes the queues and returns all events of a client so far, in order. */
-export async function toldTo(service: Service, key: string): Promise<Told[]> {
+export async function listEvents(service: Service, key: string): Promise<ReceivedEvent[]> {
   await service.consume()
-  const told: Told[] = []
+  const told: ReceivedEvent[] = []
   for (let isDone = false; !isDone; ) {
     const path = `/webhooks/events?limit=100&after=${told.at(-1)?.sequence ?? 0}`
     const { status, body } = await service.call('GET', path, { key })
@@ -28,7 +28,7 @@ export async function toldTo(service: Service, key: string): Promise<Told[]> {
 type Stored = { readonly version: number; readonly entry: Readonly<Record<string, unknown>> | null }
 
 /** Returns a receiver's deposits and withdrawals after these events, by id: the highest version wins, then the last event. */
-export function receive(events: readonly Told[]): ReadonlyMap<string, Stored> {
+export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, Stored> {
   const stored = new Map<string, Stored>()
   for (const { type, data } of events) {
     const id = data['depositId'] ?? data['withdrawalId']

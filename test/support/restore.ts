@@ -7,14 +7,14 @@ import { callRpc } from '../../sandbox/rpc.ts'
 export type Restore = <T>(name: string, build: () => Promise<T>) => Promise<T>
 
 /** Takes a snapshot; the result restores it, once. */
-export type Remember = () => Promise<() => Promise<void>>
+export type TakeSnapshot = () => Promise<() => Promise<void>>
 
 /**
  * Returns a function that builds a state under a name once. Each call first undoes everything since the last call's build.
  * Leftovers of tests would cost all later ones: anvil hashes its whole state for every block, and the jobs read every vault in
  * the tables.
  */
-export function restorer(remembered: readonly Remember[]): Restore {
+export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
   const built = new Map<string, unknown>()
   let goBack: () => Promise<unknown> = async () => undefined
   return async <T>(name: string, build: () => Promise<T>) => {
@@ -28,7 +28,7 @@ export function restorer(remembered: readonly Remember[]): Restore {
 }
 
 /** Takes snapshots of a chain. It keeps the deployer's nonce, so that no contract gets another one's address. */
-export function rememberChain(chain: LocalChain): Remember {
+export function createChainSnapshots(chain: LocalChain): TakeSnapshot {
   const deployer = ACCOUNTS.admin.address
   return async () => {
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])

@@ -24,8 +24,8 @@ import { NO_RATE, someClient, someKey } from './clients.ts'
 import { findEndpoint } from './examples.ts'
 import { isSignedBy } from './http-signatures.ts'
 import { type MemoryDynamo, memoryDynamo } from './memory-dynamo.ts'
-import { type Restore, rememberChain, restorer } from './restore.ts'
-import { openTables, rememberTable, type Tables, TEST_TABLES } from './tables.ts'
+import { createChainSnapshots, createRestore, type Restore } from './restore.ts'
+import { createTableSnapshots, openTables, type Tables, TEST_TABLES } from './tables.ts'
 import { startWire, type Wire } from './wire.ts'
 
 /** A reply as a caller sees it. */
@@ -182,9 +182,9 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
         standing = undefined
       })
     },
-    restore: restorer([
-      ...backends.chains.map(rememberChain),
-      ...[tables.clients, tables.deposits, tables.users, tables.webhooks].map(rememberTable),
+    restore: createRestore([
+      ...backends.chains.map(createChainSnapshots),
+      ...[tables.clients, tables.deposits, tables.users, tables.webhooks].map(createTableSnapshots),
     ]),
     send: senderOn(backends.chains),
   }

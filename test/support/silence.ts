@@ -19,7 +19,8 @@ const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
 export function createSilence() {
   const gaps: { after: number; by: number }[] = []
 
-  const told = (block: number) => block + gaps.reduce((sum, { after, by }) => (after < block ? sum + by : sum), 0)
+  const toReportedBlock = (block: number) =>
+    block + gaps.reduce((sum, { after, by }) => (after < block ? sum + by : sum), 0)
   const toldHead = (head: number) => head + gaps.reduce((sum, { after, by }) => (after <= head ? sum + by : sum), 0)
   /** Returns the node's block that begins, or ends, a range of reported blocks. */
   const real = (block: number, end: 'from' | 'to') => {
@@ -50,7 +51,7 @@ export function createSilence() {
     },
     toldHead,
     /** Returns the block number that the wire reports for a block of the node. */
-    told,
+    told: toReportedBlock,
     applyTo(wire: Wire): void {
       wire.rewriteRequest = (request) => {
         const move = (call: Call): Call => {
@@ -75,12 +76,12 @@ export function createSilence() {
           const [block] = call.params as [string]
           const number = Number(header.number)
           if (block.startsWith('0x')) return { ...header, number: block }
-          return { ...header, number: numberToHex(block === 'latest' ? toldHead(number) : told(number)) }
+          return { ...header, number: numberToHex(block === 'latest' ? toldHead(number) : toReportedBlock(number)) }
         }
         if (call.method !== 'eth_getLogs') return moveHead(result, call)
         if (!Array.isArray(result)) return result
         const logs: { blockNumber: Hex }[] = result
-        return logs.map((log) => ({ ...log, blockNumber: numberToHex(told(Number(log.blockNumber))) }))
+        return logs.map((log) => ({ ...log, blockNumber: numberToHex(toReportedBlock(Number(log.blockNumber))) }))
       })
       const { rewrite } = wire
       wire.rewrite = (answer, request) => {

@@ -4,7 +4,7 @@ import type { TableKey } from '../../infra/tables.ts'
 import { createOperatorTable, type OperatorTable } from '../../lib/aws/operator-table.ts'
 import type { Item, OperatorDynamo } from '../../lib/aws/requests.ts'
 import type { TableNames } from '../../sandbox/dynamo.ts'
-import type { Remember } from './restore.ts'
+import type { TakeSnapshot } from './restore.ts'
 
 const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
 
@@ -49,7 +49,7 @@ export async function resetTable(table: OperatorTable, earlier: ReadonlyMap<stri
 }
 
 /** Takes snapshots of a table. */
-export function rememberTable(table: OperatorTable): Remember {
+export function createTableSnapshots(table: OperatorTable): TakeSnapshot {
   return async () => {
     const items = await scanTable(table)
     return () => resetTable(table, items)

@@ -17,7 +17,13 @@ export const REFUND_WAYS = ['alone', 'together', 'deferred', 'claimed'] as const
 type RefundWay = (typeof REFUND_WAYS)[number]
 
 /** Creates troubles for transfers between these chains; only the pools and the relayer take part. */
-export function troublesOn({ chains, relayer }: { readonly chains: readonly LocalChain[]; readonly relayer: Relayer }) {
+export function createTransferTroubles({
+  chains,
+  relayer,
+}: {
+  readonly chains: readonly LocalChain[]
+  readonly relayer: Relayer
+}) {
   const chainOf = (chainId: number) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
     if (!chain) throw new Error(`There is no chain ${chainId}`)

@@ -19,7 +19,7 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import { confirmTransactions, readNonces, transact } from '../../sandbox/transactions.ts'
 import { ARBITRUM, BASE, encodeCall, HANDLER, MESSAGE, POOLS } from './oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from './service.ts'
-import { troublesOn } from './transfer-troubles.ts'
+import { createTransferTroubles } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
 /** Maximum requests until any search in these tests ends. */
@@ -394,7 +394,7 @@ function transfersOn(service: Service) {
     depositCall,
     argumentsOf,
     askFor,
-    ...troublesOn({ chains, relayer }),
+    ...createTransferTroubles({ chains, relayer }),
 
     /** Sends one transaction to the pool and returns its only transfer. */
     async open(order: Order = {}): Promise<Transfer> {

@@ -25,7 +25,7 @@ export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[]
 ]
 
 /** Creates an Upstream that gives these responses, and lists the requested URLs and the requests. */
-export function answering(
+export function createFakeUpstream(
   reply: (url: URL) => Reply,
   headers: Readonly<Record<string, string>> = {},
 ): { readonly ask: Upstream; readonly urls: URL[]; readonly requests: RequestInit[] } {

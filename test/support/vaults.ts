@@ -26,7 +26,7 @@ import {
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { ASYNC_VAULT } from '../sandbox/async-vault-abi.ts'
-import { chainClient } from './chain-client.ts'
+import { createChainClient } from './chain-client.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
@@ -84,7 +84,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
     address,
     key: await service.createClient([{ chainId, address }]),
   })
-  const client = chainClient(chain)
+  const client = createChainClient(chain)
   const share = await readContract(client, { address, abi: ASYNC_VAULT, functionName: 'share' })
   const encode = (functionName: AsyncWrite, args: readonly unknown[]) =>
     // The cast is needed because viem infers arguments only from a literal function name.
@@ -124,7 +124,7 @@ type Setting = ReturnType<typeof placeOf> & { readonly asset: Asset; readonly ad
 
 function testVault(service: Service, { chain, token, asset, address, key }: Setting) {
   const { chainId } = chain
-  const client = chainClient(chain)
+  const client = createChainClient(chain)
   const call = (method: string, path: string, body?: unknown) =>
     service.call(method, `/defi-vaults/v1${path}`, { key, ...(body !== undefined && { body }) })
   const onVault = (from: Address, functionName: Write, args: readonly unknown[]) =>

@@ -37,7 +37,7 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   const { recoveryKey, headers } = await join(service, alice)
   await lookAround(service, headers, stage)
   await invest(service, stage, alice)
-  await beTold(service, stage)
+  await receiveWebhooks(service, stage)
   await leave(service, recoveryKey, alice)
 }
 
@@ -141,7 +141,7 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
 }
 
 /** Registers a webhook, receives the vaults' events, rotates its secret, tests it and deletes it. */
-async function beTold(service: Service, { tell }: Stage): Promise<void> {
+async function receiveWebhooks(service: Service, { tell }: Stage): Promise<void> {
   const url = await serve((_, response) => response.writeHead(204).end())
   const { body } = await service.call('POST', '/webhooks', { body: { url: `${url}/vaultline` } })
   await tell()

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import {
-  type AdditionBegun,
+  type AdditionOptions,
   addCredential,
   beginAddition,
   beginLogin,
   beginRegistration,
   completeAddition,
   completeLogin,
+  createSession,
   login,
   oneTimeCode,
   openSession,
   registerUser,
-  someSession,
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -117,7 +117,7 @@ describe("A user's credentials are listed", () => {
   })
 
   test('with the time of the last login or confirmation of each', async ({ clock, coldService: service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const { lastUsedAt } = await entryOf(service, headers, 'Key')
     clock.pass(60)
     const wrong = await login(service, email, () => ({ firstFactor: passwordOf() }))
@@ -127,7 +127,7 @@ describe("A user's credentials are listed", () => {
     const later = (await entryOf(service, headers, 'Key')).lastUsedAt
     expect(Date.parse(String(later)) - Date.parse(String(lastUsedAt))).toBeGreaterThanOrEqual(60_000)
     clock.pass(60)
-    const second = (begun: AdditionBegun) => ({ secondFactorCredential: somePasskey().create(begun) })
+    const second = (begun: AdditionOptions) => ({ secondFactorCredential: somePasskey().create(begun) })
     await addCredential(service, headers, second, (begun) => ({ firstFactor: keyPair.get(begun) }))
     const latest = (await entryOf(service, headers, 'Key')).lastUsedAt
     expect(Date.parse(String(latest)) - Date.parse(String(later))).toBeGreaterThanOrEqual(60_000)
@@ -135,7 +135,7 @@ describe("A user's credentials are listed", () => {
 
   test('only to the user', async ({ service }) => {
     expectError(await service.call('GET', CREDENTIALS), 'missing_session')
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     const key = await service.createClient([])
     expectError(await service.call('GET', CREDENTIALS, { headers, key }), 'invalid_session')
   })
@@ -166,7 +166,7 @@ describe('An addition begins', () => {
     })
     const headers = await openSession(service, email, factorsOf)
     const protectedKey = someKeyPair()
-    const third = (options: AdditionBegun) => ({
+    const third = (options: AdditionOptions) => ({
       secondFactorCredential: protectedKey.create(options, {}, PROTECTED),
     })
     expect(await addCredential(service, headers, third, factorsOf)).toMatchObject({ status: 201 })
@@ -201,7 +201,7 @@ describe('An addition begins', () => {
   })
 
   test('never without a platform, or without a session', async ({ service }) => {
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     expectError(await service.call('POST', INIT, { headers }), 'missing_or_invalid_platform', ['platform'])
     expectError(await service.call('POST', INIT, { headers: { platform: 'web' } }), 'missing_session')
   })
@@ -209,7 +209,7 @@ describe('An addition begins', () => {
 
 describe('A credential is added', () => {
   /** A credential made by a client, and its later signatures. */
-  type Made = { readonly create: (begun: AdditionBegun) => object; readonly get: (begun: Challenge) => object }
+  type Made = { readonly create: (begun: AdditionOptions) => object; readonly get: (begun: Challenge) => object }
   const someProtectedKey = (): Made => {
     const { create, get } = someKeyPair('RSA')
     return {
@@ -234,7 +234,7 @@ describe('A credential is added', () => {
   ]
 
   test.for(KEYS)('as first factor: %s, which logs in as the earlier one still does', async ([, some], { service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const made = some()
     const reply = await addCredential(
       service,
@@ -249,7 +249,7 @@ describe('A credential is added', () => {
   })
 
   test('as a passkey that logs in without an e-mail address', async ({ service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const passkey = somePasskey()
     await addCredential(
       service,
@@ -264,12 +264,12 @@ describe('A credential is added', () => {
   test.for([...KEYS, ['one-time codes', someCodes] as const])(
     'as second factor: %s, which every first factor then requires',
     async ([, some], { service }) => {
-      const { email, headers, keyPair } = await someSession(service)
+      const { email, headers, keyPair } = await createSession(service)
       const [other, made] = [somePasskey(), some()]
       const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
-      const asFirst = (begun: AdditionBegun) => ({ firstFactorCredential: other.create(begun) })
+      const asFirst = (begun: AdditionOptions) => ({ firstFactorCredential: other.create(begun) })
       expect(await addCredential(service, headers, asFirst, confirmationOf)).toMatchObject({ status: 201 })
-      const asSecond = (begun: AdditionBegun) => ({ secondFactorCredential: made.create(begun) })
+      const asSecond = (begun: AdditionOptions) => ({ secondFactorCredential: made.create(begun) })
       const reply = await addCredential(service, headers, asSecond, confirmationOf)
       expect(reply.body).toMatchObject({ factor: 'second' })
 
@@ -279,13 +279,13 @@ describe('A credential is added', () => {
       const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
       expect(await login(service, email, both)).toMatchObject({ status: 200 })
       // The same holds for a further addition.
-      const third = (begun: AdditionBegun) => ({ firstFactorCredential: someKeyPair().create(begun) })
+      const third = (begun: AdditionOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
       expectError(await addCredential(service, headers, third, confirmationOf), 'confirmation_failed')
     },
   )
 
   test('as a recovery key that replaces the old one, whose id becomes free', async ({ service }) => {
-    const { headers, keyPair } = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
     const [one, other] = [someKeyPair(), someKeyPair()]
     for (const recovery of [one, other, one]) {
@@ -328,21 +328,21 @@ describe('A credential is added', () => {
   })
 
   test('at the maximum number of credentials only if it replaces another', async ({ service }) => {
-    const { headers, keyPair } = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
     const passkey = somePasskey()
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
     const additions = [
-      ...Array.from({ length: 6 }, () => (begun: AdditionBegun) => ({
+      ...Array.from({ length: 6 }, () => (begun: AdditionOptions) => ({
         firstFactorCredential: someKeyPair().create(begun),
       })),
-      (begun: AdditionBegun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
+      (begun: AdditionOptions) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
     ]
     for (const addition of additions) {
       expect(await addCredential(service, headers, addition, confirmationOf)).toMatchObject({ status: 201 })
     }
-    const ninth = (begun: AdditionBegun) => ({ firstFactorCredential: passkey.create(begun) })
+    const ninth = (begun: AdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
     expectError(await addCredential(service, headers, ninth, confirmationOf), 'too_many_credentials')
-    const recovery = (begun: AdditionBegun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) })
+    const recovery = (begun: AdditionOptions) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) })
     expect(await addCredential(service, headers, recovery, confirmationOf)).toMatchObject({ status: 201 })
     expect(await remove(service, headers, await entryOf(service, headers, 'RecoveryKey'))).toMatchObject({
       status: 204,
@@ -363,7 +363,7 @@ describe('No credential is added', () => {
     expect(await login(service, undefined, factorsOf)).toMatchObject({ status: 200 })
   })
 
-  type Session = Awaited<ReturnType<typeof someSession>>
+  type Session = Awaited<ReturnType<typeof createSession>>
   const OTHER = randomBytes(32).toString('base64url')
   const confirmations: [string, (user: Session, begun: Challenge, made: ReturnType<typeof somePasskey>) => object][] = [
     ['another challenge', ({ keyPair }) => ({ firstFactor: keyPair.get({ challenge: OTHER }) })],
@@ -380,10 +380,10 @@ describe('No credential is added', () => {
     ],
   ]
   test.for(confirmations)('if it is confirmed with %s, and its id stays free', async ([, confirm], { service }) => {
-    const session = await someSession(service)
+    const session = await createSession(service)
     const { headers, keyPair } = session
     const made = somePasskey()
-    const credentialsOf = (begun: AdditionBegun) => ({ firstFactorCredential: made.create(begun) })
+    const credentialsOf = (begun: AdditionOptions) => ({ firstFactorCredential: made.create(begun) })
     const wrong = await addCredential(service, headers, credentialsOf, (begun) => confirm(session, begun, made))
     expectError(wrong, 'confirmation_failed')
     expect(await listOf(service, headers)).toHaveLength(1)
@@ -392,8 +392,8 @@ describe('No credential is added', () => {
   })
 
   test('if it is confirmed with the recovery key, or by another user', async ({ service }) => {
-    const { headers, keyPair } = await someSession(service)
-    const [recovery, stranger] = [someKeyPair(), await someSession(service)]
+    const { headers, keyPair } = await createSession(service)
+    const [recovery, stranger] = [someKeyPair(), await createSession(service)]
     await addCredential(
       service,
       headers,
@@ -412,9 +412,9 @@ describe('No credential is added', () => {
   })
 
   test('if its own proof is invalid, and the error names the failed check', async ({ service }) => {
-    const { headers, keyPair } = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
-    const cases: [string, string, (begun: AdditionBegun) => object][] = [
+    const cases: [string, string, (begun: AdditionOptions) => object][] = [
       ['firstFactorCredential', 'origin', (begun) => somePasskey().create(begun, { origin: 'https://localhost' })],
       [
         'secondFactorCredential',
@@ -441,7 +441,7 @@ describe('No credential is added', () => {
   })
 
   test('that is a password without a second factor', async ({ service }) => {
-    const { headers, keyPair } = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
     const reply = await addCredential(
       service,
       headers,
@@ -452,7 +452,7 @@ describe('No credential is added', () => {
   })
 
   test("whose id belongs to another user's passkey or to any of the user's own credentials", async ({ service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const passkey = somePasskey()
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     for (const taken of [someKeyPair('P-256', { id: keyPair.id }), somePasskey(passkey.id)]) {
@@ -470,11 +470,11 @@ describe('No credential is added', () => {
   })
 
   test("with a token that is used, expired, another user's, or unknown", async ({ clock, coldService: service }) => {
-    const { headers, keyPair } = await someSession(service)
-    const other = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
+    const other = await createSession(service)
     const add = (
-      begun: AdditionBegun,
-      { temporaryAuthenticationToken }: Pick<AdditionBegun, 'temporaryAuthenticationToken'> = begun,
+      begun: AdditionOptions,
+      { temporaryAuthenticationToken }: Pick<AdditionOptions, 'temporaryAuthenticationToken'> = begun,
       as: Headers = headers,
     ) =>
       completeAddition(
@@ -531,7 +531,7 @@ describe('No credential is added', () => {
       ['an unknown field', 'unknown_field', () => ({ credential: 1 }), ['credential']],
     ]
   test.for(malformed)('with %s, which does not use up the token', async ([, code, change, fields], { service }) => {
-    const { headers, keyPair } = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
     const { temporaryAuthenticationToken, ...begun } = await beginAddition(service, headers)
     const right = {
       firstFactorCredential: someKeyPair().create(begun),
@@ -554,7 +554,7 @@ async function registerAgain(service: Service, id: string): Promise<HttpReply> {
 
 describe('A credential is removed', () => {
   test('and no longer logs in, while its id becomes free', async ({ service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const passkey = somePasskey()
     await addCredential(
       service,
@@ -571,7 +571,7 @@ describe('A credential is removed', () => {
   })
 
   test('only in a session of the last ten minutes', async ({ clock, coldService: service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     await addCredential(
       service,
       headers,
@@ -587,9 +587,9 @@ describe('A credential is removed', () => {
   })
 
   test('never if it is the last first factor', async ({ service }) => {
-    const { headers, keyPair } = await someSession(service)
+    const { headers, keyPair } = await createSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
-    const additions: ((begun: AdditionBegun) => object)[] = [
+    const additions: ((begun: AdditionOptions) => object)[] = [
       (begun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
       (begun) => ({ secondFactorCredential: somePasskey().create(begun) }),
     ]
@@ -605,15 +605,15 @@ describe('A credential is removed', () => {
     const { headers, factorsOf } = await somePasswordUser(service)
     expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_second_factor')
     expectError(await remove(service, headers, await entryOf(service, headers, 'Password')), 'last_first_factor')
-    const second = (begun: AdditionBegun) => ({ secondFactorCredential: somePasskey().create(begun) })
+    const second = (begun: AdditionOptions) => ({ secondFactorCredential: somePasskey().create(begun) })
     expect(await addCredential(service, headers, second, factorsOf)).toMatchObject({ status: 201 })
     expect(await remove(service, headers, await entryOf(service, headers, 'Key'))).toMatchObject({ status: 204 })
     expectError(await remove(service, headers, await entryOf(service, headers, 'Fido2')), 'last_second_factor')
   })
 
   test('only once, and only by its user', async ({ service }) => {
-    const { email, headers, keyPair } = await someSession(service)
-    const other = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
+    const other = await createSession(service)
     await addCredential(
       service,
       headers,
@@ -634,7 +634,7 @@ describe('Of parallel changes,', () => {
   const statusesOf = (replies: readonly HttpReply[]) => replies.map(({ status }) => status).sort()
 
   test('all additions are made', async ({ service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const passkeys = [somePasskey(), somePasskey(), somePasskey()]
     const replies = await Promise.all(
       passkeys.map((passkey) =>
@@ -673,7 +673,7 @@ describe('Of parallel changes,', () => {
   })
 
   test('two additions of the same credential, one is made', async ({ service }) => {
-    const { email, headers, keyPair } = await someSession(service)
+    const { email, headers, keyPair } = await createSession(service)
     const passkey = somePasskey()
     for (const made of [someKeyPair(), passkey]) {
       const replies = await Promise.all(
@@ -694,7 +694,7 @@ describe('Of parallel changes,', () => {
 
   test('two removals of the last two first factors, one is made', async ({ service }) => {
     for (let round = 0; round < 5; round += 1) {
-      const { headers, keyPair } = await someSession(service)
+      const { headers, keyPair } = await createSession(service)
       await addCredential(
         service,
         headers,
@@ -737,7 +737,7 @@ describe('Of parallel changes,', () => {
     async ([, code, prepare], { service }) => {
       const user = await somePasswordUser(service)
       const { headers, factorsOf } = user
-      const passkey = (begun: AdditionBegun) => ({ firstFactorCredential: somePasskey().create(begun) })
+      const passkey = (begun: AdditionOptions) => ({ firstFactorCredential: somePasskey().create(begun) })
       expect(await addCredential(service, headers, passkey, factorsOf)).toMatchObject({ status: 201 })
       const password = await entryOf(service, headers, 'Password')
       const { acting, release } = await untilRead(service, await prepare(service, user))
@@ -751,7 +751,7 @@ describe('Of parallel changes,', () => {
   test('an addition and a login in between both succeed', async ({ service }) => {
     const { email, headers, factorsOf, keyPair } = await somePasswordUser(service)
     const passkey = somePasskey()
-    const credentialOf = (begun: AdditionBegun) => ({ firstFactorCredential: passkey.create(begun) })
+    const credentialOf = (begun: AdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
     expect(await addCredential(service, headers, credentialOf, factorsOf)).toMatchObject({ status: 201 })
     const begun = await beginAddition(service, headers)
     const recovery = { recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }

@@ -11,11 +11,11 @@ import {
   completeLogin,
   completeRecovery,
   completeRegistration,
+  createSession,
   oneTimeCode,
   registerUser,
   signRecovery,
   someEmail,
-  someSession,
 } from '../../support/accounts.ts'
 import { type CreationOptions, type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -62,7 +62,7 @@ async function knownEmails(service: Service): Promise<string[]> {
 }
 
 /** Returns all that a caller can see of a reply. Texts that differ each time are replaced by their lengths. */
-function shapeOf({ status, headers, body }: HttpReply, email: string): unknown {
+function visibleShape({ status, headers, body }: HttpReply, email: string): unknown {
   const shape = (value: unknown): unknown => {
     if (typeof value === 'string') {
       const text = value.replace(email, 'email').replace(encodeURIComponent(email), 'email')
@@ -161,7 +161,7 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
       const reply = await call(service, email)
       hook.disable()
       const verified = vi.mocked(verify).mock.calls.length
-      told.push({ seen: shapeOf(reply, email), operations: operationsOf(service), hashed, verified })
+      told.push({ seen: visibleShape(reply, email), operations: operationsOf(service), hashed, verified })
     }
     for (const one of told) expect(one).toEqual(told[0])
   })
@@ -180,7 +180,7 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
   })
 
   test('in the replies to a new credential with one of these ids', async ({ service }) => {
-    const { email: ownEmail, headers } = await someSession(service)
+    const { email: ownEmail, headers } = await createSession(service)
     const protectedKey = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
     const known = await registerUser(service, (begun) => ({
       firstFactorCredential: someKeyPair().create(begun),

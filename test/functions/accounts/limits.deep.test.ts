@@ -5,12 +5,12 @@ import {
   addCredential,
   beginLogin,
   completeLogin,
+  createSession,
   oneTimeCode,
   openSession,
   recover,
   registerUser,
   someEmail,
-  someSession,
 } from '../../support/accounts.ts'
 import { type CreationOptions, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -213,13 +213,13 @@ describe('No password is hashed for', () => {
     [
       'a recovery signed with a foreign key',
       'recovery_failed',
-      async (service) => recover(service, (await someSession(service)).email, someKeyPair(), newPassword),
+      async (service) => recover(service, (await createSession(service)).email, someKeyPair(), newPassword),
     ],
     [
       'an addition with only a session',
       'confirmation_failed',
       async (service) => {
-        const { headers } = await someSession(service)
+        const { headers } = await createSession(service)
         const add = ({ secondFactorCredential: _, ...first }: ReturnType<typeof newPassword>) => first
         return addCredential(
           service,
@@ -369,7 +369,7 @@ describe('Wrong signatures of wallets', () => {
       const signature = isRight ? await wallet.signMessage({ message }) : 'wrong'
       return container.call('POST', '/auth/wallets', { headers, body: { message, signature } })
     }
-    const [session, other] = [await someSession(service), await someSession(service)]
+    const [session, other] = [await createSession(service), await createSession(service)]
     const more = Array.from({ length: LIMITS.perUser + 1 })
     for (const _ of more) expect(await link(session, { isRight: true })).toMatchObject({ status: 201 })
     const replies = more.map(() => link(session, { isRight: false }))

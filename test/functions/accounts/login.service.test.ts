@@ -9,12 +9,12 @@ import {
   beginLogin,
   beginRegistration,
   completeLogin,
-  type LoginBegun,
+  createSession,
+  type LoginChallenge,
   login,
   oneTimeCode,
   registerUser,
   someEmail,
-  someSession,
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -276,7 +276,7 @@ describe('A user logs in', () => {
 
 describe('A login fails, always in the same way,', () => {
   const OTHER = randomBytes(32).toString('base64url')
-  const cases: [string, (held: Held, begun: LoginBegun) => object][] = [
+  const cases: [string, (held: Held, begun: LoginChallenge) => object][] = [
     [
       'with a passkey for another challenge',
       ({ passkey, keyPair }, begun) => ({
@@ -338,7 +338,7 @@ describe('A login fails, always in the same way,', () => {
   })
 
   test('with a challenge that is used, expired or unknown', async ({ clock, coldService: service }) => {
-    const { email, keyPair } = await someSession(service)
+    const { email, keyPair } = await createSession(service)
     const begun = await beginLogin(service, email)
     const factors = { firstFactor: keyPair.get(begun) }
     expectSession(await completeLogin(service, begun, factors), email)
@@ -351,7 +351,7 @@ describe('A login fails, always in the same way,', () => {
   })
 
   test('with the challenge of a failed attempt', async ({ service }) => {
-    const { email, keyPair } = await someSession(service)
+    const { email, keyPair } = await createSession(service)
     const begun = await beginLogin(service, email)
     const wrong = { firstFactor: keyPair.get(begun, { challenge: OTHER }) }
     expectError(await completeLogin(service, begun, wrong), 'login_failed')
@@ -371,7 +371,7 @@ describe('A login fails, always in the same way,', () => {
   })
 
   test('without an e-mail address and without a passkey', async ({ service }) => {
-    const { keyPair } = await someSession(service)
+    const { keyPair } = await createSession(service)
     expectError(await login(service, undefined, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
     expectError(await login(service, undefined, () => ({ firstFactor: passwordOf() })), 'login_failed')
   })
@@ -410,7 +410,7 @@ describe('A login fails, always in the same way,', () => {
 
 describe('A session', () => {
   test('is valid for 30 days', async ({ clock, coldService: service }) => {
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     clock.pass(30 * DAYS - 5)
     expect(await service.call('GET', WALLETS, { headers })).toMatchObject({ status: 200, body: { wallets: [] } })
     clock.pass(6)
@@ -418,7 +418,7 @@ describe('A session', () => {
   })
 
   test('ends with its logout, and other sessions do not', async ({ service }) => {
-    const { headers, email, keyPair } = await someSession(service)
+    const { headers, email, keyPair } = await createSession(service)
     const { body } = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
     expect(await service.call('POST', LOGOUT, { headers })).toMatchObject({ status: 204, body: undefined })
     expectError(await service.call('GET', WALLETS, { headers }), 'invalid_session')
@@ -428,7 +428,7 @@ describe('A session', () => {
   })
 
   test('of another client is invalid', async ({ service }) => {
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     const key = await service.createClient([])
     expectError(await service.call('GET', WALLETS, { headers, key }), 'invalid_session')
     expectError(await service.call('POST', LOGOUT, { headers, key }), 'invalid_session')
@@ -447,7 +447,7 @@ describe('A session', () => {
   })
 
   test('is found in one table request, plus those for the key, which are cached', async ({ coldService: service }) => {
-    const { headers } = await someSession(service)
+    const { headers } = await createSession(service)
     service.table.reset()
     await service.call('GET', '/auth/wallets', { headers })
     // The requests are the key, a lease of its requests, the session, and the user.

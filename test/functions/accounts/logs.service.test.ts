@@ -9,9 +9,9 @@ import {
   completeLogin,
   completeRecovery,
   completeRegistration,
+  createSession,
   oneTimeCode,
   signRecovery,
-  someSession,
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -67,7 +67,7 @@ describe('The log of a service during the life of its users', () => {
     await completeRecovery(service, recovery, kept(signRecovery(recoveryKey, newCredentials)), newCredentials)
     await beginRecovery(service, begun.user.name, { credentialId: kept(recoveryKey.id) })
 
-    const session = await someSession(service)
+    const session = await createSession(service)
     const { headers } = session
     kept([session.email, session.token, session.userId, session.keyPair.id])
     const addition = kept(await beginAddition(service, headers))

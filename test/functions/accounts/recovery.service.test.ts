@@ -3,7 +3,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import {
-  type Begun,
   beginLogin,
   beginRecovery,
   beginRegistration,
@@ -12,6 +11,7 @@ import {
   completeRegistration,
   login,
   oneTimeCode,
+  type RegistrationOptions,
   recover,
   registerUser,
   signRecovery,
@@ -29,7 +29,7 @@ const PASSWORD = 'correct horse battery staple'
 const RANDOM = expect.stringMatching(/^[\w-]{43}$/)
 
 type KeyPair = ReturnType<typeof someKeyPair>
-const asRecovery = (keyPair: KeyPair, begun: Begun, encryptedPrivateKey = 'x') =>
+const asRecovery = (keyPair: KeyPair, begun: RegistrationOptions, encryptedPrivateKey = 'x') =>
   keyPair.create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey })
 
 /** Registers a user with a key and a recovery key. */
@@ -143,7 +143,12 @@ async function someKitUser(service: Service) {
   return { email, kit, credential }
 }
 
-async function recoverWithKit(service: Service, email: string, kit: RecoveryKit, newOf: (begun: Begun) => object) {
+async function recoverWithKit(
+  service: Service,
+  email: string,
+  kit: RecoveryKit,
+  newOf: (begun: RegistrationOptions) => object,
+) {
   const begun = await beginRecovery(service, email, { credentialId: kit.id })
   const next = await someRecoveryKit(begun)
   const newCredentials = { ...newOf(begun), recoveryCredential: next.credential }
@@ -152,7 +157,7 @@ async function recoverWithKit(service: Service, email: string, kit: RecoveryKit,
   return { reply: await completeRecovery(service, begun, recovery, newCredentials), kit: next.kit }
 }
 
-const totp = (begun: Begun, steps = -1) => ({
+const totp = (begun: RegistrationOptions, steps = -1) => ({
   credentialKind: 'Totp',
   credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) },
 })
@@ -166,7 +171,7 @@ describe('A user recovers', () => {
     expectRecovered(one.reply)
     expect((await loginWith(service, email, first)).status).toBe(200)
 
-    const passkey = (begun: Begun) => ({ firstFactorCredential: second.create(begun) })
+    const passkey = (begun: RegistrationOptions) => ({ firstFactorCredential: second.create(begun) })
     const other = await recoverWithKit(service, email, one.kit, passkey)
     expectRecovered(other.reply)
     expect((await loginWith(service, email, second)).status).toBe(200)
@@ -177,7 +182,7 @@ describe('A user recovers', () => {
   test('to a passkey, which also logs in by itself', async ({ service }) => {
     const { email, recoveryKey, userId } = await someUser(service)
     const passkey = somePasskey()
-    const made = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
+    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
     for (const named of [email, undefined]) {
       const reply = await login(service, named, (begun) => ({ firstFactor: passkey.get(begun) }))
@@ -286,7 +291,7 @@ describe('After a recovery', () => {
     const listAs = (token: string) => service.call('GET', WALLETS, { headers: { authorization: `Bearer ${token}` } })
     for (const token of sessions) expect((await listAs(token)).status).toBe(200)
 
-    const made = (begun: Begun) => ({ firstFactorCredential: next.create(begun) })
+    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
     for (const token of sessions) expectError(await listAs(token), 'invalid_session')
     for (const named of [email, undefined]) expectError(await login(service, named, both), 'login_failed')
@@ -343,7 +348,7 @@ describe('After a recovery', () => {
       firstFactorCredential: old.create(begun),
       recoveryCredential: asRecovery(recoveryKey, begun),
     }))
-    const made = (begun: Begun) => ({ firstFactorCredential: next.create(begun) })
+    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
     const register = async (passkey: typeof old) => {
       const begun = await beginRegistration(service)
@@ -359,7 +364,7 @@ describe('A recovery is refused', () => {
   async function recoverAs(
     service: Service,
     email: string,
-    recoveryOf: (newCredentials: object, begun: Begun) => object,
+    recoveryOf: (newCredentials: object, begun: RegistrationOptions) => object,
     options: { key?: string } = {},
   ): Promise<HttpReply> {
     const begun = await beginRecovery(service, email, options)
@@ -409,13 +414,13 @@ describe('A recovery is refused', () => {
     const headers = { authorization: `Bearer ${session.body.token}` }
     expect((await service.call('GET', WALLETS, { headers })).status).toBe(200)
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
-    const made = (begun: Begun) => ({ firstFactorCredential: someKeyPair().create(begun) })
+    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
   })
 
   test("with a token that is used, unknown, another client's, or a registration's", async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
-    const complete = (begun: Begun, key?: string) => {
+    const complete = (begun: RegistrationOptions, key?: string) => {
       const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
       const recovery = signRecovery(recoveryKey, newCredentials)
       return completeRecovery(service, begun, recovery, newCredentials, { ...(key && { key }) })
@@ -444,7 +449,7 @@ describe('A recovery is refused', () => {
 
   test('for invalid new credentials, with the reasons only for the holder of the recovery key', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
-    const made = (begun: Begun) => ({
+    const made = (begun: RegistrationOptions) => ({
       firstFactorCredential: somePasskey().create(begun, { origin: 'https://other.example' }),
       secondFactorCredential: someKeyPair().create(begun, { challenge: 'x' }),
       recoveryCredential: someKeyPair().create(
@@ -477,7 +482,7 @@ describe('A recovery is refused', () => {
     }
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
     expect((await loginWith(service, stranger.email, passkey)).status).toBe(200)
-    const made = (begun: Begun) => ({ firstFactorCredential: fresh.create(begun) })
+    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: fresh.create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
   })
 
@@ -592,7 +597,7 @@ describe('Of parallel requests', () => {
       expectRecovered(await completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) }))
     }
     const last = someKeyPair()
-    const made = (begun: Begun) => ({ firstFactorCredential: last.create(begun) })
+    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: last.create(begun) })
     for (const { next } of losers) expectError(await recover(service, email, next, made), 'recovery_failed')
     for (const { next } of winners) expectRecovered(await recover(service, email, next, made))
   })

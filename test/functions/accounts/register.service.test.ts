@@ -4,18 +4,18 @@ import { endpoints } from '../../../functions/contracts.ts'
 import { LOCAL } from '../../../infra/environments.ts'
 import { missing } from '../../../lib/aws/conditions.ts'
 import {
-  type Begun,
   beginRegistration,
   completeRegistration,
   login,
   oneTimeCode,
+  type RegistrationOptions,
   registerUser,
   someEmail,
 } from '../../support/accounts.ts'
-import { androidCertificates } from '../../support/certificates.ts'
+import { createAndroidCertificates } from '../../support/certificates.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import { costAll, costNothing } from '../../support/password-cost.ts'
+import { lowerPasswordCost, restorePasswordCost } from '../../support/password-cost.ts'
 import { type HttpReply, startAnew, chainlessTest as test } from '../../support/service.ts'
 import { startWire } from '../../support/wire.ts'
 
@@ -104,12 +104,12 @@ describe('A registration begins', () => {
 describe('A user is registered', () => {
   const encryptedPrivateKey = 'abc'
   const password = { credentialKind: 'Password', credentialInfo: { password: PASSWORD } }
-  const FIRST: [string, (begun: Begun) => object][] = [
+  const FIRST: [string, (begun: RegistrationOptions) => object][] = [
     ['a passkey', (begun) => somePasskey().create(begun)],
     ['a passkey that signs with RSA', (begun) => somePasskey(undefined, 'RSA').create(begun)],
     ['a passkey with a long id', (begun) => somePasskey(randomBytes(200).toString('base64url')).create(begun)],
   ]
-  const cases: [string, (begun: Begun) => object][] = [
+  const cases: [string, (begun: RegistrationOptions) => object][] = [
     ...FIRST.map(([what, create]): (typeof FIRST)[number] => [
       what,
       (begun) => ({ firstFactorCredential: create(begun) }),
@@ -160,7 +160,7 @@ describe('A user is registered', () => {
   })
 
   test('by clients that encode the challenge twice, for any kind', async ({ service }) => {
-    const twice = ({ challenge }: Begun) => ({ challenge: Buffer.from(challenge).toString('base64url') })
+    const twice = ({ challenge }: RegistrationOptions) => ({ challenge: Buffer.from(challenge).toString('base64url') })
     await registerUser(service, (begun) => ({ firstFactorCredential: somePasskey().create(begun, twice(begun)) }))
     const { email } = await registerUser(service, (begun) => ({
       firstFactorCredential: someKeyPair().create(begun, twice(begun)),
@@ -272,7 +272,7 @@ describe('A credential is refused', () => {
       const begun = await beginRegistration(service)
       const firstFactorCredential = somePasskey().create(begun, {
         attestation,
-        certify: (publicKey, clientDataHash) => androidCertificates(publicKey, clientDataHash, root, sink.url),
+        certify: (publicKey, clientDataHash) => createAndroidCertificates(publicKey, clientDataHash, root, sink.url),
       })
       const reply = await completeRegistration(service, begun, { firstFactorCredential })
       await sink.stop()
@@ -543,8 +543,8 @@ describe('The stored user', () => {
   })
 
   test("contains the password's scrypt hash at the cost of production", async ({ service, onTestFinished }) => {
-    costAll()
-    onTestFinished(costNothing)
+    restorePasswordCost()
+    onTestFinished(lowerPasswordCost)
     const container = await startAnew(service)
     onTestFinished(container.stop)
     const keyPair = someKeyPair()

@@ -5,7 +5,6 @@ import { endpoints } from '../../../functions/contracts.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
   addCredential,
-  type Begun,
   beginAddition,
   beginLogin,
   beginRecovery,
@@ -14,14 +13,15 @@ import {
   completeLogin,
   completeRecovery,
   completeRegistration,
+  createSession,
   login,
   oneTimeCode,
   openSession,
+  type RegistrationOptions,
   recover,
   registerUser,
   signRecovery,
   someEmail,
-  someSession,
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -31,11 +31,11 @@ import { type HttpReply, type Service, chainlessTest as test } from '../../suppo
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
 
 /** A request that is ready to be sent, and a check of the state after it. */
-type Act = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
+type PreparedRequest = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
 
 /** Prepares a message for a new wallet of a new user, and the request that links it. */
 async function someLink(service: Service) {
-  const { headers } = await someSession(service)
+  const { headers } = await createSession(service)
   const wallet = privateKeyToAccount(generatePrivateKey())
   const body = { address: wallet.address, chain: 'evm' }
   const { message } = (await service.call('POST', `${WALLETS}/init`, { headers, body })).body
@@ -73,13 +73,13 @@ async function listSessions(service: Service, headers: { authorization: string }
 }
 
 async function someSessions(service: Service) {
-  const { email, keyPair, headers } = await someSession(service)
+  const { email, keyPair, headers } = await createSession(service)
   const other = await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
   return { headers, other }
 }
 
 /** The requests to each endpoint: a name, the status of the reply, and its preparation. */
-const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => Promise<Act>][] = [
+const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => Promise<PreparedRequest>][] = [
   [
     'accounts/register-init',
     'the start of a registration',
@@ -163,7 +163,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     409,
     async (service) => {
       const recoveryKey = someKeyPair()
-      const { email } = await someSession(service, recoveryKey)
+      const { email } = await createSession(service, recoveryKey)
       const taken = somePasskey()
       await registerUser(service, (given) => ({ firstFactorCredential: taken.create(given) }))
       const begun = await beginRecovery(service, email)
@@ -273,7 +273,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
         act: () => service.call('DELETE', '/auth/user', { headers }),
         after: async () => {
           expectError(await service.call('GET', SESSIONS, { headers }), 'invalid_session')
-          const own = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
+          const own = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
           await registerUser(service, own, { email })
         },
       }
@@ -284,7 +284,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'the start of the addition of a credential',
     200,
     async (service) => {
-      const { headers } = await someSession(service)
+      const { headers } = await createSession(service)
       return {
         act: () => service.call('POST', '/auth/credentials/init', { headers: { platform: 'web', ...headers } }),
       }
@@ -295,9 +295,9 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'the addition of a recovery key in the place of another, which the user can have again then,',
     201,
     async (service) => {
-      const { headers, keyPair } = await someSession(service)
+      const { headers, keyPair } = await createSession(service)
       const [old, recovery] = [someKeyPair(), someKeyPair()]
-      const credentialOf = (key: typeof old) => (begun: Begun) => ({
+      const credentialOf = (key: typeof old) => (begun: RegistrationOptions) => ({
         recoveryCredential: key.create(begun, {}, { kind: 'RecoveryKey' }),
       })
       const confirmationOf = (begun: { challenge: string }) => ({ firstFactor: keyPair.get(begun) })
@@ -318,7 +318,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'an addition that is not confirmed, after which its credential is free,',
     401,
     async (service) => {
-      const { headers } = await someSession(service)
+      const { headers } = await createSession(service)
       const made = somePasskey()
       const begun = await beginAddition(service, headers)
       const credential = { firstFactorCredential: made.create(begun) }
@@ -334,7 +334,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'the removal of a passkey, after which its id is free,',
     204,
     async (service) => {
-      const { headers, keyPair } = await someSession(service)
+      const { headers, keyPair } = await createSession(service)
       const made = somePasskey()
       const added = await addCredential(
         service,
@@ -353,7 +353,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'the start of a link to a wallet',
     200,
     async (service) => {
-      const { headers } = await someSession(service)
+      const { headers } = await createSession(service)
       const { address } = privateKeyToAccount(generatePrivateKey())
       return { act: () => service.call('POST', `${WALLETS}/init`, { headers, body: { address, chain: 'evm' } }) }
     },
@@ -460,9 +460,9 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
     'an addition',
     201,
     async (service) => {
-      const { headers, keyPair } = await someSession(service)
+      const { headers, keyPair } = await createSession(service)
       const made = somePasskey()
-      const credential = (begun: Begun) => ({ firstFactorCredential: made.create(begun) })
+      const credential = (begun: RegistrationOptions) => ({ firstFactorCredential: made.create(begun) })
       return () => addCredential(service, headers, credential, (begun) => ({ firstFactor: keyPair.get(begun) }))
     },
   ],
@@ -471,7 +471,7 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
     200,
     async (service) => {
       const [recoveryKey, next] = [someKeyPair(), somePasskey()]
-      const { email } = await someSession(service, recoveryKey)
+      const { email } = await createSession(service, recoveryKey)
       return () => recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
     },
   ],
@@ -506,7 +506,7 @@ describe('The id of a new passkey is free again', () => {
 
   test('never immediately after a write with a lost response and a refused retry', async ({ service }) => {
     const [passkey, email] = [somePasskey(), someEmail()]
-    const create = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
+    const create = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
     const begun = await beginRegistration(service, email)
     let tries = 0
     service.table.losesAnswer = ({ action }) => action === 'PutItem' && tries === 1

@@ -14,7 +14,7 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { compiledContract } from '../../../sandbox/contracts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { encodeBase58 } from '../../../sandbox/solana-wallet.ts'
-import { ageSession, openSession, recover, registerUser, someSession } from '../../support/accounts.ts'
+import { ageSession, createSession, openSession, recover, registerUser } from '../../support/accounts.ts'
 import { rewriteResults } from '../../support/chain-answers.ts'
 import { someKeyPair } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -30,7 +30,7 @@ const factoryAbi = parseAbi([
   'function addressOf(address owner) view returns (address)',
 ])
 
-type Session = Awaited<ReturnType<typeof someSession>>
+type Session = Awaited<ReturnType<typeof createSession>>
 type WalletBegun = { readonly message: string; readonly expiresAt: string }
 
 const test = base
@@ -42,7 +42,7 @@ const test = base
     if (!address) throw new Error('The factory was not deployed.')
     return address
   })
-  .extend('session', ({ service }) => someSession(service))
+  .extend('session', ({ service }) => createSession(service))
 
 /** Deploys a contract of this code, at most 255 bytes. */
 async function deployCode(service: Service, code: string): Promise<Address> {
@@ -223,7 +223,7 @@ describe('A wallet is linked', () => {
   test('to each user who proves to hold it', async ({ service, session }) => {
     const wallet = someWallet()
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })
-    expect(await linkPlain(service, await someSession(service), wallet)).toMatchObject({ status: 201 })
+    expect(await linkPlain(service, await createSession(service), wallet)).toMatchObject({ status: 201 })
   })
 
   test('with the same text after an attempt during an outage of the chain', async ({ service, session, factory }) => {
@@ -365,7 +365,7 @@ describe('A wallet is not linked', () => {
   })
 
   test('with the text of another user, or of ten minutes ago', async ({ clock, coldService: service }) => {
-    const [session, other] = [await someSession(service), await someSession(service)]
+    const [session, other] = [await createSession(service), await createSession(service)]
     const wallet = someWallet()
     const { message } = await begin(service, session, { address: wallet.address })
     const signature = await wallet.signMessage({ message })
@@ -435,7 +435,7 @@ describe('Wallets stay as they are', () => {
 
   test.for(CASES)('when one is %s in a session that %s meanwhile', async ([, , change, end], { service }) => {
     const recoveryKey = someKeyPair()
-    const session = { ...(await someSession(service, recoveryKey)), recoveryKey }
+    const session = { ...(await createSession(service, recoveryKey)), recoveryKey }
     const wallet = someWallet()
     await linkPlain(service, session, wallet)
     const reopen = async () => {
@@ -476,7 +476,7 @@ describe('A wallet is unlinked', () => {
   test('only by its user', async ({ service, session }) => {
     const wallet = someWallet()
     await linkPlain(service, session, wallet)
-    const other = await someSession(service)
+    const other = await createSession(service)
     expectError(await service.call('DELETE', `${WALLETS}/${wallet.address}`, other), 'wallet_not_found')
     expect(await listed(service, session)).toHaveLength(1)
   })

@@ -40,8 +40,8 @@ type Request = {
 type Account = {
   shares: bigint
   readonly requests: Readonly<Record<Side, Request[]>>
-  readonly deposits: Line
-  readonly withdrawals: Line
+  readonly deposits: RequestQueue
+  readonly withdrawals: RequestQueue
   /** The sources of the shares in order: the number of a deposit, or null for another account. */
   readonly sources: { readonly deposit: number | null; readonly shares: bigint }[]
   deposited: bigint
@@ -57,7 +57,7 @@ const up = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / di
  * The requests of an account in order. A cancellation names its request by id only. Claims name none, so they take the oldest requests that
  * were not cancelled.
  */
-class Line {
+class RequestQueue {
   readonly requests: { readonly id: bigint; readonly amount: bigint; cancelled: bigint }[] = []
   private readonly claims: { readonly taken: bigint; readonly given: bigint; readonly among: number }[] = []
 
@@ -74,8 +74,8 @@ class Line {
     }
   }
   /** Returns the same requests with these amounts cancelled too. */
-  with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): Line {
-    const line = new Line()
+  with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): RequestQueue {
+    const line = new RequestQueue()
     for (const request of this.requests) line.requests.push({ ...request })
     line.claims.push(...this.claims)
     for (const { id, amount } of cancelled) line.cancel(id, amount)
@@ -158,7 +158,12 @@ class Model implements VaultModel {
     this.scale = 10n ** BigInt(12 + decimals)
     for (const user of USER_ADDRESSES) {
       this.accounts.set(user, {
-        ...{ shares: 0n, requests: { deposit: [], redeem: [] }, deposits: new Line(), withdrawals: new Line() },
+        ...{
+          shares: 0n,
+          requests: { deposit: [], redeem: [] },
+          deposits: new RequestQueue(),
+          withdrawals: new RequestQueue(),
+        },
         ...{ sources: [], deposited: 0n, withdrawn: 0n, used: false },
       })
     }
@@ -428,14 +433,14 @@ const CALLS = {
 } as const
 
 /** The action that must precede another. It is done instead if the other is impossible now. */
-const BEFORE: { readonly [what in What]?: What } = {
+const REQUIRED_BEFORE: { readonly [what in Action]?: Action } = {
   ...{ claim: 'fulfill', fulfill: 'request' },
   ...{ take: 'agree', agree: 'ask', ask: 'request' },
 }
 
-type What = 'request' | 'gift' | 'fulfill' | 'claim' | 'ask' | 'agree' | 'take' | 'transfer' | 'price' | 'together'
+type Action = 'request' | 'gift' | 'fulfill' | 'claim' | 'ask' | 'agree' | 'take' | 'transfer' | 'price' | 'together'
 type Command = {
-  readonly what: What | 'record'
+  readonly what: Action | 'record'
   readonly side: Side
   readonly user: number
   /** True if the other user receives the result. The next two choose the second claim call and the newest request. */
@@ -516,13 +521,13 @@ async function fund(vault: TestAsyncVault): Promise<void> {
 }
 
 /** Does the step, or the action that must precede it if the step is impossible now. */
-async function doOrPrepare(model: Model, step: Command, what: What): Promise<void> {
-  const before = BEFORE[what]
+async function doOrPrepare(model: Model, step: Command, what: Action): Promise<void> {
+  const before = REQUIRED_BEFORE[what]
   if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)
 }
 
 /** Does the action on the chain and in the model. Returns false if the vault does not allow it now. */
-async function perform(model: Model, step: Command, what: What): Promise<boolean> {
+async function perform(model: Model, step: Command, what: Action): Promise<boolean> {
   const { side, isForOther, isOtherCall, isNewest, part } = step
   const { vault } = model
   const user = USER_ADDRESSES[step.user] as Address

@@ -3,8 +3,8 @@ import { type Address, encodeEventTopics, type Hash, type Hex } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
-import { chainClient } from '../../support/chain-client.ts'
-import { test as base, journeyTo } from '../../support/cross-chain.ts'
+import { createChainClient } from '../../support/chain-client.ts'
+import { test as base, createDepositJourney } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
 import { recordAll, viewsFor } from '../../support/records.ts'
@@ -66,7 +66,7 @@ async function entryOf(
     currentShares?: bigint
   },
 ) {
-  const client = chainClient(vault.chain)
+  const client = createChainClient(vault.chain)
   const receipt = await getTransactionReceipt(client, { hash: transactionHash })
   const block = await getBlock(client, { blockNumber: receipt.blockNumber })
   const [topic] = encodeEventTopics({ abi: VAULT_ABI, eventName: event }) as [Hex]
@@ -279,7 +279,7 @@ describe('A deposit in the history', () => {
 
   test('from another chain belongs to its user, and not to the contract that made it', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     const reply = await journey.ask(ALICE, journey.units('250'))
     expect(reply.status).toBe(200)
     const { transactionHash } = await journey.fill(await journey.send(ALICE, reply))

@@ -497,7 +497,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
 
       for (const [index, step] of commands.entries()) {
         if (step.what === 'record') await record()
-        else if (step.what === 'arrive') await arrive(transfers, models[step.vault] as Model, step)
+        else if (step.what === 'arrive') await depositByFill(transfers, models[step.vault] as Model, step)
         else await perform(chain, models[step.vault] as Model, step)
         // The user who acted last has the most recent history. The end checks all users.
         if (index % 3 === 2) await check([USER_ADDRESSES[step.user] as Address])
@@ -540,7 +540,7 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
 }
 
 /** Sends one transaction to a vault, repeats it in the model, and gives the model's receiver its fees. */
-async function both(
+async function sendAndRepeat(
   chain: Chain,
   model: Model,
   sent: LocalTransaction,
@@ -554,7 +554,10 @@ async function both(
 }
 
 /** Builds one transaction of several vault calls by the operator of all users. */
-function together(vault: Address, calls: readonly (readonly [FunctionName, readonly unknown[]])[]): LocalTransaction {
+function buildMulticall(
+  vault: Address,
+  calls: readonly (readonly [FunctionName, readonly unknown[]])[],
+): LocalTransaction {
   const datas = calls.map(([functionName, args]) => ({
     target: vault,
     allowFailure: false,
@@ -572,7 +575,7 @@ async function close(chain: Chain, model: Model): Promise<void> {
     transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [assets]),
   ])
   model.propose()
-  await both(chain, model, transaction(ROLES.safe, vault.address, 'close', [assets]), (fees) =>
+  await sendAndRepeat(chain, model, transaction(ROLES.safe, vault.address, 'close', [assets]), (fees) =>
     model.settle(assets, fees),
   )
   for (const user of USER_ADDRESSES) {
@@ -584,7 +587,7 @@ async function close(chain: Chain, model: Model): Promise<void> {
     const claims = [part, claimed - part].filter((amount) => amount > 0n)
     const directs = shares > 0n && model.pendingRedeem(user) === 0n ? [shares, shares] : []
     if (claims.length + directs.length === 0) continue
-    await both(chain, model, together(vault.address, [...claims, ...directs].map(redeem)), () => {
+    await sendAndRepeat(chain, model, buildMulticall(vault.address, [...claims, ...directs].map(redeem)), () => {
       for (const amount of claims) model.redeem(user, amount)
       for (const amount of directs) model.withdrawNow(user, amount)
     })
@@ -607,7 +610,7 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
 }
 
 /** Deposits for a user by a fill of the bridge from another chain, if the vault allows it now. */
-async function arrive(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
+async function depositByFill(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
   const user = USER_ADDRESSES[index] as Address
   const { address, token } = model.vault
   if (model.kind !== 'sync' && model.pending(user) > 0n && model.account(user).epoch !== model.depositEpoch) return
@@ -661,7 +664,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     return
   }
   const settle = (valuation: bigint) =>
-    both(chain, model, transaction(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
+    sendAndRepeat(chain, model, transaction(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
       model.settle(valuation, fees),
     )
   if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
@@ -674,12 +677,12 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     await settle(model.assets)
     if (what === 'sync' || model.account(user).shares === 0n) {
       const deposit = transaction(user, vault.address, 'syncDeposit', [amount, user, user])
-      await both(chain, model, deposit, () => model.sync(user, amount))
+      await sendAndRepeat(chain, model, deposit, () => model.sync(user, amount))
     }
     if (what === 'leave') {
       const shares = portion(model.account(user).shares)
       const leave = transaction(user, vault.address, 'syncRedeem', [shares, user, 0n])
-      await both(chain, model, leave, () => model.withdrawNow(user, shares, model.rates.haircutRate))
+      await sendAndRepeat(chain, model, leave, () => model.withdrawNow(user, shares, model.rates.haircutRate))
     }
     await transact(chain, [
       transaction(ROLES.safe, vault.address, 'expireTotalAssets', []),
@@ -705,7 +708,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       ...deposits.map((assets) => ['deposit', [assets, user, user]] as const),
       ...redeems.map((shares) => ['redeem', [shares, user, user]] as const),
     ]
-    await transact(chain, [together(vault.address, calls)])
+    await transact(chain, [buildMulticall(vault.address, calls)])
     for (const assets of deposits) model.claim(user, assets)
     for (const shares of redeems) model.redeem(user, shares)
   } else if (what === 'redeem for') {

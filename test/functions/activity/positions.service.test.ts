@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import type { ErrorCode } from '../../../lib/core/errors.ts'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { expectError } from '../../support/errors.ts'
 import { recordAll, recordPrices, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -36,7 +36,7 @@ async function figuresOf(service: Service, vault: TestVault, user: User) {
 }
 
 async function timeOf(vault: TestVault, hash: Hash | undefined): Promise<string> {
-  const client = chainClient(vault.chain)
+  const client = createChainClient(vault.chain)
   const { blockNumber } = await getTransactionReceipt(client, { hash: hash as Hash })
   return new Date(Number((await getBlock(client, { blockNumber })).timestamp) * 1000).toISOString()
 }

@@ -2,7 +2,7 @@ import { type Address, encodeEventTopics, type Hash } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { transact } from '../../../sandbox/transactions.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { transaction, VAULT_ABI } from '../../support/oracles.ts'
 import { recordAll, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -56,7 +56,7 @@ async function entryOf(
   { status, shares, assets, epochId, claimedBy, event = 'RedeemRequest', ...parts }: Expected,
 ) {
   const hash = transactionHash as Hash
-  const client = chainClient(vault.chain)
+  const client = createChainClient(vault.chain)
   const receipt = await getTransactionReceipt(client, { hash })
   const block = await getBlock(client, { blockNumber: receipt.blockNumber })
   const [topic] = encodeEventTopics({ abi: VAULT_ABI, eventName: event })

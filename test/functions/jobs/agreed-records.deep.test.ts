@@ -11,7 +11,7 @@ import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type Call, rewriteResults } from '../../support/chain-answers.ts'
 import { jobServices } from '../../support/job.ts'
-import { type Lie, stateAfter, tell } from '../../support/lies.ts'
+import { overrideStorage, readStateChanges, type StorageOverrides } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { finalize, refresh, restoreRecords, scanRecords } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -21,16 +21,16 @@ import { type Behaviour, callsIn, startWire, type Wire } from '../../support/wir
 const [ALICE, BOB] = USERS
 const BASE = 8453
 
-type At = { readonly url: string }
+type NodeUrl = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
 /** Changes the events that a node returns. */
-const events = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
+const rewriteEvents = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
   rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
 
 /** Changes the headers that a node returns for blocks requested by tag. */
-const named = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
+const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
   rewriteResults(wire, (result, { method, params }: Call) =>
     method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
       ? { ...(result as object), ...change(result as { number: Hex; timestamp: Hex; hash: Hex }) }
@@ -41,24 +41,27 @@ const SETTLED = toEventSelector('SettleDeposit(uint40,uint40,uint256,uint256,uin
 const DEPOSITED = toEventSelector('Deposit(address,address,uint256,uint256)')
 const later = (time: Hex, seconds: number) => numberToHex(Number(time) + seconds)
 /** The same event with another first amount. */
-const withMore = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
+const changeFirstAmount = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
 
 /** False responses of a node that would change records. */
-const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: Lie) => void])[] = [
+const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: StorageOverrides) => void])[] = [
   [
     'an event that did not happen',
-    events((logs) => [...logs, ...logs.slice(-1).map((log) => ({ ...log, logIndex: '0xfff' }))]),
+    rewriteEvents((logs) => [...logs, ...logs.slice(-1).map((log) => ({ ...log, logIndex: '0xfff' }))]),
   ],
-  ['all events except the deposits', events((logs) => logs.filter(({ topics }) => topics[0] !== DEPOSITED))],
-  ['no events', events(() => [])],
+  ['all events except the deposits', rewriteEvents((logs) => logs.filter(({ topics }) => topics[0] !== DEPOSITED))],
+  ['no events', rewriteEvents(() => [])],
   [
     'another amount of an event',
-    events((logs) => logs.map((log) => (log.topics[0] === DEPOSITED ? withMore(log) : log))),
+    rewriteEvents((logs) => logs.map((log) => (log.topics[0] === DEPOSITED ? changeFirstAmount(log) : log))),
   ],
-  ['another settlement', events((logs) => logs.map((log) => (log.topics[0] === SETTLED ? withMore(log) : log)))],
+  [
+    'another settlement',
+    rewriteEvents((logs) => logs.map((log) => (log.topics[0] === SETTLED ? changeFirstAmount(log) : log))),
+  ],
   [
     'another account of an event',
-    events((logs) =>
+    rewriteEvents((logs) =>
       logs.map((log) => ({
         ...log,
         topics: log.topics.map((topic) =>
@@ -71,12 +74,15 @@ const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: Lie) => 
   ],
   [
     'other times of events',
-    events((logs) => logs.map((log) => ({ ...log, blockTimestamp: later(log.blockTimestamp, -90_000) }))),
+    rewriteEvents((logs) => logs.map((log) => ({ ...log, blockTimestamp: later(log.blockTimestamp, -90_000) }))),
   ],
-  ['a final block that is not there yet', named(({ number }) => ({ number: later(number, 1_000_000) }))],
-  ['another time of the final block', named(({ timestamp }) => ({ timestamp: later(timestamp, -9_000) }))],
-  ['another hash of the block of a state', named(() => ({ hash: `0x${'f0'.repeat(32)}` }))],
-  ['another state and another price', (wire, state) => tell(wire, state)],
+  ['a final block that is not there yet', rewriteHeadersByTag(({ number }) => ({ number: later(number, 1_000_000) }))],
+  [
+    'another time of the final block',
+    rewriteHeadersByTag(({ timestamp }) => ({ timestamp: later(timestamp, -9_000) })),
+  ],
+  ['another hash of the block of a state', rewriteHeadersByTag(() => ({ hash: `0x${'f0'.repeat(32)}` }))],
+  ['another state and another price', (wire, state) => overrideStorage(wire, state)],
 ]
 
 async function prepare(service: Service) {
@@ -93,7 +99,7 @@ async function prepare(service: Service) {
     await savings.act(user.address, 'deposit', savings.units('100'), user.address)
   }
   await finalize(vault.chain)
-  const state = await stateAfter(vault.chain, async () => {
+  const state = await readStateChanges(vault.chain, async () => {
     await vault.settle(vault.units('7'))
     await savings.mint(savings.address, savings.units('33'))
   })
@@ -115,7 +121,7 @@ const test = base
   /** Returns a run of the job that reads Base at these nodes. The run returns its report, or undefined if it fails. */
   .extend('jobAt', ({ service: { tables } }) => {
     const { services } = jobServices(tables)
-    return (...nodes: [At, ...At[]]) => {
+    return (...nodes: [NodeUrl, ...NodeUrl[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }
       const getReader = createAgreedReaders(rpcUrls, { fetch, random: () => 0, now: () => performance.now() })
@@ -165,7 +171,7 @@ type Records = ReadonlyMap<string, string>
 type Truths = { readonly whole: Records; readonly withoutStates: Records }
 
 /** Lists the records that differ from both truths. The progress of a vault may lag behind. */
-function untrue(recorded: Records, ...truths: readonly Records[]): string[] {
+function listUntrue(recorded: Records, ...truths: readonly Records[]): string[] {
   const isTrue = (key: string, item: string) =>
     truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))
   return [...recorded].filter(([key, item]) => !isTrue(key, item)).map(([key, item]) => `${key} ${item}`)
@@ -187,20 +193,20 @@ describe('One of two nodes that reports', () => {
       lie(other, stage.state)
       await jobAt(other)()
       const believed = await recorded()
-      expect([untrue(believed, whole, withoutStates), reachOf(believed)]).not.toEqual([[], reachOf(whole)])
+      expect([listUntrue(believed, whole, withoutStates), mapProgress(believed)]).not.toEqual([[], mapProgress(whole)])
 
       await renew()
       const run = place === 0 ? jobAt(honest, other) : jobAt(other, honest)
       for (const behaviour of ['answer 500', 'pass'] as Behaviour[]) {
         honest.behaviour = behaviour
         await run()
-        expect(untrue(await recorded(), whole, withoutStates)).toEqual([])
+        expect(listUntrue(await recorded(), whole, withoutStates)).toEqual([])
       }
       other.reset()
       expect(await run()).toMatchObject({ outcome: 'refreshed', behind: 0 })
       const told = await recorded()
-      expect(untrue(told, whole, withoutStates)).toEqual([])
-      expect(reachOf(told)).toEqual(reachOf(whole))
+      expect(listUntrue(told, whole, withoutStates)).toEqual([])
+      expect(mapProgress(told)).toEqual(mapProgress(whole))
     },
   )
 })
@@ -215,7 +221,7 @@ test("An event with an invalid time gets its block's time, whether one or both n
 }) => {
   const node = await startNode(NODE_PROFILES['missing-times'], stage.chain.rpcUrl)
   onTestFinished(node.stop)
-  for (const nodes of [[node], [honest, node], [node, honest]] as [At, ...At[]][]) {
+  for (const nodes of [[node], [honest, node], [node, honest]] as [NodeUrl, ...NodeUrl[]][]) {
     await renew()
     expect(await jobAt(...nodes)()).toMatchObject({ outcome: 'refreshed', behind: 0 })
     expect(await recorded()).toEqual(whole)
@@ -244,7 +250,7 @@ test('States are read at a slightly earlier block if the second node does not kn
 })
 
 /** Maps the key of each record to the block through which its vault is recorded. */
-function reachOf(records: Records) {
+function mapProgress(records: Records) {
   return new Map([...records].map(([key, item]) => [key, JSON.parse(item).through]))
 }
 
@@ -290,10 +296,10 @@ describe('A second node that does not respond', () => {
     }
     await jobAt(honest, other)()
     const told = await recorded()
-    expect(untrue(told, whole, withoutStates)).toEqual([])
-    expect(reachOf(told)).not.toEqual(reachOf(whole))
+    expect(listUntrue(told, whole, withoutStates)).toEqual([])
+    expect(mapProgress(told)).not.toEqual(mapProgress(whole))
     await jobAt(honest, other, third)()
-    expect(reachOf(await recorded())).toEqual(reachOf(whole))
+    expect(mapProgress(await recorded())).toEqual(mapProgress(whole))
     await third.stop()
   })
 
@@ -317,7 +323,7 @@ describe('A second node that does not respond', () => {
         await renew()
         for (const wire of wires) wire.bodies.length = 0
         await jobAt(...wires)()
-        expect(reachOf(await recorded())).toEqual(reachOf(whole))
+        expect(mapProgress(await recorded())).toEqual(mapProgress(whole))
         return wires.reduce((sum, { bodies }) => sum + bodies.length, 0)
       }
       const healthy = await recordAt(honest, other, third)

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { receive, shownTo, type Told, toldTo } from '../../support/received-events.ts'
+import { listEvents, type ReceivedEvent, receive, shownTo } from '../../support/received-events.ts'
 import { finalize, recordAll, refresh } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
@@ -178,7 +178,7 @@ test('Each client receives every event of its vaults once and in order, and noth
         [keys.some, [sync]],
         [keys.early, [lagoon]],
       ] as const) {
-        const told = await toldTo(service, key)
+        const told = await listEvents(service, key)
         expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_, index) => index + 1))
         expect(new Set(told.map(({ id }) => id)).size).toBe(told.length)
         const addresses: unknown[] = vaults.map(({ address }) => address)
@@ -186,8 +186,8 @@ test('Each client receives every event of its vaults once and in order, and noth
         for (const { address } of vaults) {
           const ofVault = told.filter(({ data, final }) => final && data['vaultAddress'] === address)
           const expected = happened.get(address) ?? []
-          expect(inOrder(whatHappened(ofVault), address === async.address)).toEqual(
-            inOrder(expected, address === async.address),
+          expect(listInOrder(listHappened(ofVault), address === async.address)).toEqual(
+            listInOrder(expected, address === async.address),
           )
         }
         const early = told.filter(({ final, type }) => !final && !type.endsWith('.reverted'))
@@ -303,7 +303,8 @@ test('Each settled part is reported once, final and in time, whatever third part
         await refresh(BASE)
         await finalize(chain)
       }
-      const claimableOf = async () => (await toldTo(service, key)).filter(({ type }) => type === 'deposit.claimable')
+      const claimableOf = async () =>
+        (await listEvents(service, key)).filter(({ type }) => type === 'deposit.claimable')
       expect(sumOf(await claimableOf())).toBe(due)
       for (let run = 0; run < 3; run += 1) await recordAll(chain)
 
@@ -312,7 +313,7 @@ test('Each settled part is reported once, final and in time, whatever third part
       expect(sumOf(told)).toBe(due)
       // A claimed amount was reported as claimable before.
       let unclaimed = 0n
-      for (const { type, final, data } of await toldTo(service, key)) {
+      for (const { type, final, data } of await listEvents(service, key)) {
         if (!final) continue
         if (type === 'deposit.claimable') unclaimed += BigInt(String(data['assets']))
         if (type === 'deposit.completed') unclaimed -= BigInt(String(data['assets']))
@@ -323,13 +324,14 @@ test('Each settled part is reported once, final and in time, whatever third part
   )
 })
 
-const sumOf = (told: readonly Told[]) => told.reduce((sum, { data }) => sum + BigInt(String(data['assets'])), 0n)
+const sumOf = (told: readonly ReceivedEvent[]) =>
+  told.reduce((sum, { data }) => sum + BigInt(String(data['assets'])), 0n)
 
-const isSame = (left: Told['data'], right: Told['data']) =>
+const isSame = (left: ReceivedEvent['data'], right: ReceivedEvent['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
 
 /** Lists what happened by these events. The events of one claim or cancellation, one for each request, count together. */
-function whatHappened(told: readonly Told[]): Happened[] {
+function listHappened(told: readonly ReceivedEvent[]): Happened[] {
   const happened = new Map<string, Happened>()
   for (const { id, type, data } of told) {
     const isDeposit = type.startsWith('deposit.')
@@ -342,9 +344,9 @@ function whatHappened(told: readonly Told[]): Happened[] {
   return [...happened.values()]
 }
 
-const idOf = (data: Told['data']) => data['depositId'] ?? data['withdrawalId']
+const idOf = (data: ReceivedEvent['data']) => data['depositId'] ?? data['withdrawalId']
 
-function isUnread(type: string, data: Told['data']): boolean {
+function isUnread(type: string, data: ReceivedEvent['data']): boolean {
   return type.endsWith('.reverted') ? idOf(data) === null : data['entry'] === null
 }
 
@@ -359,7 +361,7 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
 }
 
 /** Lists what happened in order, except for joint settlements. Amounts found by reads are reported some time later. */
-function inOrder(happened: readonly Happened[], isAsked: boolean): string[] {
+function listInOrder(happened: readonly Happened[], isAsked: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
   const isSettled = (text: string) => text.includes('.claimable')
   if (isAsked) return [...texts.filter((text) => !isSettled(text)), ...texts.filter(isSettled).toSorted()]

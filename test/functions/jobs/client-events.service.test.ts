@@ -8,7 +8,7 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { receive, shownTo, type Told, toldTo } from '../../support/received-events.ts'
+import { listEvents, type ReceivedEvent, receive, shownTo } from '../../support/received-events.ts'
 import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import {
@@ -44,9 +44,13 @@ const test = base
   )
 
 /** Records all final events and returns those that the vault's own client has received since. */
-async function recorded(service: Service, vault: Pick<TestVault, 'chain' | 'key'>, before: readonly Told[] = []) {
+async function recordAndList(
+  service: Service,
+  vault: Pick<TestVault, 'chain' | 'key'>,
+  before: readonly ReceivedEvent[] = [],
+) {
   await recordAll(vault.chain)
-  return (await toldTo(service, vault.key)).slice(before.length)
+  return (await listEvents(service, vault.key)).slice(before.length)
 }
 /** Returns an account's deposits, newest first, as rows of status, assets and remaining shares. */
 async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, account: string) {
@@ -57,7 +61,8 @@ async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, accou
     amounts['currentShares'],
   ])
 }
-const kindsOf = (events: readonly Told[]) => events.map(({ type, data }) => [type, nameOf(data['userAddress'])])
+const kindsOf = (events: readonly ReceivedEvent[]) =>
+  events.map(({ type, data }) => [type, nameOf(data['userAddress'])])
 const nameOf = (account: unknown) => USERS.findIndex(({ address }) => address === account)
 
 describe('An event of an asynchronous vault', () => {
@@ -74,7 +79,7 @@ describe('An event of an asynchronous vault', () => {
     await lagoon.settle(1_000_000n)
     await lagoon.act(ALICE.address, 'redeem', 10n ** 18n, ALICE.address, ALICE.address)
 
-    const told = await recorded(service, lagoon)
+    const told = await recordAndList(service, lagoon)
 
     expect(kindsOf(told)).toEqual([
       ['deposit.pending', 0],
@@ -124,7 +129,7 @@ describe('The usual duration of a settlement', () => {
     }
     await lagoon.request(ALICE.address, 1_000_000n)
 
-    const told = await recorded(service, lagoon)
+    const told = await recordAndList(service, lagoon)
 
     const { body } = await lagoon.status(ALICE)
     const [estimate, another] = [body.estimatedSettlement, (await lagoon.withdrawStatus(ALICE)).body]
@@ -135,9 +140,9 @@ describe('The usual duration of a settlement', () => {
 
     await recordsOf(service).putProgress([[{ chainId: BASE, address: lagoon.address }, initialProgress(LAGOON)]])
     await recordAll(lagoon.chain)
-    expect(await recorded(service, lagoon, told)).toEqual([])
+    expect(await recordAndList(service, lagoon, told)).toEqual([])
     await lagoon.request(BOB.address, 1_000_000n)
-    expect(await recorded(service, lagoon, told)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
+    expect(await recordAndList(service, lagoon, told)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
   })
 
   test('is null if the records cannot be read, and the status is still returned', async ({ coldService: service }) => {
@@ -157,7 +162,7 @@ describe('A request worth less than one share', () => {
     // A share is worth more than one unit of the asset.
     await lagoon.settle(10n ** 13n)
 
-    expect(kindsOf(await recorded(service, lagoon))).toEqual([
+    expect(kindsOf(await recordAndList(service, lagoon))).toEqual([
       ['deposit.pending', 0],
       ['deposit.pending', 1],
       ['deposit.claimable', 1],
@@ -179,15 +184,15 @@ describe('An asynchronous vault without settlement events', () => {
       await vault.mint(ALICE.address, 9_000_000n)
       await vault.approve(ALICE.address, 9_000_000n)
       await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-      const before = await recorded(service, vault)
+      const before = await recordAndList(service, vault)
       expect(kindsOf(before)).toEqual([['deposit.pending', 0]])
 
       const id = make === 'counted' ? 1n : 0n
       await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 4_000_000n, 4_000_000n)
       await refresh(BASE)
       // The amount is seen but not final.
-      expect(await toldTo(service, vault.key)).toEqual(before)
-      const told = await recorded(service, vault, before)
+      expect(await listEvents(service, vault.key)).toEqual(before)
+      const told = await recordAndList(service, vault, before)
 
       expect(kindsOf(told)).toEqual([['deposit.claimable', 0]])
       expect(told[0]?.data).toMatchObject({
@@ -195,12 +200,12 @@ describe('An asynchronous vault without settlement events', () => {
         assets: '4000000',
         transactionHash: null,
       })
-      expect(await recorded(service, vault, [...before, ...told])).toEqual([])
+      expect(await recordAndList(service, vault, [...before, ...told])).toEqual([])
 
       // The event is the claimer's deposit, whoever gets the shares and in whichever order the event names them.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
-      expect(kindsOf(await recorded(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
+      expect(kindsOf(await recordAndList(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
     },
   )
@@ -225,7 +230,7 @@ describe('An instant deposit that one account pays for another', () => {
       const live = [await depositsOf(service, vault, ALICE.address), await depositsOf(service, vault, BOB.address)]
       expect(live).toEqual([shown, []])
 
-      expect(kindsOf(await recorded(service, vault))).toEqual([
+      expect(kindsOf(await recordAndList(service, vault))).toEqual([
         ['deposit.completed', 0],
         ['deposit.completed', 0],
       ])
@@ -238,15 +243,15 @@ describe('An instant deposit that one account pays for another', () => {
 
 describe('The claimable amount read from an asynchronous vault', () => {
   /** Returns the claimable amounts reported since, once the vault's read state is final. */
-  async function claimable(service: Service, vault: TestAsyncVault, before: readonly Told[]) {
+  async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
     await recordAll(vault.chain)
-    const told = await recorded(service, vault, before)
+    const told = await recordAndList(service, vault, before)
     return told.flatMap(({ type, data }) => (type.endsWith('.claimable') ? [data['assets'] ?? data['shares']] : []))
   }
 
   test('is reported without the amount that a granted cancellation returns', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    const before = await recorded(service, vault)
+    const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
     await vault.act(ALICE.address, 'cancelDepositRequest', 0n, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillCancelDeposit', 0n, ALICE.address)
@@ -261,7 +266,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
     await vault.act(ALICE.address, 'deposit', 4_000_000n, ALICE.address, ALICE.address)
     await vault.act(ALICE.address, 'requestRedeem', 3_000_000n, ALICE.address, ALICE.address)
-    const before = await recorded(service, vault)
+    const before = await recordAndList(service, vault)
     await vault.mint(ROLES.safe, 9_000_000n)
     await vault.approve(ROLES.safe, 9_000_000n)
     await vault.act(ROLES.safe, 'fulfillRedeem', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -272,7 +277,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
   test('is reported after a restriction ends, and not during it', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    const before = await recorded(service, vault)
+    const before = await recordAndList(service, vault)
     await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, true)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
     expect(await claimable(service, vault, before)).toEqual([])
@@ -283,7 +288,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
   test('is reported part by part, each part once, also beside a new request', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    const before = await recorded(service, vault)
+    const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
@@ -299,7 +304,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
   test('is reported once although storing the report failed', async ({ service, asked: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    const before = await recorded(service, vault)
+    const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
     await refresh(BASE)
     await finalize(vault.chain)
@@ -349,7 +354,7 @@ describe('A request of an account for which a third party makes more requests be
     await vault.approve(BOB.address, DUST)
     await vault.act(ALICE.address, 'setOperator', BOB.address, true)
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    const before = await recorded(service, vault)
+    const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
     const [settled] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
     const seconds = evmChain(BASE)?.finality.seconds ?? 0
@@ -361,7 +366,7 @@ describe('A request of an account for which a third party makes more requests be
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [Math.floor(seconds * 0.6)] }])
       await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     }
-    const told = (await toldTo(service, key)).slice(before.length)
+    const told = (await listEvents(service, key)).slice(before.length)
     const claimable = told.filter(({ type, data }) => /claimable|reverted/.test(type) && data['assets'] !== '1')
     expect(claimable.map(({ type, final, data }) => [type, final, data['assets']])).toEqual([
       ['deposit.claimable', true, '4000000'],
@@ -374,19 +379,19 @@ describe('A vault that is paused', () => {
   test('is reported once the pause is final, and again for the next pause', async ({ service, lagoon }) => {
     await lagoon.act(ROLES.admin, 'pause')
     await refresh(BASE)
-    expect(await toldTo(service, lagoon.key)).toEqual([])
-    const told = await recorded(service, lagoon)
+    expect(await listEvents(service, lagoon.key)).toEqual([])
+    const told = await recordAndList(service, lagoon)
     expect(told).toMatchObject([{ type: 'vault.paused', final: true, data: { vaultAddress: lagoon.address } }])
     await recordAll(lagoon.chain)
     await lagoon.act(ROLES.admin, 'unpause')
     for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
-    const both = await toldTo(service, lagoon.key)
+    const both = await listEvents(service, lagoon.key)
     expect(both.slice(told.length)).toMatchObject([
       { type: 'vault.resumed', final: true, data: { vaultAddress: lagoon.address } },
     ])
     await lagoon.act(ROLES.admin, 'pause')
     for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
-    expect(await recorded(service, lagoon, both)).toMatchObject([{ type: 'vault.paused', final: true }])
+    expect(await recordAndList(service, lagoon, both)).toMatchObject([{ type: 'vault.paused', final: true }])
   })
 })
 
@@ -395,11 +400,11 @@ describe('A claim of several requests', () => {
     const amounts = [5_000_000n, 3_000_000n]
     for (const amount of amounts) await lagoon.request(ALICE.address, amount)
     await lagoon.settle()
-    const before = await recorded(service, lagoon)
+    const before = await recordAndList(service, lagoon)
     const requested = before.filter(({ type }) => type === 'deposit.pending').map(({ data }) => data['depositId'])
     const claimable = await lagoon.read('claimableDepositRequest', 0n, ALICE.address)
     await lagoon.act(ALICE.address, 'deposit', claimable, ALICE.address, ALICE.address)
-    const told = await recorded(service, lagoon, before)
+    const told = await recordAndList(service, lagoon, before)
     expect(requested).toHaveLength(2)
     expect(told.map(({ type, data }) => [type, data['depositId'], data['assets']])).toEqual(
       requested.map((id, index) => ['deposit.completed', id, `${amounts[index]}`]),
@@ -431,7 +436,7 @@ describe('The entry of an event', () => {
         })
         return JSON.stringify(answer.startsWith('[') ? told : told[0])
       }
-      const told = await recorded(service, lagoon)
+      const told = await recordAndList(service, lagoon)
       wire.reset()
       expect(kindsOf(told)).toEqual([
         ['deposit.pending', 0],
@@ -460,7 +465,7 @@ describe('A pause that ends', () => {
     await refresh(BASE)
     await lagoon.act(ROLES.admin, 'unpause')
     for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
-    const told = await toldTo(service, lagoon.key)
+    const told = await listEvents(service, lagoon.key)
     expect(told.map(({ type, final }) => [type, final])).toEqual([
       ['vault.paused', false],
       ['vault.paused', true],
@@ -481,15 +486,15 @@ describe('A client that subscribes to events before they are final', () => {
     expect((await register(service, lagoon.key)).status).toBe(201)
     await lagoon.request(ALICE.address, 5_000_000n)
     await refresh(BASE)
-    const early = await toldTo(service, lagoon.key)
+    const early = await listEvents(service, lagoon.key)
     expect(early).toMatchObject([{ type: 'deposit.pending', final: false, data: { assets: '5000000' } }])
     await refresh(BASE)
-    expect(await toldTo(service, lagoon.key)).toEqual(early)
+    expect(await listEvents(service, lagoon.key)).toEqual(early)
     const { version, ...data } = early[0]?.data ?? {}
-    const final = await recorded(service, lagoon, early)
+    const final = await recordAndList(service, lagoon, early)
     expect(final).toMatchObject([{ ...{ type: 'deposit.pending', timestamp: early[0]?.timestamp, final: true, data } }])
     expect(Number(final[0]?.data['version'])).toBeGreaterThan(Number(version))
-    expect(await recorded(service, lagoon)).toHaveLength(2)
+    expect(await recordAndList(service, lagoon)).toHaveLength(2)
   })
 
   test('is notified although the nodes refuse the events of another vault, or of so many blocks', async ({
@@ -517,7 +522,7 @@ describe('A client that subscribes to events before they are final', () => {
       return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
     }
     await refresh(BASE)
-    expect((await toldTo(service, lagoon.key)).map(({ final, data }) => [final, data['assets']])).toEqual([
+    expect((await listEvents(service, lagoon.key)).map(({ final, data }) => [final, data['assets']])).toEqual([
       [false, '5000000'],
       [false, '6000000'],
     ])
@@ -557,7 +562,7 @@ describe('A client that subscribes to events before they are final', () => {
     }
     const { lines } = captureLogs()
     await refresh(BASE)
-    expect((await toldTo(service, lagoon.key)).map(({ type, final }) => [type, final])).toEqual([
+    expect((await listEvents(service, lagoon.key)).map(({ type, final }) => [type, final])).toEqual([
       ['deposit.pending', false],
     ])
     expect(lines).toContainEqual(
@@ -575,7 +580,7 @@ describe('A client that subscribes to events before they are final', () => {
     await lagoon.request(ALICE.address, 5_000_000n)
     await lagoon.act(ROLES.admin, 'pause')
     await refresh(BASE)
-    const early = await toldTo(service, lagoon.key)
+    const early = await listEvents(service, lagoon.key)
     expect(early.map(({ type, final }) => [type, final])).toEqual([
       ['deposit.pending', false],
       ['vault.paused', false],
@@ -583,7 +588,7 @@ describe('A client that subscribes to events before they are final', () => {
     await callRpc(lagoon.chain, [{ method: 'evm_revert', params: [snapshot] }])
     await lagoon.request(BOB.address, 6_000_000n)
 
-    const told = await recorded(service, lagoon, early)
+    const told = await recordAndList(service, lagoon, early)
 
     const shown = told.map(({ type, final, data }) => [type, final, data['eventId'] ?? nameOf(data['userAddress'])])
     expect(new Set(shown)).toEqual(
@@ -593,7 +598,7 @@ describe('A client that subscribes to events before they are final', () => {
         ['deposit.pending', true, 1],
       ]),
     )
-    expect(kindsOf(await toldTo(service, other))).toEqual([['deposit.pending', 1]])
+    expect(kindsOf(await listEvents(service, other))).toEqual([['deposit.pending', 1]])
   })
 })
 
@@ -617,7 +622,7 @@ describe('An event that a reorganisation replaced', () => {
       await wait(-seconds)
       await deposit()
       await refresh(BASE)
-      const [early, ...more] = await toldTo(service, key)
+      const [early, ...more] = await listEvents(service, key)
       expect([early?.type, early?.final, more]).toEqual(['deposit.completed', false, []])
       await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
       await wait(seconds)
@@ -625,16 +630,17 @@ describe('An event that a reorganisation replaced', () => {
       await deposit()
       await mine()
       for (let run = 0; run < 2; run += 1) await refresh(BASE)
-      const shown = (told: readonly Told[]) => told.map(({ type, final, data }) => [type, final, data['eventId']])
+      const shown = (told: readonly ReceivedEvent[]) =>
+        told.map(({ type, final, data }) => [type, final, data['eventId']])
       const expected = [
         ['deposit.completed', false, undefined],
         ['deposit.reverted', false, early?.id],
         ['deposit.completed', false, undefined],
       ]
-      expect(shown(await toldTo(service, key))).toEqual(expected)
+      expect(shown(await listEvents(service, key))).toEqual(expected)
       await recordAll(chain)
       await recordAll(chain)
-      const all = await toldTo(service, key)
+      const all = await listEvents(service, key)
       expect(shown(all)).toEqual([...expected, ['deposit.completed', true, undefined]])
       // A receiver has the same state as the API, both in between and at the end.
       const api = await shownTo(service, key, ALICE.address)
@@ -648,13 +654,13 @@ describe('An event that a reorganisation replaced', () => {
 })
 
 describe('A settlement without an event', () => {
-  const shown = (told: readonly Told[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
+  const shown = (told: readonly ReceivedEvent[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
   /** Requests and records 4 USDC as a client with a webhook for latest events. Returns the events it has received by then. */
   const requested = async (service: Service, vault: TestAsyncVault) => {
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
     expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    return await recorded(service, vault)
+    return await recordAndList(service, vault)
   }
   const fulfil = (vault: TestAsyncVault, amount: bigint) =>
     vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, amount, amount)
@@ -666,8 +672,8 @@ describe('A settlement without an event', () => {
     const before = await requested(service, vault)
     await fulfil(vault, 4_000_000n)
     for (let run = 0; run < 2; run += 1) await refresh(BASE)
-    expect(await toldTo(service, vault.key)).toEqual(before)
-    const told = await recorded(service, vault, before)
+    expect(await listEvents(service, vault.key)).toEqual(before)
+    const told = await recordAndList(service, vault, before)
     expect(shown(told)).toEqual([['deposit.claimable', true, '4000000']])
     expect(told[0]?.data).toMatchObject({ depositId: before[0]?.data['depositId'], transactionHash: null })
   })
@@ -683,7 +689,7 @@ describe('A settlement without an event', () => {
     for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await fulfil(vault, 1_000_000n)
     await recordAll(chain)
-    expect(shown(await recorded(service, vault, before))).toEqual([['deposit.claimable', true, '1000000']])
+    expect(shown(await recordAndList(service, vault, before))).toEqual([['deposit.claimable', true, '1000000']])
   })
 
   test('is reported before its claim, whether or not the vault was read in between', async ({
@@ -700,7 +706,7 @@ describe('A settlement without an event', () => {
     await claim(800_000n)
     await fulfil(vault, 500_000n)
     await claim(300_000n)
-    const told = (await recorded(service, vault, before)).filter(({ final }) => final)
+    const told = (await recordAndList(service, vault, before)).filter(({ final }) => final)
     expect(shown(told)).toEqual([
       ['deposit.claimable', true, '1000000'],
       ['deposit.completed', true, '1000000'],
@@ -712,7 +718,7 @@ describe('A settlement without an event', () => {
     ])
     for (const { data } of told) expect(data).toMatchObject({ depositId: before[0]?.data['depositId'] })
     await recordAll(vault.chain)
-    const rest = (await recorded(service, vault, before)).slice(-1)
+    const rest = (await recordAndList(service, vault, before)).slice(-1)
     expect(shown(rest)).toEqual([['deposit.claimable', true, '200000']])
   })
 
@@ -726,7 +732,7 @@ describe('A settlement without an event', () => {
     await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 2_000_000n, 4_000_000n)
     await vault.act(ALICE.address, 'deposit', 2_000_000n, ALICE.address, ALICE.address)
-    const told = (await recorded(service, vault, before)).filter(({ type }) => type === 'deposit.claimable')
+    const told = (await recordAndList(service, vault, before)).filter(({ type }) => type === 'deposit.claimable')
     expect(told.map(({ data }) => [data['assets'], data['shares']])).toEqual([
       ['1000000', '500000'],
       ['2000000', '4000000'],
@@ -756,7 +762,7 @@ describe('A settlement without an event', () => {
     await fulfil(vault, 4_000_000n)
     await recordAll(chain)
     await recordAll(chain)
-    expect(shown(await recorded(service, vault, before))).toEqual([['deposit.claimable', true, '4000000']])
+    expect(shown(await recordAndList(service, vault, before))).toEqual([['deposit.claimable', true, '4000000']])
   })
 
   test('costs no write if nothing is new', async ({ service, asked: vault }) => {
@@ -785,8 +791,8 @@ describe('A vault that fakes its events', () => {
     const madeUp = await openAsyncVault(service, { make: 'aggregated' })
     const { chain, address } = madeUp
     await recordAll(chain)
-    const before = await toldTo(service, madeUp.key)
-    const others = await toldTo(service, lagoon.key)
+    const before = await listEvents(service, madeUp.key)
+    const others = await listEvents(service, lagoon.key)
     const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, EMITTER] }])
     for (const [times, topic, amount] of [
@@ -807,9 +813,9 @@ describe('A vault that fakes its events', () => {
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
     await lagoon.request(ALICE.address, 5_000_000n)
 
-    const [told] = await recorded(service, lagoon, others)
+    const [told] = await recordAndList(service, lagoon, others)
     expect(told).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
-    const cancelled = (await toldTo(service, madeUp.key)).slice(before.length + 500)
+    const cancelled = (await listEvents(service, madeUp.key)).slice(before.length + 500)
     // A cancellation of 120 requests has 20 events of its own and one for the rest.
     expect(cancelled).toHaveLength(499 + 21)
     expect(cancelled.slice(0, 21).map(({ data }) => [data['depositId'] !== null, data['assets']])).toEqual([
@@ -840,7 +846,7 @@ describe('A vault that no client had for a while', () => {
     table.fails = ({ action, body }) => action === 'TransactWriteItems' && body.includes('PROGRESS')
     await expect(refresh(BASE)).rejects.toThrow()
     table.reset()
-    expect(kindsOf(await recorded(service, lagoon))).toEqual([['deposit.pending', 0]])
+    expect(kindsOf(await recordAndList(service, lagoon))).toEqual([['deposit.pending', 0]])
     expect(await depositsOf(service, lagoon, BOB.address)).toMatchObject([['pending', '6000000', '0']])
   })
 })
@@ -875,7 +881,7 @@ describe('If events of a vault cannot be reported to clients,', () => {
         expect(await failing(service, what)).toMatchObject({ unreportedVaults: 1, entries: 0 })
       }
       expect(await throughOf(service, lagoon)).toBe(before)
-      expect(kindsOf(await recorded(service, lagoon))).toEqual([['deposit.pending', 0]])
+      expect(kindsOf(await recordAndList(service, lagoon))).toEqual([['deposit.pending', 0]])
       expect(await throughOf(service, lagoon)).toBeGreaterThan(before)
       expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 0 })
     },
@@ -890,7 +896,7 @@ describe('If events of a vault cannot be reported to clients,', () => {
     const run = async () => Object(await handler({ chainId: BASE }, someContext()))
     expect(await failing(service, 'table', run)).toMatchObject({ unreportedVaults: 1, entries: 1 })
     expect(await throughOf(service, lagoon)).toBeGreaterThanOrEqual(final)
-    expect(await recorded(service, lagoon)).toEqual([])
+    expect(await recordAndList(service, lagoon)).toEqual([])
   })
 
   test('because the table refuses those of one vault, the others are reported and recorded', async ({
@@ -911,11 +917,11 @@ describe('If events of a vault cannot be reported to clients,', () => {
     service.table.refuses = ({ table, request }) => table === webhooks && pagesIn(request).includes(lagoon.address)
     expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 1 })
     service.table.reset()
-    expect(kindsOf(await toldTo(service, both))).toEqual([['deposit.completed', 0]])
+    expect(kindsOf(await listEvents(service, both))).toEqual([['deposit.completed', 0]])
     expect(await throughOf(service, lagoon)).toBe(before)
     expect(await throughOf(service, other)).toBeGreaterThan(before)
     await refresh(BASE)
-    expect(kindsOf(await toldTo(service, both))).toEqual([
+    expect(kindsOf(await listEvents(service, both))).toEqual([
       ['deposit.completed', 0],
       ['deposit.pending', 0],
     ])
@@ -928,10 +934,10 @@ describe('If events of a vault cannot be reported to clients,', () => {
     await runCommandLine(['confirm-vault', ...place, '--confirm', digest], async () => service.backends.admin)
     await lagoon.upgrade('0.5.1')
     expect(await failing(service, 'table')).toMatchObject({ unreportedVaults: 1, changedVaults: 1 })
-    expect(await toldTo(service, lagoon.key)).toEqual([])
+    expect(await listEvents(service, lagoon.key)).toEqual([])
     for (let run = 0; run < 2; run += 1) {
       expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 0, changedVaults: 1 })
-      expect(await toldTo(service, lagoon.key)).toMatchObject([
+      expect(await listEvents(service, lagoon.key)).toMatchObject([
         { type: 'vault.changed', final: true, data: { vaultAddress: lagoon.address } },
       ])
     }

@@ -7,7 +7,7 @@ import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
-import { countedChain, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
+import { buildDepositEvent, buildTransferEvent, createCountedChain, createVirtualClock } from '../../support/counted.ts'
 import { someVaults } from '../../support/job.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../../support/tables.ts'
@@ -28,8 +28,8 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
   ])(
     '$where leave the other vaults recorded in the same run, and at most double the events read',
     async ({ blocks, gap }) => {
-      const clock = virtualClock()
-      const chain = countedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: 50 })
+      const clock = createVirtualClock()
+      const chain = createCountedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: 50 })
       const tables = openTables(memoryDynamo().dynamo, TEST_TABLES)
       const records = recordingStore(tables.deposits)
       const [openRequests, states] = [openRequestsStore(tables.deposits), stateStore(tables.deposits)]
@@ -40,10 +40,10 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
 
       chain.emit(
         Array.from({ length: 20_000 }, (_, index) =>
-          transferOf(flooded?.address ?? zeroAddress, BEFORE + Math.floor((index * blocks) / 20_000), 1n),
+          buildTransferEvent(flooded?.address ?? zeroAddress, BEFORE + Math.floor((index * blocks) / 20_000), 1n),
         ),
       )
-      chain.emit(others.map(({ address }, index) => depositOf(address, BEFORE + (index % gap), 5_000_000n)))
+      chain.emit(others.map(({ address }, index) => buildDepositEvent(address, BEFORE + (index % gap), 5_000_000n)))
       chain.state.head = BEFORE + gap + 1_000
       const { length: ofChain } = JSON.stringify(chain.logsOf(flooded?.address ?? zeroAddress))
       const report = await refreshVaults(

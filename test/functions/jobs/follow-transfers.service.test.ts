@@ -9,10 +9,10 @@ import { createChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { journeyFrom, journeyTo } from '../../support/cross-chain.ts'
+import { createDepositJourney, createWithdrawalJourney } from '../../support/cross-chain.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { type Told, toldTo } from '../../support/received-events.ts'
+import { listEvents, type ReceivedEvent } from '../../support/received-events.ts'
 import { type Report, refresh } from '../../support/records.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { someTransfer } from '../../support/some-transfer.ts'
@@ -52,13 +52,13 @@ async function openKnown(transfers: Transfers, vault: TestVault, count: number):
 }
 
 /** Deposits 60 USDC of Alice's into a synchronous vault. */
-async function holdIn(vault: TestVault): Promise<void> {
+async function depositInto(vault: TestVault): Promise<void> {
   await vault.mint(ALICE.address, 60_000_000n)
   expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
 }
 
 /** Sends a request that waits at the transfer's destination until the returned function is called. */
-async function askSlowly(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
+async function holdRequest(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
   const destination = service.rpc[BASE] as Wire
   const { promise, resolve } = Promise.withResolvers<void>()
   destination.bodies.length = 0
@@ -79,7 +79,7 @@ async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): 
   )
 }
 
-function okOf(reply: HttpReply): HttpReply {
+function expectOk(reply: HttpReply): HttpReply {
   expect(reply).toMatchObject({ status: 200 })
   return reply
 }
@@ -117,7 +117,7 @@ describe('A run of the job', () => {
     // Transfers that have ended cost no request.
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
 
-    const events = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    const events = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(events).toHaveLength(9)
     expect(events[0]).toMatchObject({
       type: 'transfer.completed',
@@ -125,7 +125,7 @@ describe('A run of the job', () => {
       data: { chainId: BASE, vaultAddress: vault.address, status: 'completed', final: true },
     })
     expect(await run(3_600)).toMatchObject({ open: 0 })
-    expect(await toldTo(service, vault.key)).toHaveLength(events.length)
+    expect(await listEvents(service, vault.key)).toHaveLength(events.length)
   })
 
   test("does not follow transfers that do not end in a client's vault", async ({ transfers, run, service }) => {
@@ -148,7 +148,7 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const key = await service.createClient([])
     const transfer = await transfers.open({ into: vault })
-    const finish = await askSlowly(service, () => transfer.ask({ key }))
+    const finish = await holdRequest(service, () => transfer.ask({ key }))
     await transfer.shows('bridging', { key: vault.key, protocol: 'lagoon' })
     expect((await finish()).status).toBe(200)
     expect(await run()).toMatchObject({ open: 1 })
@@ -162,13 +162,13 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const key = await service.createClient([])
     const transfer = await transfers.open({ into: vault })
-    const finish = await askSlowly(service, () => transfer.ask({ key: vault.key }))
+    const finish = await holdRequest(service, () => transfer.ask({ key: vault.key }))
     const fill = await transfers.relayer.fill(transfer.deposit)
     await transfers.finalise()
     await transfer.becomes('completed', { key, fill, final: true })
     expect((await finish()).status).toBe(200)
     for (let look = 0; look < 2; look += 1) await run()
-    const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    const told = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
@@ -210,7 +210,7 @@ describe('A run of the job', () => {
     expect(unreported.slice(-2).every((count) => count > 0)).toBe(true)
     lies.down = false
     expect(await run()).toMatchObject({ unreported: 0 })
-    const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    const told = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
@@ -237,8 +237,8 @@ describe('A client that subscribes to events before they are final', () => {
     return { vault, other, transfer }
   }
   const ofTransfers = async (service: Service, key: string) =>
-    (await toldTo(service, key)).filter(({ type }) => type.startsWith('transfer.'))
-  const shown = (events: readonly Told[]) => events.map(({ type, final }) => [type, final])
+    (await listEvents(service, key)).filter(({ type }) => type.startsWith('transfer.'))
+  const shown = (events: readonly ReceivedEvent[]) => events.map(({ type, final }) => [type, final])
 
   test('is notified immediately that a transfer has arrived, and again as final, whenever runs are killed', async ({
     transfers,
@@ -307,12 +307,12 @@ describe('A transfer whose status no client requests', () => {
     await transfers.finalise()
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const payer = await openYieldVault(service, { chainId: ARBITRUM })
-    await holdIn(payer)
-    const into = journeyTo(vault, service, ARBITRUM)
-    const outOf = journeyFrom(payer, service, BASE)
-    const deposit = okOf(await into.ask(BOB, 70_000_000n))
-    const lost = okOf(await into.ask(BOB, 80_000_000n))
-    const withdrawal = okOf(await outOf.ask(ALICE, { amount: '50000000' }))
+    await depositInto(payer)
+    const into = createDepositJourney(vault, service, ARBITRUM)
+    const outOf = createWithdrawalJourney(payer, service, BASE)
+    const deposit = expectOk(await into.ask(BOB, 70_000_000n))
+    const lost = expectOk(await into.ask(BOB, 80_000_000n))
+    const withdrawal = expectOk(await outOf.ask(ALICE, { amount: '50000000' }))
     // The users have not signed yet.
     expect(await run(1)).toMatchObject({ open: 0 })
     const sent = [await into.send(BOB, deposit), await payer.send(ALICE, withdrawal)]
@@ -326,7 +326,7 @@ describe('A transfer whose status no client requests', () => {
     await transfers.finalise()
     for (let look = 0; look < 4; look += 1) await run(3_600)
     const ofTransfers = async (key: string) =>
-      (await toldTo(service, key)).filter(({ type }) => type.startsWith('transfer.'))
+      (await listEvents(service, key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(await ofTransfers(payer.key)).toMatchObject([
       {
         type: 'transfer.completed',
@@ -364,8 +364,8 @@ describe('A transfer whose status no client requests', () => {
   }) => {
     await transfers.finalise()
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    const into = journeyTo(vault, service, ARBITRUM)
-    const prepared = okOf(await into.ask(BOB, 60_000_000n))
+    const into = createDepositJourney(vault, service, ARBITRUM)
+    const prepared = expectOk(await into.ask(BOB, 60_000_000n))
     const [{ to: target, data: callData }] = prepared.body.operations
     const include = () => transfers.send(ARBITRUM, BOB.address, { target, callData })
     const { hash } = await transfers.reorganise({
@@ -381,7 +381,7 @@ describe('A transfer whose status no client requests', () => {
     await transfers.finalise()
     for (let look = 0; look < 5; look += 1) await run(3_600)
     const ofTransfers = async () =>
-      (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+      (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     const completed = [{ type: 'transfer.completed', data: { transactions: { source: hash } } }]
     expect(await ofTransfers()).toMatchObject(completed)
     // The deposit with the old id is never reported.
@@ -414,10 +414,10 @@ test('The table returns as many due transfers as requested, longest waiting firs
 const HOUR = 3_600_000
 
 /** Unfilled transfers from Arbitrum: the destination chain, and whether the deadline has passed. */
-type Kind = { readonly to: number; readonly isLate: boolean }
+type TransferKind = { readonly to: number; readonly isLate: boolean }
 
 /** Builds a table of so many transfers. Base is the only destination chain that can be read. */
-async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => Kind) {
+async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => TransferKind) {
   const begun = Date.now()
   const clock = await transfers.clockOf(BASE)
   const depositor = transfers.tokenOf(BASE, 'USDC')

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
-import { countedChain, virtualClock } from '../../support/counted.ts'
+import { createCountedChain, createVirtualClock } from '../../support/counted.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { jobServices, listVaults, someVaults } from '../../support/job.ts'
 import { someWebhook } from '../../support/webhooks.ts'
@@ -11,8 +11,8 @@ const [CLIENT, OTHER] = ['0000000001', '0000000002']
 const test = base.extend('minute', ({ tables }) => {
   /** Runs the job for a chain with so many vaults of a client. Returns the seconds it takes and its requests to the node. */
   return async ({ vaults, webhook }: { vaults: number; webhook?: { of: string; finality: 'final' | 'latest' } }) => {
-    const clock = virtualClock()
-    const chain = countedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
+    const clock = createVirtualClock()
+    const chain = createCountedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
     chain.state.head = 10_000
     await listVaults(tables, someVaults(vaults), () => [CLIENT])
     const { services } = jobServices(tables)

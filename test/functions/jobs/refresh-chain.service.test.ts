@@ -79,7 +79,7 @@ const test = base
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
 
 /** Makes one of each thing that can happen to users: eleven events with ledger entries, and more without. */
-async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
+async function playEverything({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
   await lagoon.request(ALICE.address, 5_000_000n)
   await lagoon.request(BOB.address, 6_000_000n)
   await lagoon.act(BOB.address, 'cancelRequestDeposit')
@@ -98,7 +98,7 @@ async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<
 }
 
 /** Returns the API's data of the three users, without current yields and prices. */
-async function shown({ views }: Pick<Vaults, 'views'>) {
+async function showUsers({ views }: Pick<Vaults, 'views'>) {
   const strip = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value), (name, of) => (['apy', 'annualYield'].includes(name) ? 0 : of))
   const users = [ALICE, BOB, CAROL].map(({ address }) => address)
@@ -114,17 +114,17 @@ async function shown({ views }: Pick<Vaults, 'views'>) {
 const entriesIn = (records: ReadonlyMap<string, unknown>) =>
   [...records.keys()].filter((key) => key.includes(' EVENT#'))
 /** Returns the records that never change: all except states, progress, open requests and prices. */
-function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
+function pickLasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
 
-const eventCalls = (wire: Wire) =>
+const listEventCalls = (wire: Wire) =>
   callsIn(wire)
     .flat()
     .filter(({ method }) => method === 'eth_getLogs')
     .map(({ params }) => params[0] as EventFilter)
 
-type Answered = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
+type RpcResponse = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
 /** Refuses event calls with an error of the node. The filter and the events of the response decide which. */
 function refuseEvents(
@@ -135,19 +135,19 @@ function refuseEvents(
   const below = wire.rewrite
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
-    const refuse = ({ id, ...rest }: Answered): Answered => {
+    const refuse = ({ id, ...rest }: RpcResponse): RpcResponse => {
       const call = calls.find((candidate) => candidate.id === id)
       if (call?.method !== 'eth_getLogs' || !Array.isArray(rest.result)) return { id, ...rest }
       return isRefused(call.params[0] as EventFilter, rest.result) ? { id, error } : { id, ...rest }
     }
-    return JSON.stringify((JSON.parse(below?.(answer, request) ?? answer) as Answered[]).map(refuse))
+    return JSON.stringify((JSON.parse(below?.(answer, request) ?? answer) as RpcResponse[]).map(refuse))
   }
 }
 
 describe('The job', () => {
   test('records exactly what live reads show', async ({ chain, rpc, vaults, service }) => {
-    await live(vaults)
-    const before = await shown(vaults)
+    await playEverything(vaults)
+    const before = await showUsers(vaults)
     const count = entriesIn(await scanRecords(service)).length
     const final = await chain.finalize()
     const { entries, outcome, through, lagSeconds } = await refresh(BASE)
@@ -158,13 +158,13 @@ describe('The job', () => {
     // Three requests and sync deposits, a cancellation, two claims, a transfer with two sides, a redemption, two withdrawals.
     expect(entries).toBe(11)
     expect(entriesIn(await scanRecords(service)).length).toBe(count + 11)
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
     // The events now come only from the table: the live tail has none of them.
     chain.calm()
     service.pass(31)
     await vaults.views.positions(ALICE.address)
     const fromBlock = numberToHex((through ?? 0) + 1)
-    expect(eventCalls(rpc)).toMatchObject([{ fromBlock }])
+    expect(listEventCalls(rpc)).toMatchObject([{ fromBlock }])
   })
 
   test("records a vault that is missing from its chain's list in the first run of a new container", async ({
@@ -189,18 +189,18 @@ describe('The job', () => {
   })
 
   test('records nothing twice, and nothing before it is final', async ({ chain, vaults, service }) => {
-    await live(vaults)
+    await playEverything(vaults)
     const last = await chain.head()
-    const before = await shown(vaults)
+    const before = await showUsers(vaults)
     const early = await scanRecords(service)
     // The chain calls the block safe, but the block is young.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(6)] }])
     expect(await refresh(BASE)).toMatchObject({ entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
 
     // The block is old enough, but the chain does not call it safe.
     await vaults.lagoon.request(ALICE.address, 1_000_000n)
@@ -216,7 +216,7 @@ describe('The job', () => {
   })
 
   test('makes the same records in parallel runs as in one', async ({ chain, rpc, vaults, service }) => {
-    await live(vaults)
+    await playEverything(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
     let release = () => {}
@@ -234,7 +234,7 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(together)
 
     // A run that slept moves no checkpoint that another run has moved since.
-    await live(vaults)
+    await playEverything(vaults)
     await chain.finalize()
     rpc.hold = new Promise<void>((resolve) => {
       release = resolve
@@ -257,7 +257,7 @@ describe('The job', () => {
     service,
   }) => {
     const { table } = service
-    await live(vaults)
+    await playEverything(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
     let kills = 0
@@ -268,7 +268,7 @@ describe('The job', () => {
       if (outcome) break
       kills += 1
       const between = await scanRecords(service)
-      for (const [key, item] of lasting(start)) expect(between.get(key)).toEqual(item)
+      for (const [key, item] of pickLasting(start)) expect(between.get(key)).toEqual(item)
     }
     expect(kills).toBeGreaterThanOrEqual(5)
     const killed = await scanRecords(service)
@@ -283,7 +283,7 @@ describe('The job', () => {
   })
 
   test('records nothing without time left, and the next run records everything', async ({ chain, vaults, service }) => {
-    await live(vaults)
+    await playEverything(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
     // This is less than the time reserved for the last writes.
@@ -294,7 +294,7 @@ describe('The job', () => {
 
   test('makes no other records from the same blocks again', async ({ chain, vaults, service }) => {
     const start = await scanRecords(service)
-    await live(vaults)
+    await playEverything(vaults)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
@@ -338,7 +338,7 @@ describe('A third party that sends thousands of units of shares', () => {
     service,
   }) => {
     const { lagoon, sync, views } = vaults
-    await live(vaults)
+    await playEverything(vaults)
     await lagoon.act(ALICE.address, 'transfer', MULTICALL3, 1_000_000n)
     await chain.record()
     const askAll = async (user: string) => {
@@ -392,21 +392,21 @@ describe('If a node limits calls for events, no event is missed:', () => {
   ]
 
   test.for(LIMITS)('%s', async ([, error, isRefused], { chain, rpc, vaults }) => {
-    await live(vaults)
+    await playEverything(vaults)
     await chain.pass(1_500)
-    await live(vaults)
-    const before = await shown(vaults)
+    await playEverything(vaults)
+    const before = await showUsers(vaults)
     refuseEvents(rpc, error, (filter, logs) => {
       const head = filter.toBlock === 'latest' ? Number.MAX_SAFE_INTEGER : Number(filter.toBlock)
       return isRefused(head - Number(filter.fromBlock) + 1, logs.length)
     })
     // The range of the live read exceeds the node's limit too.
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
     chain.calm()
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
     expect(await refresh(BASE)).toMatchObject({ entries: 0 })
   })
 
@@ -416,7 +416,7 @@ describe('If a node limits calls for events, no event is missed:', () => {
     vaults,
     service,
   }) => {
-    await live(vaults)
+    await playEverything(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
     refuseEvents(rpc, { code: -32000, message: 'the past is pruned' }, () => true)
@@ -429,23 +429,23 @@ describe('If a node limits calls for events, no event is missed:', () => {
   test.for(['lost', 'lost in part', 'cut off'] as const)(
     'a batch that is %s',
     async (how, { chain, rpc, vaults, service }) => {
-      await live(vaults)
+      await playEverything(vaults)
       await chain.finalize()
       const start = await scanRecords(service)
       if (how === 'lost') rpc.behaviour = 'answer an empty batch'
       else if (how === 'cut off') rpc.rewrite = (answer) => answer.slice(0, answer.length / 2)
       else rpc.rewrite = (answer) => JSON.stringify((JSON.parse(answer) as unknown[]).slice(1))
       await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
-      expect(lasting(await scanRecords(service))).toEqual(lasting(start))
+      expect(pickLasting(await scanRecords(service))).toEqual(pickLasting(start))
       chain.calm()
       expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     },
   )
 
   test('a node behind the records moves nothing back', async ({ chain, rpc, vaults, service }) => {
-    await live(vaults)
+    await playEverything(vaults)
     await chain.record()
-    const before = await shown(vaults)
+    const before = await showUsers(vaults)
     const recorded = await scanRecords(service)
     const { through } = await refresh(BASE)
     const below = rpc.rewriteRequest
@@ -459,10 +459,10 @@ describe('If a node limits calls for events, no event is missed:', () => {
       return JSON.stringify(calls.map(behind))
     }
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', through, entries: 0, behind: 0 })
-    expect(lasting(await scanRecords(service))).toEqual(lasting(recorded))
+    expect(pickLasting(await scanRecords(service))).toEqual(pickLasting(recorded))
     chain.calm()
-    expect(await shown(vaults)).toEqual(before)
-    await live(vaults)
+    expect(await showUsers(vaults)).toEqual(before)
+    await playEverything(vaults)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
   })
@@ -470,28 +470,28 @@ describe('If a node limits calls for events, no event is missed:', () => {
 
 describe('When a reorganisation removes blocks', () => {
   test('the live data changes and the records do not', async ({ chain, vaults, service }) => {
-    await live(vaults)
+    await playEverything(vaults)
     await chain.record()
     const recorded = await scanRecords(service)
-    const settled = await shown(vaults)
+    const settled = await showUsers(vaults)
     const [id] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
 
     await vaults.lagoon.request(ALICE.address, 7_000_000n)
     await vaults.sync.act(ALICE.address, 'transfer', BOB.address, 1_000_000n)
     await refresh(BASE)
-    const orphaned = await shown(vaults)
+    const orphaned = await showUsers(vaults)
     expect(orphaned).not.toEqual(settled)
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(recorded))
 
     await callRpc(chain, [{ method: 'evm_revert', params: [id] }])
-    expect(await shown(vaults)).toEqual(settled)
+    expect(await showUsers(vaults)).toEqual(settled)
     await vaults.lagoon.request(ALICE.address, 1_234_567n)
-    const other = await shown(vaults)
+    const other = await showUsers(vaults)
     expect(other).not.toEqual(orphaned)
     expect(other).not.toEqual(settled)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 1 })
-    expect(await shown(vaults)).toEqual(other)
+    expect(await showUsers(vaults)).toEqual(other)
     const after = await scanRecords(service)
     for (const key of entriesIn(recorded)) expect(after.get(key)).toEqual(recorded.get(key))
     expect(entriesIn(after)).toHaveLength(entriesIn(recorded).length + 1)
@@ -538,15 +538,15 @@ describe('One run', () => {
 
 describe('A run after a day', () => {
   test('reads a silent day and all events before and after it', async ({ chain, vaults, service }) => {
-    await live(vaults)
+    await playEverything(vaults)
     // A block takes two seconds.
     await chain.pass(43_200)
-    await live(vaults)
-    const before = await shown(vaults)
+    await playEverything(vaults)
+    const before = await showUsers(vaults)
     await chain.finalize()
     const report = await refresh(BASE)
     expect(report).toMatchObject({ outcome: 'refreshed', entries: 22, behind: 0 })
-    expect(await shown(vaults)).toEqual(before)
+    expect(await showUsers(vaults)).toEqual(before)
     expect(entriesIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(22)
   })
 })
@@ -595,7 +595,7 @@ describe('A vault that is added after its chain is recorded', () => {
     await chain.finalize()
     rpc.bodies.length = 0
     expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 0 })
-    expect(eventCalls(rpc)).toHaveLength(1)
+    expect(listEventCalls(rpc)).toHaveLength(1)
     for (const vault of late) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
   })
 })

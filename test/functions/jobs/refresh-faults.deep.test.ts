@@ -19,7 +19,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
-import { agreedReaderOf } from '../../support/agreed.ts'
+import { createAgreedReaderOf } from '../../support/agreed.ts'
 import { USERS } from '../../support/service.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -64,7 +64,7 @@ const transfer = (of: Address, from: Address, to: Address, value: bigint, block:
 type Filter = { readonly address: readonly Address[]; readonly fromBlock: string; readonly toBlock: string }
 
 /** Builds the node of a chain with these events; nothing else can be read. */
-function nodeWith(
+function buildNode(
   logs: readonly ReturnType<typeof transfer>[],
   before: (filters: readonly Filter[]) => void = () => {},
 ) {
@@ -89,7 +89,7 @@ function nodeWith(
 }
 
 /** Builds in-memory records with the interface of the table. */
-function memory(through?: number) {
+function buildMemoryRecords(through?: number) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through
   const getProgress = async (vaults: readonly { address: Address }[]) =>
@@ -158,9 +158,9 @@ describe('A vault whose events contradict each other', () => {
         ...events.map(([from, to, value], index) => transfer(bad.address, from, to, value, 500 + index)),
         transfer(good.address, ALICE, BOB, whole, 900),
       ]
-      const { records, throughOf } = memory()
+      const { records, throughOf } = buildMemoryRecords()
       for (let run = 0; run < 2; run += 1) {
-        const reader = nodeWith(logs)
+        const reader = buildNode(logs)
         await refreshVaults(
           { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: Date.now },
           [good, bad],
@@ -182,7 +182,7 @@ describe('A block with more events than a node returns', () => {
     }))
     const logs = [...full, transfer(other.address, zeroAddress, BOB, 10n ** 18n, 600_000)]
     const methods: string[] = []
-    const { request } = nodeWith(logs)
+    const { request } = buildNode(logs)
     const reader = createChainReader(BASE, async (calls) => {
       methods.push(...calls.map(({ method }) => method))
       const outcomes = await request(calls)
@@ -192,7 +192,7 @@ describe('A block with more events than a node returns', () => {
         return isFull ? { error: { code: -32_005, refusal: 'results' } } : outcome
       })
     })
-    const { records, throughOf } = memory(FINAL - 600_000)
+    const { records, throughOf } = buildMemoryRecords(FINAL - 600_000)
     const report = await refreshVaults(
       { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: Date.now },
       [one, other],
@@ -209,11 +209,11 @@ describe('A block with more events than a node returns', () => {
 describe('A node that is too slow for events of many blocks', () => {
   test.for([1, 200])('makes no run of %i vaults late, and each vault advances', async (count) => {
     const vaults = Array.from({ length: count }, (_, index) => vault(index + 1))
-    const { records, throughOf } = memory(FINAL - 500_000)
+    const { records, throughOf } = buildMemoryRecords(FINAL - 500_000)
     let last = FINAL - 500_000
     for (let run = 0; run < 2; run += 1) {
       let clock = 0
-      const reader = nodeWith([], (filters) => {
+      const reader = buildNode([], (filters) => {
         const isLate = filters.some(({ fromBlock, toBlock }) => Number(toBlock) - Number(fromBlock) >= 1_000)
         clock += isLate ? 3_000 : 100
         if (isLate) throw new AppError('upstream_timeout')
@@ -232,9 +232,9 @@ describe('A node that is too slow for events of many blocks', () => {
   test('for one block of one vault delays other vaults by less than a run', async () => {
     const vaults = Array.from({ length: 200 }, (_, index) => vault(index + 1))
     const [noisy, ...others] = vaults as [VaultOnChain, ...VaultOnChain[]]
-    const { records, throughOf } = memory(FINAL - 5_000)
+    const { records, throughOf } = buildMemoryRecords(FINAL - 5_000)
     let clock = 0
-    const reader = nodeWith([], (filters) => {
+    const reader = buildNode([], (filters) => {
       const isLate = filters.some(
         ({ address, fromBlock, toBlock }) =>
           address.includes(noisy.address) && Number(fromBlock) <= FINAL - 4_990 && Number(toBlock) >= FINAL - 4_990,
@@ -254,11 +254,11 @@ describe('A node that is too slow for events of many blocks', () => {
 })
 
 test('When all nodes have stalled, the lag is measured by the clock minus the time to finality', async () => {
-  const { records } = memory(FINAL)
+  const { records } = buildMemoryRecords(FINAL)
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
   const report = await refreshVaults(
-    { reader: nodeWith([]), records, prices, openRequests, states, publish, getYield, getWantsLatest, now },
+    { reader: buildNode([]), records, prices, openRequests, states, publish, getYield, getWantsLatest, now },
     [vault(1)],
     now() + 60_000,
   )
@@ -268,7 +268,7 @@ test('When all nodes have stalled, the lag is measured by the clock minus the ti
 describe('A far too high head in one response', () => {
   test('moves no records if an honest second host is configured', async () => {
     const one = vault(1)
-    const honest = nodeWith([])
+    const honest = buildNode([])
     const far = 10 ** 9
     const lying: Rpc = async (calls) =>
       calls.map(({ method, params: [block] }) =>
@@ -276,8 +276,8 @@ describe('A far too high head in one response', () => {
           ? { result: headerOf(far) }
           : { result: method === 'eth_getLogs' ? [] : headerOf(Number(block)) },
       )
-    const { records, throughOf } = memory(FINAL - 10)
-    const reader = agreedReaderOf(BASE, [lying, honest.request])
+    const { records, throughOf } = buildMemoryRecords(FINAL - 10)
+    const reader = createAgreedReaderOf(BASE, [lying, honest.request])
     const run = refreshVaults(
       { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: Date.now },
       [one],

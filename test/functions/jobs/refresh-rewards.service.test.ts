@@ -13,8 +13,8 @@ import type { LocalAccount } from '../../../sandbox/accounts.ts'
 import { DISTRIBUTOR, distributorAbi } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
-import { stateAfter, tell } from '../../support/lies.ts'
-import { type Told, toldTo } from '../../support/received-events.ts'
+import { overrideStorage, readStateChanges } from '../../support/lies.ts'
+import { listEvents, type ReceivedEvent } from '../../support/received-events.ts'
 import { finalize } from '../../support/records.ts'
 import { test as base, USERS } from '../../support/service.ts'
 import { startWire, type Wire } from '../../support/wire.ts'
@@ -91,11 +91,11 @@ const test = base.extend('rewards', async ({ service }) => {
       await setPrice()
       return await refreshRewards({ ...used, getReader })({ chainId: BASE })
     },
-    eventsOf: async (key: string) => (await toldTo(service, key)).filter(({ type }) => type.startsWith('reward.')),
+    eventsOf: async (key: string) => (await listEvents(service, key)).filter(({ type }) => type.startsWith('reward.')),
   }
 })
 
-const shown = (events: readonly Told[]) =>
+const shown = (events: readonly ReceivedEvent[]) =>
   events.map(({ type, data }) => [type, data['userAddress'], data['amount']] as const)
 
 /** Accounts that no other test uses. */
@@ -194,7 +194,7 @@ describe('What a user can claim', () => {
       { [BASE]: [honest.url, other.url] },
       { fetch, random: () => 0, now: Date.now },
     )
-    tell(other, await stateAfter(rewards.chain, () => rewards.setRecipient(ALICE, BOB.address)))
+    overrideStorage(other, await readStateChanges(rewards.chain, () => rewards.setRecipient(ALICE, BOB.address)))
     expect(await rewards.run(5 * MINUTES, getReader)).toMatchObject({ checked: 0, unread: 1, claimable: 0 })
     other.rewriteRequest = undefined
     expect(await rewards.run(HOURS, getReader)).toMatchObject({ checked: 1, claimable: 1 })

@@ -9,7 +9,13 @@ import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateDigest } from '../../../lib/vaults/recorded-state.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { yieldLookup } from '../../../lib/vaults/yields.ts'
-import { countedChain, countedTables, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
+import {
+  buildDepositEvent,
+  buildTransferEvent,
+  createCountedChain,
+  createCountedTables,
+  createVirtualClock,
+} from '../../support/counted.ts'
 
 const RUN_MS = 42_000
 const LEDGER = { assets: 10n ** 12n, supply: 10n ** 12n }
@@ -31,10 +37,10 @@ function vaultAt(index: number, firstBlock: number): VaultOnChain {
 const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
 
 /** Builds a job over a chain and a table that count the requests of each run. */
-function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
-  const clock = virtualClock()
-  const chain = countedChain(clock, { ...limits, delayMs: 50 })
-  const { tables, requests } = countedTables(clock, 50)
+function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
+  const clock = createVirtualClock()
+  const chain = createCountedChain(clock, { ...limits, delayMs: 50 })
+  const { tables, requests } = createCountedTables(clock, 50)
   const records = recordingStore(tables.deposits)
   const openRequests = openRequestsStore(tables.deposits)
   const states = stateStore(tables.deposits)
@@ -93,12 +99,12 @@ const TABLE_REQUESTS = 250 - 51 - 2
 describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,', () => {
   const vaults = Array.from({ length: 2_000 }, (_, index) => vaultAt(index, 0))
   const cases = [
-    { what: 'transfers, each with two ledger entries', eventOf: transferOf },
-    { what: 'deposits, each with a ledger entry and a price', eventOf: depositOf },
+    { what: 'transfers, each with two ledger entries', eventOf: buildTransferEvent },
+    { what: 'deposits, each with a ledger entry and a price', eventOf: buildDepositEvent },
   ]
 
   test.for(cases)('stays within its budget of calls and requests: $what', async ({ eventOf }) => {
-    const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
+    const { chain, run, seed } = buildCountedJob({ mostCalls: 500, mostBlocks: 10_000 })
     chain.state.head = 100_000
     await seed(vaults, 95_000)
     const last = chain.state.head - 1_000
@@ -119,7 +125,7 @@ describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,',
 })
 
 test('A silent run over 95 vaults takes four table requests, and six chain calls plus the chain id', async () => {
-  const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
+  const { chain, run, seed } = buildCountedJob({ mostCalls: 500, mostBlocks: 10_000 })
   const vaults = Array.from({ length: 95 }, (_, index) => vaultAt(index, 0))
   chain.state.head = 100_000
   await seed(vaults, 98_800)
@@ -134,13 +140,13 @@ test('A silent run over 95 vaults takes four table requests, and six chain calls
 
 test('A hundred vaults with 37 days of past on Base cost one request per eight ranges, in one run', async () => {
   const blocks = 15_768_000
-  const { chain, run, seed } = countedJob({ mostCalls: 10, mostBlocks: 10_000 })
+  const { chain, run, seed } = buildCountedJob({ mostCalls: 10, mostBlocks: 10_000 })
   const recorded = vaultAt(1_000, 0)
   const added = Array.from({ length: 100 }, (_, index) => vaultAt(index, 0))
   chain.state.head = blocks
   await seed([recorded], blocks - 2_000)
   const deposits = Array.from({ length: 3_600 }, (_, index) =>
-    depositOf(added[index % 100]?.address ?? zeroAddress, index * 4_000, 5_000_000n),
+    buildDepositEvent(added[index % 100]?.address ?? zeroAddress, index * 4_000, 5_000_000n),
   )
   chain.emit(deposits)
 

@@ -11,7 +11,7 @@ import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../sandbox/accounts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { someSession } from '../../support/accounts.ts'
+import { createSession } from '../../support/accounts.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { encodeCall } from '../../support/oracles.ts'
@@ -28,7 +28,7 @@ const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const AT = Date.parse('2026-06-01T12:00:00.000Z')
 
-type Session = Awaited<ReturnType<typeof someSession>>
+type Session = Awaited<ReturnType<typeof createSession>>
 type Entry = { readonly contract_address: string; readonly contract_ticker_symbol: string; readonly balance: string }
 
 const test = base
@@ -36,7 +36,7 @@ const test = base
     // The cache of a wallet is shared by all users, and these tests share wallets.
     const wallets = [...USERS, SOLANA_WALLET, ACCOUNTS.anchor, ACCOUNTS.relayer]
     await service.tables.cache.deleteMany(wallets.map(({ address }) => ({ pk: `balances#${address}`, sk: 'ANSWER' })))
-    return someSession(service)
+    return createSession(service)
   })
   .extend('cache', { scope: 'file' }, ({ sharedService: { tables } }) =>
     sharedCache({ table: cacheStore(tables.cache), now: Date.now }),
@@ -252,7 +252,7 @@ describe('The balance of a user', () => {
       ...service,
       call: (method: string, path: string, options = {}) => service.call(method, path, { key, ...options }),
     }
-    const session = await someSession(other)
+    const session = await createSession(other)
     await linkEvm(other, session, ACCOUNTS.anchor)
     const { body } = await balancesOf(other, session)
     expect(body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)).toEqual([])
@@ -328,7 +328,7 @@ describe('The balance of a user', () => {
   test('is read once in half a minute for all users of a wallet', async ({ service, session, prices: _ }) => {
     await linkEvm(service, session, ALICE)
     const first = await balancesOf(service, session)
-    const other = await someSession(service)
+    const other = await createSession(service)
     await linkEvm(service, other, ALICE)
     for (const wire of Object.values(service.rpc)) wire.reset()
     expect((await balancesOf(service, other)).body.tokens).toEqual(first.body.tokens)
@@ -337,7 +337,7 @@ describe('The balance of a user', () => {
 
   test('is available immediately for a client with other vaults', async ({ service, session, prices: _ }) => {
     const other = await withOneVault(service)
-    const few = await someSession(other)
+    const few = await createSession(other)
     await linkEvm(other, few, ACCOUNTS.anchor)
     const sharesIn = ({ body }: HttpReply) =>
       body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi).length
@@ -353,7 +353,7 @@ describe('The balance of a user', () => {
     prices: _,
   }) => {
     const other = await withOneVault(service)
-    const few = await someSession(other)
+    const few = await createSession(other)
     await linkEvm(other, few, ACCOUNTS.anchor)
     await linkEvm(service, session, ACCOUNTS.anchor)
     const sharesIn = ({ body }: HttpReply) => body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)
@@ -372,7 +372,7 @@ describe('The balance of a user', () => {
 
   test('reports shares as unknown that were read for no client', async ({ service, session, prices: _ }) => {
     const other = await withOneVault(service)
-    const few = await someSession(other)
+    const few = await createSession(other)
     await linkEvm(other, few, ACCOUNTS.anchor)
     await linkEvm(service, session, ACCOUNTS.anchor)
     await balancesOf(other, few)
@@ -518,7 +518,7 @@ describe('A chain that fails', () => {
     expect(entry(reply, 'base-mainnet', 'USDC')).toEqual(entry(good, 'base-mainnet', 'USDC'))
     expect(reply.body.errors).toEqual({ 'base-mainnet': 'Some tokens could not be read' })
 
-    const other = await someSession(service)
+    const other = await createSession(service)
     await linkEvm(service, other, BOB)
     const unknown = await balancesOf(service, other)
     expect(unknown.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).toEqual([
@@ -538,7 +538,7 @@ describe('A chain that fails', () => {
     expect(reply.body.tokens['solana-mainnet']).toEqual([])
     expect(reply.body.errors).toEqual({ 'solana-mainnet': 'Upstream unavailable' })
 
-    const other = await someSession(service)
+    const other = await createSession(service)
     await linkSolana(service, other)
     expectError(await balancesOf(service, other), 'upstream_bad_answer')
     solana.rewrite = undefined
@@ -739,7 +739,7 @@ describe('An index that fails', () => {
     expect(entry(reply, 'base-mainnet', 'HARBOR')).toEqual(entry(good, 'base-mainnet', 'HARBOR'))
     expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('1000000000000')
 
-    const other = await someSession(service)
+    const other = await createSession(service)
     await linkEvm(service, other, BOB)
     const unknown = await balancesOf(service, other)
     expect(unknown.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')

@@ -4,13 +4,13 @@ import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
 import { sha256 } from '../../../lib/core/sha256.ts'
 import { EDGE_HEADER, EDGE_VARIABLE } from '../../../lib/frame/edge.ts'
-import { someSession } from '../../support/accounts.ts'
+import { createSession } from '../../support/accounts.ts'
 import { someKey } from '../../support/clients.ts'
 import { chainlessTest, startAnew } from '../../support/service.ts'
 import { linkEvm } from '../../support/wallets.ts'
 
 const EDGE_KEY = 'k'.repeat(43)
-type Session = Awaited<ReturnType<typeof someSession>>
+type Session = Awaited<ReturnType<typeof createSession>>
 
 const USERS = 11
 const WALLETS = 20
@@ -31,7 +31,7 @@ chainlessTest(
     await service.backends.admin.clients.putKey(clientId, stored)
     const sessions: Session[] = []
     for (let user = 0; user < USERS + 1; user += 1) {
-      const session = await someSession(service)
+      const session = await createSession(service)
       for (let wallet = 0; wallet < WALLETS; wallet += 1) {
         const privateKey = generatePrivateKey()
         await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })

@@ -2,7 +2,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { SOLANA_WALLET } from '../../../sandbox/accounts.ts'
-import { someSession } from '../../support/accounts.ts'
+import { createSession } from '../../support/accounts.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { linkEvm, linkSolana } from '../../support/wallets.ts'
@@ -12,7 +12,7 @@ const [ALICE, BOB, CAROL, DAVE] = USERS
 const KEYS = CHAINS.map(({ key }) => key)
 const EVM_KEYS = CHAINS.filter(({ kind }) => kind === 'evm').map(({ key }) => key)
 
-type Session = Awaited<ReturnType<typeof someSession>>
+type Session = Awaited<ReturnType<typeof createSession>>
 type Collection = { readonly contract_name: string; readonly nft_data: readonly { readonly token_id: string }[] }
 
 const test = base.extend('session', async ({ service }) => {
@@ -21,7 +21,7 @@ const test = base.extend('session', async ({ service }) => {
     fake.rewrite = undefined
     fake.requests.length = 0
   }
-  return await someSession(service)
+  return await createSession(service)
 })
 
 function nftsOf(service: Service, { headers }: Session): Promise<HttpReply> {
@@ -29,7 +29,7 @@ function nftsOf(service: Service, { headers }: Session): Promise<HttpReply> {
 }
 
 /** Returns the requests for NFTs to the index of wallets. */
-function asked({ backends }: Service): string[] {
+function listNftRequests({ backends }: Service): string[] {
   return backends.providers.goldRush.requests.filter((path) => path.includes('balances_nft'))
 }
 
@@ -39,7 +39,7 @@ describe('The NFTs of a user', () => {
       status: 200,
       body: { addresses: [], nfts: Object.fromEntries(KEYS.map((key) => [key, []])), updated_at: {} },
     })
-    expect(asked(service)).toEqual([])
+    expect(listNftRequests(service)).toEqual([])
   })
 
   test('are grouped by collection for every chain of a wallet', async ({ service, session }) => {
@@ -113,12 +113,12 @@ describe('The NFTs of a user', () => {
   test('are fetched again after ten minutes', async ({ clock, coldService: service, session }) => {
     await linkEvm(service, session, DAVE)
     await nftsOf(service, session)
-    expect(asked(service)).toHaveLength(EVM_KEYS.length)
+    expect(listNftRequests(service)).toHaveLength(EVM_KEYS.length)
     await nftsOf(service, session)
-    expect(asked(service)).toHaveLength(EVM_KEYS.length)
+    expect(listNftRequests(service)).toHaveLength(EVM_KEYS.length)
     clock.pass(601)
     await nftsOf(service, session)
-    expect(asked(service)).toHaveLength(2 * EVM_KEYS.length)
+    expect(listNftRequests(service)).toHaveLength(2 * EVM_KEYS.length)
   })
 
   test('are fetched once a day on a chain where a wallet is empty', async ({
@@ -132,7 +132,7 @@ describe('The NFTs of a user', () => {
     const askedAfter = async (hours: number) => {
       clock.pass(hours * 3600)
       await nftsOf(service, session)
-      return asked(service).filter((path) => path.includes('eth-mainnet')).length
+      return listNftRequests(service).filter((path) => path.includes('eth-mainnet')).length
     }
     expect(await askedAfter(0)).toBe(1)
     expect(await askedAfter(12)).toBe(1)
@@ -150,7 +150,7 @@ describe('The NFTs of a user', () => {
     service.table.reset()
     expect((await nftsOf(service, session)).status).toBe(200)
     expect(service.table.tries.length).toBeLessThanOrEqual(6)
-    expect(asked(service)).toHaveLength(20 * EVM_KEYS.length)
+    expect(listNftRequests(service)).toHaveLength(20 * EVM_KEYS.length)
   })
 
   test('are those that Alchemy reports if it is the index', async ({ service, session }) => {
@@ -168,7 +168,7 @@ describe('The NFTs of a user', () => {
     service.backends.configure({ alchemy: {}, tokenIndexes: ['goldRush'] })
     const unknown = ['bsc-mainnet', 'gnosis-mainnet']
     expect(body.errors).toEqual(Object.fromEntries(unknown.map((key) => [key, 'Not configured'])))
-    expect(asked(service)).toEqual([])
+    expect(listNftRequests(service)).toEqual([])
     expect(Object.keys(body.updated_at).sort()).toEqual(EVM_KEYS.filter((key) => !unknown.includes(key)).toSorted())
     expect(service.backends.providers.alchemy.spent.units - spent).toBe(480 * (EVM_KEYS.length - unknown.length))
   })

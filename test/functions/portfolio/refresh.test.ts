@@ -8,7 +8,7 @@ const WALLETS = ['one', 'two']
 const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 
 /** Builds a refresh of two wallets on Solana, with the wallets it queries and the items it caches. */
-function refreshing({ isIndexDown = false } = {}) {
+function buildRefresh({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
   const asked: string[] = []
   const node = { read: async () => 7 }
@@ -62,7 +62,7 @@ function refreshing({ isIndexDown = false } = {}) {
 
 describe('A refresh of balances', () => {
   test('charges all requests to the index once, before it sends them', async () => {
-    const { refresh, asked } = refreshing()
+    const { refresh, asked } = buildRefresh()
     const charged: number[][] = []
     const pay = async (units: number) => {
       charged.push([units, asked.length])
@@ -74,7 +74,7 @@ describe('A refresh of balances', () => {
   })
 
   test('sends the index no request beyond the limit of the caller, and still reads the chain', async () => {
-    const { refresh, asked } = refreshing()
+    const { refresh, asked } = buildRefresh()
     const { known, failures } = await refresh(async () => {
       throw new AppError('too_many_requests')
     })
@@ -88,7 +88,7 @@ describe('A refresh of balances', () => {
   })
 
   test("keeps the index's response for one wallet if it fails for another", async () => {
-    const { refresh, asked, pass, items } = refreshing({ isIndexDown: true })
+    const { refresh, asked, pass, items } = buildRefresh({ isIndexDown: true })
     await refresh(async () => {})
     expect(items.get('one')?.[SOLANA.key]?.indexed).toBeDefined()
     expect(items.get('two')?.[SOLANA.key]?.indexed).toBeUndefined()
@@ -99,7 +99,7 @@ describe('A refresh of balances', () => {
   })
 
   test('keeps the newer read and the index response that another refresh stored first', async () => {
-    const { refresh, items, node, pass } = refreshing()
+    const { refresh, items, node, pass } = buildRefresh()
     const asked = Promise.withResolvers<void>()
     const report = Promise.withResolvers<number>()
     node.read = () => {
@@ -121,7 +121,7 @@ describe('A refresh of balances', () => {
   })
 
   test('has the time before its requests', async () => {
-    const { refresh, items, node, pass } = refreshing()
+    const { refresh, items, node, pass } = buildRefresh()
     node.read = async () => {
       await Promise.resolve()
       pass(1)

@@ -4,7 +4,7 @@ import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { contract } from '../../../functions/queues/refresh-shard/contract.ts'
 import { refreshShard } from '../../../functions/queues/refresh-shard/handler.ts'
 import { AppError } from '../../../lib/core/errors.ts'
-import { countedChain, depositOf, virtualClock } from '../../support/counted.ts'
+import { buildDepositEvent, createCountedChain, createVirtualClock } from '../../support/counted.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { jobServices, listVaults, someVaults } from '../../support/job.ts'
 import { scanTable } from '../../support/tables.ts'
@@ -21,9 +21,9 @@ type Hold = { readonly begun: Promise<void>; readonly end: () => void }
 
 const test = base
   .extend('vaults', () => VAULTS)
-  .extend('clock', () => virtualClock())
+  .extend('clock', () => createVirtualClock())
   .extend('chain', ({ clock }) => {
-    const chain = countedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
+    const chain = createCountedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
     chain.state.head = 10_000
     return chain
   })
@@ -65,7 +65,7 @@ const test = base
       /** Makes a deposit in each vault, and enough blocks after it that it is final. */
       deposit() {
         const block = chain.state.head
-        chain.emit(vaults.map(({ address }) => depositOf(address, block, 5_000_000n)))
+        chain.emit(vaults.map(({ address }) => buildDepositEvent(address, block, 5_000_000n)))
         chain.state.head += 2_000
       },
       async recorded() {

@@ -5,9 +5,9 @@ import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profi
 import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { BLOCK_NUMBER, BLOCK_TIME, type Change, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
-import { journeyTo } from '../../support/cross-chain.ts'
+import { createDepositJourney } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
-import { type Lie, stateAfter, tell } from '../../support/lies.ts'
+import { overrideStorage, readStateChanges, type StorageOverrides } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
@@ -80,10 +80,10 @@ async function prepare(service: Service) {
     'pending requests are settled': () => vault.settle(),
     'the vault gains by a settlement': () => vault.settle(units('9')),
   }
-  const lies: Record<string, Lie> = {}
-  for (const [name, run] of Object.entries(acts)) lies[name] = await stateAfter(vault.chain, run)
+  const lies: Record<string, StorageOverrides> = {}
+  for (const [name, run] of Object.entries(acts)) lies[name] = await readStateChanges(vault.chain, run)
 
-  const journey = journeyTo(vault, service)
+  const journey = createDepositJourney(vault, service)
   const of = { vaultAddress: vault.address, userAddress: ALICE.address }
   const ofSavings = { ...of, vaultAddress: savings.address }
   const there = { dstChainId: ARBITRUM, dstToken: journey.token.address }
@@ -126,7 +126,7 @@ async function prepare(service: Service) {
 }
 
 /** Returns the transactions to sign, or the error, without time-dependent values. */
-function handedOut({ status, body }: HttpReply): string {
+function textOfTransactions({ status, body }: HttpReply): string {
   if (status !== 200) return `${status} ${body.code}`
   const { approval, operations, claimable, cancelled, withdrawal, isCrossChain } = body
   // Calldata for the bridge contains times.
@@ -134,7 +134,7 @@ function handedOut({ status, body }: HttpReply): string {
   return stringify({ approval, data, claimable, cancelled, withdrawal })
 }
 
-type At = { readonly url: string }
+type NodeUrl = { readonly url: string }
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
@@ -153,9 +153,9 @@ const test = base
   .extend('reading', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
-      for (const stop of stops) await stop()
+      for (const pinHead of stops) await pinHead()
     })
-    return async (...nodes: [At, ...At[]]) => {
+    return async (...nodes: [NodeUrl, ...NodeUrl[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const arbitrum = service.rpc[ARBITRUM] as Wire
       service.backends.setRpcUrls({ [BASE]: [first as string, ...others], [ARBITRUM]: [arbitrum.url] })
@@ -174,15 +174,19 @@ describe('A node that claims that', () => {
   test.for(LIES.map(([name, bites], index) => [name, bites, index % 2] as const))(
     '%s makes the service return no transaction',
     async ([name, bites, place], { stage, truth, reading, honest, other }) => {
-      tell(other, stage.lies[name] as Lie)
+      overrideStorage(other, stage.lies[name] as StorageOverrides)
       const believed = await stage.ask(await reading(other), { only: bites })
-      for (const endpoint of bites) expect(handedOut(believed[endpoint])).not.toBe(handedOut(truth[endpoint]))
+      for (const endpoint of bites)
+        expect(textOfTransactions(believed[endpoint])).not.toBe(textOfTransactions(truth[endpoint]))
 
-      const hosts: [At, At] = place === 0 ? [honest, other] : [other, honest]
+      const hosts: [NodeUrl, NodeUrl] = place === 0 ? [honest, other] : [other, honest]
       const replies = await stage.ask(await reading(...hosts))
       for (const endpoint of ENDPOINTS) {
         if (replies[endpoint].status === 200 && !bites.includes(endpoint)) {
-          expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
+          expect([endpoint, textOfTransactions(replies[endpoint])]).toEqual([
+            endpoint,
+            textOfTransactions(truth[endpoint]),
+          ])
         } else expectError(replies[endpoint], 'nodes_disagree')
       }
     },
@@ -192,7 +196,7 @@ describe('A node that claims that', () => {
 function expectTruth(replies: Replies, truth: Replies) {
   // Only these endpoints were requested.
   for (const endpoint of Object.keys(replies) as Endpoint[]) {
-    expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
+    expect([endpoint, textOfTransactions(replies[endpoint])]).toEqual([endpoint, textOfTransactions(truth[endpoint])])
   }
 }
 
@@ -208,8 +212,8 @@ describe('When one of two nodes is to', () => {
   test.for(SILENT.map((behaviour, index) => [behaviour, index % 2] as const))(
     '%s, no transaction is returned, whatever the other one claims',
     async ([behaviour, place], { stage, reading, honest, other }) => {
-      tell(other, stage.lies['the vault may take everything from the user'] as Lie)
-      const hosts: [At, At] = place === 0 ? [honest, other] : [other, honest]
+      overrideStorage(other, stage.lies['the vault may take everything from the user'] as StorageOverrides)
+      const hosts: [NodeUrl, NodeUrl] = place === 0 ? [honest, other] : [other, honest]
       const service = await reading(...hosts)
       honest.behaviour = behaviour
       const replies = await stage.ask(service, { atOnce: true })
@@ -219,14 +223,14 @@ describe('When one of two nodes is to', () => {
 })
 
 /** The endpoints with the most reads. */
-const SOME = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
+const BUSIEST_ENDPOINTS = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
 
 describe('Of three nodes', () => {
   test('two that agree suffice while one does not respond', async ({ stage, truth, reading, honest, other, third }) => {
     const service = await reading(honest, other, third)
     for (const silent of [honest, other, third]) {
       silent.behaviour = 'answer 500'
-      expectTruth(await stage.ask(service, { only: SOME }), truth)
+      expectTruth(await stage.ask(service, { only: BUSIEST_ENDPOINTS }), truth)
       silent.behaviour = 'pass'
     }
   })
@@ -238,7 +242,7 @@ describe('Of three nodes', () => {
     other,
     third,
   }) => {
-    tell(other, stage.lies['the vault may take everything from the user'] as Lie)
+    overrideStorage(other, stage.lies['the vault may take everything from the user'] as StorageOverrides)
     third.behaviour = 'answer 500'
     const { deposit } = await stage.ask(await reading(third, other, honest), { only: ['deposit'] })
     expectError(deposit, 'nodes_disagree')
@@ -246,7 +250,7 @@ describe('Of three nodes', () => {
 })
 
 /** Restores the current state of the chain after the test. */
-async function takeBack(chain: LocalChain) {
+async function revertAfterTest(chain: LocalChain) {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   onTestFinished(async () => {
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
@@ -259,18 +263,18 @@ describe('A node slightly behind is no contradiction', () => {
     ['optimism.io', 1],
   ])('for a node such as %s', async ([name, place], { stage, reading, honest }) => {
     const { chain } = stage.vault
-    await takeBack(chain)
+    await revertAfterTest(chain)
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
     const truth = await stage.ask(await reading(honest))
     const node = await startNode(NODE_PROFILES[name], chain.rpcUrl)
     onTestFinished(node.stop)
-    const hosts: [At, At] = place === 0 ? [honest, node] : [node, honest]
+    const hosts: [NodeUrl, NodeUrl] = place === 0 ? [honest, node] : [node, honest]
     expectTruth(await stage.ask(await reading(...hosts)), truth)
   })
 
   test('although the vault has changed since its block', async ({ stage, reading, honest }) => {
     const { chain } = stage.vault
-    await takeBack(chain)
+    await revertAfterTest(chain)
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
     await stage.vault.approve(ALICE.address, 2n ** 200n)
     const node = await startNode(NODE_PROFILES.behind, chain.rpcUrl)
@@ -292,7 +296,7 @@ describe('A node that is more than some seconds behind', () => {
     [200, 0],
   ] as const)('(%i s) counts as not responding', async ([seconds, place], { stage, reading, honest, other, third }) => {
     const { chain } = stage.vault
-    await takeBack(chain)
+    await revertAfterTest(chain)
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
     await stage.vault.act(ROLES.admin, 'pause')
@@ -307,7 +311,7 @@ describe('A node that is more than some seconds behind', () => {
     ['claims so and then does not know the block', true],
   ] as const)('contradicts the others if it %s', async ([, isForgetful], { stage, reading, honest, other }) => {
     const { chain } = stage.vault
-    await takeBack(chain)
+    await revertAfterTest(chain)
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [59] }])
     await stage.vault.act(ROLES.admin, 'pause')
@@ -334,7 +338,7 @@ function withTime(timestamp: Hex): Change {
 }
 
 /** Makes a node report an invented block as its latest. */
-function tellHead(wire: Wire, change: (number: bigint) => bigint) {
+function inventHead(wire: Wire, change: (number: bigint) => bigint) {
   const made = (number: Hex) => change(BigInt(number))
   const changeNumber = changeAggregate((data, selector, { params }) =>
     selector === BLOCK_NUMBER && params[1] === 'latest' ? numberToHex(made(data), { size: 32 }) : data,
@@ -351,9 +355,9 @@ describe('For a block that a node invented', () => {
     "no transaction is returned if it is the chain's first",
     async (place, { stage, reading, honest, other }) => {
       const { chain } = stage.vault
-      await takeBack(chain)
+      await revertAfterTest(chain)
       await callRpc(chain, [{ method: 'anvil_mine', params: ['0x40'] }])
-      tellHead(other, () => 1n)
+      inventHead(other, () => 1n)
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
       // A local chain restored from a file does not know its first block.
@@ -370,9 +374,9 @@ describe('For a block that a node invented', () => {
     '%i blocks before the head, transactions rest on a real block',
     async ([back, place], { stage, reading, honest, other }) => {
       const { chain } = stage.vault
-      await takeBack(chain)
+      await revertAfterTest(chain)
       await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(back + 3)] }])
-      tellHead(other, (number) => number - BigInt(back))
+      inventHead(other, (number) => number - BigInt(back))
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
       expect(deposit.status).toBe(200)
@@ -393,14 +397,14 @@ test('Nodes on two forks disagree if a relevant value differs, and agree after t
   other,
 }) => {
   const service = await reading(honest, other)
-  tell(other, stage.lies['the vault is paused'] as Lie)
+  overrideStorage(other, stage.lies['the vault is paused'] as StorageOverrides)
   const fork = `0x${'f0'.repeat(32)}`
   rewriteResults(other, (result, { method }) =>
     method === 'eth_getBlockByNumber' ? { ...(result as object), hash: fork } : result,
   )
   expectError((await stage.ask(service, { only: ['deposit'] })).deposit, 'nodes_disagree')
   other.reset()
-  expectTruth(await stage.ask(service, { only: SOME }), truth)
+  expectTruth(await stage.ask(service, { only: BUSIEST_ENDPOINTS }), truth)
 })
 
 test.for<[number]>([[0], [3]])(
@@ -453,7 +457,7 @@ describe('A response with transactions names the number of hosts:', () => {
 
   test('one for a single host, also with two URLs', async ({ stage, reading, honest }) => {
     expect(evidenceOf(await stage.ask(await reading(honest)), 'deposit')).toEqual([[BASE, 1]])
-    const [one, another] = ['a', 'b'].map((path) => ({ url: `${honest.url}/?${path}` })) as [At, At]
+    const [one, another] = ['a', 'b'].map((path) => ({ url: `${honest.url}/?${path}` })) as [NodeUrl, NodeUrl]
     expect(evidenceOf(await stage.ask(await reading(one, another)), 'deposit')).toEqual([[BASE, 1]])
   })
 })
@@ -468,7 +472,7 @@ test('A disagreement is logged with hashes of both values and the positions of b
   third.behaviour = 'answer 500'
   const service = await reading(honest, third, other)
   const logs = captureLogs()
-  tell(other, stage.lies['the vault may take everything from the user'] as Lie)
+  overrideStorage(other, stage.lies['the vault may take everything from the user'] as StorageOverrides)
   expectError((await stage.ask(service, { only: ['deposit'] })).deposit, 'nodes_disagree')
   const hash = expect.stringMatching(/^[0-9a-f]{16}$/)
   expect(logs.lines).toContainEqual(

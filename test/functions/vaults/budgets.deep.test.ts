@@ -31,7 +31,7 @@ const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.ad
 const countOf = ({ backends }: Service) => backends.chains.flatMap(({ vaults }) => vaults).length
 
 /** Counts the HTTP requests to each chain since `forget`. */
-const askedOf = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
+const countRequests = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
 
 const Keyed = z.object({ key: z.object({ pk: z.string() }) })
 
@@ -82,7 +82,7 @@ async function createLargeClient(
 }
 
 /** Counts the eth_calls to each chain since `forget`. */
-const readsOf = ({ rpc }: Service) =>
+const countReads = ({ rpc }: Service) =>
   [8453, 42161].map(
     (chainId) =>
       callsIn(rpc[chainId] as Wire)
@@ -126,8 +126,8 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
         expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(
           true,
         )
-        expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
-        expect(readsOf(service)).toEqual(reads)
+        expect(countRequests(service)).toEqual({ base: 1, arbitrum: 1 })
+        expect(countReads(service)).toEqual(reads)
       }
     },
   )
@@ -137,12 +137,12 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
     expect(await positions()).toMatchObject({ status: 200 })
     forget(service)
     expect(await positions()).toMatchObject({ status: 200 })
-    expect(readsOf(service)).toEqual([4, 2])
+    expect(countReads(service)).toEqual([4, 2])
   })
 
   test('in a new container too', async ({ coldService: service }) => {
     await service.call('GET', LIST)
-    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+    expect(countRequests(service)).toEqual({ base: 1, arbitrum: 1 })
   })
 
   test('in a new container while the prices of a week ago are read', async ({ coldService: service }) => {
@@ -156,18 +156,18 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
     await service.standingStill(async () => {
       const list = () => service.call('GET', LIST)
       const replies = await Promise.all(Array.from({ length: 50 }, list))
-      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+      expect(countRequests(service)).toEqual({ base: 1, arbitrum: 1 })
       const [first] = replies
       for (const { status, body } of replies) expect({ status, body }).toEqual({ status: 200, body: first?.body })
 
       forget(service)
       service.pass(0.4)
       expect((await list()).body).toEqual(first?.body)
-      expect(askedOf(service)).toEqual({ base: 0, arbitrum: 0 })
+      expect(countRequests(service)).toEqual({ base: 0, arbitrum: 0 })
       expect(service.table.tries).toEqual([])
       service.pass(0.1)
       await list()
-      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+      expect(countRequests(service)).toEqual({ base: 1, arbitrum: 1 })
     })
   })
 
@@ -188,7 +188,7 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
       for (const key of keys) {
         const { body } = await service.call('GET', LIST, { key })
         expect(body.evidence).toMatchObject([{ chainId: 8453, blockNumber: body.data[0].stateAsOf.blockNumber }])
-        asked.push(askedOf(service).base)
+        asked.push(countRequests(service).base)
       }
     })
     expect(asked).toEqual([1, 1, 2])
@@ -201,7 +201,7 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
     service.pass(-3600)
     await service.call('GET', LIST)
     service.pass(3600)
-    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+    expect(countRequests(service)).toEqual({ base: 1, arbitrum: 1 })
   })
 
   test('and separately for a client whose stored copy of a vault differs', async ({ service, asyncVault }) => {
@@ -246,10 +246,10 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
       const failed = await Promise.all([list(), list(), list()])
       expect(failed.map(isStale)).toEqual([true, true, true])
       // The only node gets two requests.
-      expect(askedOf(service)).toEqual({ base: 2, arbitrum: 2 })
+      expect(countRequests(service)).toEqual({ base: 2, arbitrum: 2 })
       forget(service)
       expect(isStale(await list())).toBe(false)
-      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+      expect(countRequests(service)).toEqual({ base: 1, arbitrum: 1 })
     })
   })
 
@@ -263,7 +263,7 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
         for (let time = 1; time <= 2; time += 1) {
           forget(service)
           expect(await service.call(method, path, { body })).toMatchObject({ status: 200 })
-          expect(askedOf(service).base).toBeGreaterThan(0)
+          expect(countRequests(service).base).toBeGreaterThan(0)
         }
       }
     })
@@ -275,7 +275,7 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
     service.pass(0.5)
     const { body } = await service.call('GET', LIST, { key })
     expect(body.data).toHaveLength(1)
-    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+    expect(countRequests(service)).toEqual({ base: 1, arbitrum: 0 })
   })
 })
 
@@ -289,7 +289,7 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
       forget(service)
       const reply = await service.call(method, path, { body })
       expect(reply).toMatchObject({ status: 200 })
-      return { reply, asked: askedOf(service) }
+      return { reply, asked: countRequests(service) }
     }
 
     const deposit = await asking('POST', DEPOSIT, depositOf(address))
@@ -349,7 +349,7 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
 
       forget(service)
       expect((await vault.status(USER)).body.status).toBe('deposited')
-      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+      expect(countRequests(service)).toEqual({ base: 1, arbitrum: 0 })
     },
   )
 
@@ -364,12 +364,12 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
 
     forget(service)
     expect((await vault.withdrawStatus(USER)).body.status).toBe('no_active_withdrawal')
-    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+    expect(countRequests(service)).toEqual({ base: 1, arbitrum: 0 })
   })
 
   test('a synchronous vault takes one request, and one more for the maximum', async ({ service, syncVault }) => {
     const { body } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })
-    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+    expect(countRequests(service)).toEqual({ base: 1, arbitrum: 0 })
     await service.send(8453, USER, [...body.approval, ...body.operations])
 
     for (const [amount, base] of [
@@ -380,7 +380,7 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
       forget(service)
       const withdrawal = { vaultAddress: syncVault, userAddress: USER.address, ...amount }
       expect(await service.call('POST', WITHDRAW, { body: withdrawal })).toMatchObject({ status: 200 })
-      expect(askedOf(service)).toEqual({ base, arbitrum: 0 })
+      expect(countRequests(service)).toEqual({ base, arbitrum: 0 })
     }
   })
 })
@@ -410,7 +410,7 @@ describe('The requests for a withdrawal to another chain', () => {
         status: 200,
         body: { isCrossChain: true },
       })
-      return { ...askedOf(service), quotes }
+      return { ...countRequests(service), quotes }
     }
     const { body } = await service.call('POST', DEPOSIT, { body: { ...of, amount: '60000000' } })
     await service.send(8453, USER, [...body.approval, ...body.operations])
@@ -468,7 +468,7 @@ describe('No chain gets a request', () => {
   ])('%s', async ([, method, path, bodyOf, expected], { service, asyncVault, syncVault }) => {
     const { status } = await service.call(method, path, { body: bodyOf({ asyncVault, syncVault }) })
     expect(status).toBe(expected)
-    expect(askedOf(service)).toEqual({ base: 0, arbitrum: 0 })
+    expect(countRequests(service)).toEqual({ base: 0, arbitrum: 0 })
   })
 })
 
@@ -523,14 +523,14 @@ describe('Authentication takes', () => {
     const key = coldService.apiKey.slice(0, -1) + (coldService.apiKey.endsWith('0') ? '1' : '0')
     for (const [, ask] of ENDPOINTS) expect(await ask(coldService, asyncVault, key)).toMatchObject({ status: 401 })
     expect(coldService.table.tries).toEqual([])
-    expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
+    expect(countRequests(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
   test('one query, and no request to a chain, for a key that was never issued', async ({ coldService }) => {
     const { status } = await coldService.call('GET', LIST, { key: someKey('AbCdE01234').text })
     expect(status).toBe(401)
     expect(coldService.table.tries).toHaveLength(1)
-    expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
+    expect(countRequests(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
   test('one more batch read per chain, for all last states, when the chains fail', async ({ service }) => {

@@ -3,10 +3,10 @@ import { getBlock } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { type Preparation, verifyTransactions } from '../../../client/src/verify.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { actOnCooldown } from '../../support/cooldown.ts'
 import { expectError } from '../../support/errors.ts'
-import { toldTo } from '../../support/received-events.ts'
+import { listEvents } from '../../support/received-events.ts'
 import { recordAll, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { expectSuccess, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -29,7 +29,7 @@ const test = base.extend('held', ({ service }) =>
 
 /** Returns the timestamp of the chain's last block in seconds. */
 async function clockOf({ chain }: TestVault): Promise<number> {
-  return Number((await getBlock(chainClient(chain))).timestamp)
+  return Number((await getBlock(createChainClient(chain))).timestamp)
 }
 
 async function passTime({ chain }: TestVault, seconds: number) {
@@ -168,7 +168,7 @@ describe('A cooldown vault', () => {
     })
     expectError(await held.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
 
-    const told = await toldTo(service, held.key)
+    const told = await listEvents(service, held.key)
     expect(told.map(({ type }) => type)).toEqual([
       'deposit.completed',
       'withdrawal.pending',
@@ -224,7 +224,7 @@ describe('A cooldown vault', () => {
     expect(await showBoth(service, held)).toMatchObject(paid)
     expect(await show(service, held, BOB)).toMatchObject({ status: 'no_active_withdrawal', withdrawals: [] })
     expect((await show(service, held, BOB)).position).toBeUndefined()
-    const told = await toldTo(service, held.key)
+    const told = await listEvents(service, held.key)
     expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )

@@ -5,7 +5,7 @@ import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { revertCalls } from '../../support/chain-answers.ts'
 import { actOnCooldown } from '../../support/cooldown.ts'
-import { test as base, journeyFrom } from '../../support/cross-chain.ts'
+import { test as base, createWithdrawalJourney } from '../../support/cross-chain.ts'
 import { expectError, toldBy } from '../../support/errors.ts'
 import { decodeBridgeDeposit } from '../../support/oracles.ts'
 import { type Service, USERS } from '../../support/service.ts'
@@ -45,7 +45,7 @@ async function openWithClaim(service: Service, { generation = '0.5', ...options 
   await vault.settle(vault.units('33.333333'))
   await requestRedeem(vault, (await vault.read('balanceOf', ALICE.address)) / 3n)
   await vault.settle()
-  return journeyFrom(vault, service)
+  return createWithdrawalJourney(vault, service)
 }
 
 const requestRedeem = (vault: TestVault, shares: bigint) =>
@@ -112,7 +112,7 @@ describe('A settled withdrawal is claimed to another chain', () => {
     service,
   }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     const [user, safe] = [ALICE.address, ROLES.safe]
     await vault.mint(user, 100_000_000n)
     await vault.approve(user, 100_000_000n)
@@ -139,7 +139,7 @@ describe('A settled withdrawal is claimed to another chain', () => {
 
   test('A cooldown vault, whose claim returns no value: the whole pending amount arrives', async ({ service }) => {
     const vault = await openYieldVault(service, { make: 'cooldown' })
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     const user = ALICE.address
     await vault.mint(user, 100_000_000n)
     await vault.approve(user, 100_000_000n)
@@ -202,7 +202,7 @@ describe('Nothing is claimed to another chain', () => {
   )
 
   test('from a synchronous vault', async ({ service }) => {
-    const { askForClaim } = journeyFrom(await openYieldVault(service), service)
+    const { askForClaim } = createWithdrawalJourney(await openYieldVault(service), service)
     expectError(await askForClaim(ALICE), 'claim_not_applicable')
   })
 
@@ -263,14 +263,14 @@ describe('Nothing is claimed to another chain', () => {
       expectError(await journey.askForClaim(ALICE), 'cross_chain_not_available')
       await relayer.pause(chainId, what, false)
     }
-    bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
+    bridge.changeQuote((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
     expectError(await journey.askForClaim(ALICE), 'amount_too_high_for_bridge', ['dstChainId'])
   })
 
   test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
     // The service has a wire to each of its chains.
     revertCalls(service.rpc[8453] as Wire, [])
-    expectError(await journeyFrom(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
+    expectError(await createWithdrawalJourney(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
       'dstChainId',
     ])
   })

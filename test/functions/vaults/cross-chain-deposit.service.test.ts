@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { BNB, test } from '../../support/bnb.ts'
-import { type Bridge, callHandler, type Journey, journeyTo } from '../../support/cross-chain.ts'
+import { type Bridge, callHandler, createDepositJourney, type Journey } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { COIN, decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -137,7 +137,7 @@ describe('a deposit from another chain', () => {
     '$asset from $way into $kind arrive as promised, to the unit, and belong to the user',
     async ({ asset, to, from, ...kind }, { service, bridge }) => {
       const vault = await kind.open(service, { asset, chainId: to })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const amount = journey.units('1234.567891')
       const [balance, pooled] = await Promise.all([ALICE.address, journey.pool].map(journey.balanceOf))
       const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
@@ -198,7 +198,7 @@ describe('a deposit from another chain', () => {
     'A deposit that arrived in $kind settles into shares that the user claims',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const { reply, receipts } = await sendOff(journey, 50_000_005n)
       await journey.fill(receipts)
       expect((await vault.status(ALICE)).body).toMatchObject({
@@ -219,7 +219,7 @@ describe('a deposit from another chain', () => {
 
   test('Two deposits that arrive in one epoch add up', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     const first = await sendOff(journey, 5_000_000n)
     const second = await sendOff(journey, 7_000_000n)
     await journey.fill(second.receipts)
@@ -234,7 +234,7 @@ describe('a deposit from another chain', () => {
     await vault.request(ALICE.address, 9_000_009n)
     await vault.settle()
     const claimable = BigInt((await vault.status(ALICE)).body.amounts.claimableShares)
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     const { reply, receipts } = await sendOff(journey, 5_000_000n)
     await journey.fill(receipts)
     expect(await vault.read('balanceOf', ALICE.address)).toBe(claimable)
@@ -253,7 +253,7 @@ describe("a deposit in the chain's coin", () => {
       kind.protocol === 'lagoon'
         ? await openLagoonVault(service, { generation: '0.5', asset: 'WETH', chainId: to })
         : await openYieldVault(service, { asset: 'WETH', chainId: to })
-    const journey = journeyTo(vault, service, from)
+    const journey = createDepositJourney(vault, service, from)
     const amount = journey.units('1.234567890123456789')
     const [coin, pooled] = await Promise.all([journey.coinOf(ALICE.address), journey.balanceOf(journey.pool)])
 
@@ -291,7 +291,7 @@ describe("a deposit in the chain's coin", () => {
   })
 
   test('is prepared for a user with too little of it, and reports that it would fail now', async ({ service }) => {
-    const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
+    const journey = createDepositJourney(await openYieldVault(service, { asset: 'WETH' }), service)
     const amount = journey.units('2')
     const give = (coin: bigint) =>
       callRpc(journey.source, [{ method: 'anvil_setBalance', params: [POOR.address, numberToHex(coin)] }])
@@ -311,7 +311,7 @@ describe("a deposit in the chain's coin", () => {
 
   test('is refused for vaults of other assets, and on its own chain', async ({ service }) => {
     const dollars = await openYieldVault(service)
-    expectError(await journeyTo(dollars, service).askInCoin(ALICE, 10n ** 18n), 'unsupported_source_token')
+    expectError(await createDepositJourney(dollars, service).askInCoin(ALICE, 10n ** 18n), 'unsupported_source_token')
     const ether = await openYieldVault(service, { asset: 'WETH' })
     const here = { srcChainId: ether.chain.chainId, srcToken: COIN }
     expectError(await ether.deposit(ALICE, 10n ** 18n, here), 'unsupported_source_token')
@@ -324,7 +324,7 @@ describe('approvals for the bridge', () => {
   test.for(ASSETS.map((asset) => ({ asset })))(
     'A sufficient allowance of $asset needs no approval, and its excess remains',
     async ({ asset }, { service }) => {
-      const journey = journeyTo(await openYieldVault(service, { asset }), service)
+      const journey = createDepositJourney(await openYieldVault(service, { asset }), service)
       const amount = journey.units('5')
       await journey.approve(ALICE.address, amount)
       expect((await sendOff(journey, amount)).reply.body.approval).toEqual([])
@@ -338,7 +338,7 @@ describe('approvals for the bridge', () => {
   test.for([{ asset: 'USDC' }, { asset: 'DAI' }] as const)(
     'An allowance of $asset that is one unit too small is replaced by exactly the amount',
     async ({ asset }, { service }) => {
-      const journey = journeyTo(await openYieldVault(service, { asset }), service)
+      const journey = createDepositJourney(await openYieldVault(service, { asset }), service)
       const amount = journey.units('5')
       await journey.approve(ALICE.address, amount - 1n)
       const { reply } = await sendOff(journey, amount)
@@ -351,7 +351,7 @@ describe('approvals for the bridge', () => {
     { what: 'of one unit', leftover: 1n },
     { what: 'one unit too small', leftover: AMOUNT - 1n },
   ])('An allowance of USDT $what is first set to zero', async ({ leftover }, { service }) => {
-    const journey = journeyTo(await openYieldVault(service, { asset: 'USDT' }), service)
+    const journey = createDepositJourney(await openYieldVault(service, { asset: 'USDT' }), service)
     await journey.approve(ALICE.address, leftover)
     const { reply } = await sendOff(journey, AMOUNT)
     expect(reply.body.approval).toEqual([journey.approving(0n), journey.approving(AMOUNT)])
@@ -362,7 +362,7 @@ describe('approvals for the bridge', () => {
     service,
   }) => {
     const vault = await openYieldVault(service)
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     await vault.approve(ALICE.address, AMOUNT)
     await journey.approve(BOB.address, AMOUNT)
     const { reply } = await sendOff(journey, AMOUNT)
@@ -379,7 +379,7 @@ describe('deposits that would fail now', () => {
   ] as const)(
     'A user with too little $asset gets the transactions and the reason why they would fail now',
     async ({ asset, reason }, { service }) => {
-      const journey = journeyTo(await openYieldVault(service, { asset }), service)
+      const journey = createDepositJourney(await openYieldVault(service, { asset }), service)
       const amount = journey.units('5')
       await journey.mint(POOR.address, amount - 1n)
       const { status, body } = await journey.ask(POOR, amount)
@@ -412,7 +412,7 @@ describe('fills of the bridge', () => {
     'A slow fill that delivers $what into $kind deposits exactly the delivered amount',
     async ({ difference, what: _, ...kind }, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const { reply, receipts } = await sendOff(journey, 50_000_000n)
       const rate = await rateOf(vault)
       const delivered = difference === undefined ? 1n : outputOf(reply) + difference
@@ -426,7 +426,7 @@ describe('fills of the bridge', () => {
     'An allowance of one unit left at the handler does not prevent a deposit of USDT into $kind',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const { reply, receipts } = await sendOff(journey, 50_000_000n)
       const rate = await rateOf(vault)
       await callHandler(vault.chain, BOB.address, vault.token, encodeCall('approve', [vault.address, 1n]))
@@ -442,7 +442,7 @@ describe('fills of the bridge', () => {
     'If $kind has no code on arrival, the user gets the tokens, and the next deposit clears the allowance',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const first = await sendOff(journey, 50_000_000n)
       const second = await sendOff(journey, 40_000_000n)
       const [held, rate] = await Promise.all([vault.balanceOf(ALICE.address), rateOf(vault)])
@@ -466,7 +466,7 @@ describe('fills of the bridge', () => {
     'If $kind is paused before arrival, the user gets the whole amount as tokens on the destination',
     async (kind, { service }) => {
       const vault = await kind.open(service, { asset: 'USDT' })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const { reply, receipts } = await sendOff(journey, 50_000_000n)
       const held = await vault.balanceOf(ALICE.address)
       await vault.act(ROLES.admin, 'pause')
@@ -481,7 +481,7 @@ describe('fills of the bridge', () => {
 describe('round trips', () => {
   /** Counts the requests to each chain and the bridge for Alice's deposit. */
   async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()
     const { status } = await journey.ask(ALICE, 5_000_000n)
     expect(status).toBe(200)
@@ -513,7 +513,7 @@ describe('round trips', () => {
 
   test('A leftover allowance takes no further request', async ({ service, bridge }) => {
     const vault = await openYieldVault(service, { asset: 'USDT' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     await journey.approve(ALICE.address, 1n)
     expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
     await journey.approve(ALICE.address, 0n)
@@ -521,7 +521,7 @@ describe('round trips', () => {
 
   test('The bridge and both chains get their requests in parallel', async ({ service, bridge }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     const wires = Object.values(service.rpc)
     const { promise: bridgeAsked, resolve } = Promise.withResolvers<void>()
     for (const wire of wires) {
@@ -564,13 +564,13 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
 
   const toBase = async ({ service }: { service: Service }, kind: Kind = synchronous) => {
     const vault = await kind.open(service, {})
-    const journey = journeyTo(vault, service, BNB.CHAIN)
+    const journey = createDepositJourney(vault, service, BNB.CHAIN)
     await journey.mint(ALICE.address, FROM_BNB)
     return { vault, journey }
   }
   const toBnb = async ({ service }: { service: Service }, kind: Kind = synchronous) => {
     const vault = await kind.open(service, { chainId: BNB.CHAIN })
-    return { vault, journey: journeyTo(vault, service, 8453) }
+    return { vault, journey: createDepositJourney(vault, service, 8453) }
   }
 
   test.for(OPERATIONS)('18 decimals arrive as 6 in $kind', async (kind, { withBnb }) => {
@@ -596,7 +596,10 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
     const { vault, journey } = await toBnb(withBnb, kind)
     const rate = await rateOf(vault)
     // The digits after the sixth decimal of the output are part of the fee.
-    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${BigInt(offer.outputAmount) - 876_543_210_987n}` }))
+    withBnb.bridge.changeQuote((offer) => ({
+      ...offer,
+      outputAmount: `${BigInt(offer.outputAmount) - 876_543_210_987n}`,
+    }))
     const { reply, receipts } = await sendOff(journey, TO_BNB)
     const output = BigInt(withBnb.bridge.quoteBehind(reply).offer.outputAmount) - 876_543_210_987n
     expect(output).toBeGreaterThan((TO_BNB * SCALE * 99n) / 100n)
@@ -618,7 +621,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
 
   test.for(ways)('From $way all of the input may arrive', async ({ open, amount, worth }, { withBnb }) => {
     const { journey } = await open(withBnb)
-    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${worth}` }))
+    withBnb.bridge.changeQuote((offer) => ({ ...offer, outputAmount: `${worth}` }))
     const { status, body } = await journey.ask(ALICE, amount)
     expect(status).toBe(200)
     expect(body.quote.outputAmount).toBe(`${worth}`)
@@ -627,7 +630,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
 
   test.for(ways)('From $way one unit more than the input is refused', async ({ open, amount, worth }, { withBnb }) => {
     const { journey } = await open(withBnb)
-    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${worth + 1n}` }))
+    withBnb.bridge.changeQuote((offer) => ({ ...offer, outputAmount: `${worth + 1n}` }))
     expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
   })
 
@@ -635,7 +638,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
     'From $way an output with the same digits as the input is refused',
     async ({ open, amount }, { withBnb }) => {
       const { journey } = await open(withBnb)
-      withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${amount}` }))
+      withBnb.bridge.changeQuote((offer) => ({ ...offer, outputAmount: `${amount}` }))
       expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
     },
   )
@@ -645,7 +648,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
 describe('the expiry of a quote', () => {
   test('The pool takes the deposit until the quote expires, and not a second longer', async ({ service }) => {
     const vault = await openYieldVault(service)
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     const sendAt = async ({ body }: HttpReply, secondsAfterExpiry: number) => {
       await service.send(journey.source.chainId, ALICE, body.approval)
       const time = new Date(body.quote.expiresAt).getTime() / 1000 + secondsAfterExpiry
@@ -673,7 +676,7 @@ describe('a source chain that cannot simulate', () => {
     { what: 'too small an allowance', allowance: 1n, approvals: 2 },
     { what: 'an allowance of exactly the amount', allowance: 5_000_000n, approvals: 0 },
   ])('With $what, the estimate is the documented upper one', async ({ allowance, approvals }, { service }) => {
-    const journey = journeyTo(await openYieldVault(service), service)
+    const journey = createDepositJourney(await openYieldVault(service), service)
     await journey.approve(ALICE.address, allowance)
     const wire = service.rpc[journey.source.chainId]
     if (wire) {
@@ -696,7 +699,7 @@ describe('a source chain that cannot simulate', () => {
 // This test comes last because it advances the chains by hours.
 test('A deposit in the coin is refunded in WETH', async ({ service }) => {
   const { relayer } = service.backends
-  const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
+  const journey = createDepositJourney(await openYieldVault(service, { asset: 'WETH' }), service)
   const reply = await journey.askInCoin(ALICE, journey.units('2'))
   const receipts = await journey.send(ALICE, reply)
   expectSuccess(receipts)

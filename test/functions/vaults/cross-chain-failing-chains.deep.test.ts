@@ -47,7 +47,7 @@ type Call = { readonly id: number; readonly method: string; readonly params: rea
 type Item = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
 /** Changes the responses to one method on a wire. */
-function change(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
+function rewriteAnswers(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
     const items: Item[] = JSON.parse(answer)
@@ -125,7 +125,7 @@ describe('A status that cannot be read completely is an error:', () => {
     async ({ role, method, stage, answerOf }, { wires, transfers, coldService }) => {
       withoutHints(transfers.service)
       const { transfer, shows } = await openNew(transfers, stage)
-      change(wires[role], method, answerOf)
+      rewriteAnswers(wires[role], method, answerOf)
       // A separate container is used because a node's refusal is remembered.
       expectError(await transfer.ask({ as: coldService }), 'upstream_bad_answer')
       wires[role].reset()
@@ -141,7 +141,7 @@ describe('If the destination searches at most this many blocks at a time:', () =
     return Number(toBlock) - Number(fromBlock) + 1
   }
   const limit = (wire: Wire, blocks: number) =>
-    change(wire, 'eth_getLogs', (item, call) =>
+    rewriteAnswers(wire, 'eth_getLogs', (item, call) =>
       lengthOf(call) > blocks
         ? { id: item.id, error: { code: -32600, message: `limited to ${blocks} blocks range` } }
         : item,

@@ -13,9 +13,9 @@ import { transact } from '../../../sandbox/transactions.ts'
 import { someClient, someKey, someVault } from '../../support/clients.ts'
 import {
   type Bridge,
+  createDepositJourney,
   test as crossChainTest,
   type Journey,
-  journeyTo,
   type Offer,
   startConfigured,
 } from '../../support/cross-chain.ts'
@@ -46,7 +46,7 @@ const madeAt = (offer: Offer) => Number(offer.timestamp) + OFFER_AGE
 /** A transfer of USDC from Arbitrum into a synchronous vault on Base, for tests that need no other vault. */
 const test = crossChainTest
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => openYieldVault(sharedService))
-  .extend('journey', ({ service, sharedVault }) => journeyTo(sharedVault, service))
+  .extend('journey', ({ service, sharedVault }) => createDepositJourney(sharedVault, service))
   .extend('sharedKnown', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
     const { stop, ...known } = await startConfigured(sharedService, {
       bridge: { apiKey: API_KEY, integratorId: INTEGRATOR },
@@ -107,7 +107,7 @@ function expectDeposit(reply: HttpReply): void {
   expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, simulation: { status: 'success' } } })
 }
 
-const askedOf = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Address }) => ({
+const countRequests = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Address }) => ({
   base: rpc[8453]?.bodies.length,
   arbitrum: rpc[42161]?.bodies.length,
   bridge: bridge.quotesFor(vault).length,
@@ -121,7 +121,7 @@ describe('an unsupported source', () => {
   ])('$chain is no source chain', async ({ srcChainId, fields }, { service, journey, bridge }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
     expectError(await journey.ask(ALICE, AMOUNT, { srcChainId }), 'unsupported_source_chain', fields)
-    expect(askedOf(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
+    expect(countRequests(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
   })
 
   test.for([
@@ -133,7 +133,7 @@ describe('an unsupported source', () => {
   ])('$token is no source token', async ({ srcToken }, { service, journey, bridge }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
     expectError(await journey.ask(ALICE, AMOUNT, { srcToken }), 'unsupported_source_token')
-    expect(askedOf(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
+    expect(countRequests(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
   })
 
   test('The source token may be written in lower or in upper case', async ({ journey }) => {
@@ -164,7 +164,7 @@ describe('a vault without deposits from another chain', () => {
     const source = { srcChainId: journey.source.chainId, srcToken: journey.token.address }
     const path = '/defi-vaults/v1/defi/vault/deposit'
     expectError(await service.call('POST', path, { key, body: { ...body, ...source } }), 'cross_chain_not_available')
-    expect(askedOf(service, bridge, { address })).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
+    expect(countRequests(service, bridge, { address })).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
     expect((await service.call('POST', path, { key, body })).status).toBe(200)
   })
 
@@ -194,7 +194,10 @@ describe('a vault without deposits from another chain', () => {
 describe('the limits of the bridge', () => {
   test("An amount below the bridge's limit is too low, and one at it is not", async ({ journey, bridge }) => {
     const withLimit = (minDeposit: bigint) =>
-      bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), minDeposit: `${minDeposit}` } }))
+      bridge.changeQuote((offer) => ({
+        ...offer,
+        limits: { ...(offer['limits'] as object), minDeposit: `${minDeposit}` },
+      }))
     withLimit(AMOUNT + 1n)
     const low = await journey.ask(ALICE, AMOUNT)
     expectError(low, 'amount_too_low_for_bridge', ['amount'])
@@ -205,7 +208,10 @@ describe('the limits of the bridge', () => {
 
   test("An amount above the bridge's limit is too high, and one at it is not", async ({ journey, bridge }) => {
     const withLimit = (maxDeposit: bigint) =>
-      bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: `${maxDeposit}` } }))
+      bridge.changeQuote((offer) => ({
+        ...offer,
+        limits: { ...(offer['limits'] as object), maxDeposit: `${maxDeposit}` },
+      }))
     withLimit(AMOUNT - 1n)
     const high = await journey.ask(ALICE, AMOUNT)
     expectError(high, 'amount_too_high_for_bridge', ['amount'])
@@ -227,12 +233,12 @@ describe('a vault that takes no deposit now', () => {
   test("A vault with less room than the bridge's minimum names no amount that works", async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', 400_000n)
-    expectError(await journeyTo(vault, service).ask(ALICE, AMOUNT), 'vault_cap_reached')
+    expectError(await createDepositJourney(vault, service).ask(ALICE, AMOUNT), 'vault_cap_reached')
   })
 
   test("A Lagoon vault refuses while the user's earlier request is not settled", async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     await vault.request(ALICE.address, 1_000_000n)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
     await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
@@ -245,7 +251,7 @@ describe('a vault that takes no deposit now', () => {
 
   test('The arriving amount may fill the cap of a Lagoon 0.6 vault, and not exceed it', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     await vault.request(BOB.address, 2_000_000n)
     await vault.settle()
     await vault.request(BOB.address, 3_000_000n)
@@ -266,7 +272,7 @@ describe('a vault that takes no deposit now', () => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'pause')
     bridge.answer = () => 'hang up'
-    expectError(await journeyTo(vault, service).ask(ALICE, AMOUNT), 'vault_is_paused')
+    expectError(await createDepositJourney(vault, service).ask(ALICE, AMOUNT), 'vault_is_paused')
   })
 })
 
@@ -275,7 +281,7 @@ describe('who may deposit', () => {
     service,
   }) => {
     const vault = await openLagoonVault(service, { generation: '0.6', whitelisted: true })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     expectError(await journey.ask(ALICE, AMOUNT), 'depositor_not_allowed')
     await vault.act(ROLES.admin, 'addToWhitelist', [HANDLER])
     expectError(await journey.ask(ALICE, AMOUNT), 'depositor_not_allowed')
@@ -316,7 +322,7 @@ describe('who may deposit', () => {
 
     test('An account that delegates to a contract by EIP-7702 counts as an ordinary account', async ({ service }) => {
       const vault = await openYieldVault(service)
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       const user = someUser()
       await journey.mint(user.address, AMOUNT)
       await setCode(service, 42161, user.address, `0xef0100${'63c0c19a282a1b52b07dd5a65b58948a07dae32b'}`)
@@ -339,7 +345,7 @@ describe('a valuation that is about to end', () => {
     'A Lagoon %s vault takes no cross-chain deposit if its valuation may end before the arrival',
     async (generation, { service }) => {
       const vault = await openLagoonVault(service, { generation })
-      const journey = journeyTo(vault, service)
+      const journey = createDepositJourney(vault, service)
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', SHORT)
       await vault.settle()
       expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
@@ -416,7 +422,7 @@ describe("a bridge's API that lies", () => {
   test.for(Object.entries(LIES).map(([what, lie]) => ({ what, lie })))(
     'An offer $what ends in an error',
     async ({ lie }, { journey, bridge }) => {
-      bridge.lie(lie)
+      bridge.changeQuote(lie)
       expectError(await journey.ask(ALICE, AMOUNT), 'upstream_bad_answer')
     },
   )
@@ -436,7 +442,7 @@ describe("a bridge's API that lies", () => {
         isOfBoth || !url.searchParams.get('message')?.includes(USUAL)
           ? { ...reply, body: { ...(reply.body as Offer), outputAmount: `${AMOUNT + 1n}` } }
           : reply
-      expectError(await journeyTo(vault, service).ask(ALICE, AMOUNT), 'upstream_bad_answer')
+      expectError(await createDepositJourney(vault, service).ask(ALICE, AMOUNT), 'upstream_bad_answer')
       expect(bridge.quotesFor(vault)).toHaveLength(2)
     },
   )
@@ -445,14 +451,14 @@ describe("a bridge's API that lies", () => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     await vault.settleForADay()
     bridge.answer = (reply, { url }) => (url.searchParams.get('message')?.includes(USUAL) ? 'hang up' : reply)
-    expectDeposit(await journeyTo(vault, service).ask(ALICE, AMOUNT))
+    expectDeposit(await createDepositJourney(vault, service).ask(ALICE, AMOUNT))
   })
 })
 
 describe('an offer with a future time', () => {
   const MINUTE = 60
   test("An offer up to a minute ahead of the source chain gets the chain's time", async ({ journey, bridge }) => {
-    bridge.lie((offer) => ({ ...offer, timestamp: `${madeAt(offer) + 50}` }))
+    bridge.changeQuote((offer) => ({ ...offer, timestamp: `${madeAt(offer) + 50}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
@@ -482,11 +488,11 @@ describe("a bridge's API that fails", () => {
     })
     const vault = await openYieldVault(service)
     bridge.answer = () => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } })
-    const reply = await journeyTo(vault, service).ask(ALICE, AMOUNT)
+    const reply = await createDepositJourney(vault, service).ask(ALICE, AMOUNT)
     expectError(reply, 'upstream_unavailable')
     expect(reply.headers.get('retry-after')).toBe('17')
     bridge.answer = undefined
-    expectError(await journeyTo(vault, service).ask(BOB, AMOUNT), 'upstream_unavailable')
+    expectError(await createDepositJourney(vault, service).ask(BOB, AMOUNT), 'upstream_unavailable')
     expect(bridge.quotesFor(vault)).toHaveLength(1)
   })
 })
@@ -574,7 +580,7 @@ describe("unknown fields of the bridge's API", () => {
 
   test('Unknown fields change nothing', async ({ journey, bridge }) => {
     const { body: plain } = await journey.ask(ALICE, AMOUNT)
-    bridge.lie((offer) => ({ ...offer, ...EXTRAS }))
+    bridge.changeQuote((offer) => ({ ...offer, ...EXTRAS }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     expect(reply.body).toEqual(plain)
@@ -610,7 +616,7 @@ describe('requests to the bridge', () => {
   })
 
   test('Our key is sent as a bearer token', async ({ known: { service, bridge } }) => {
-    const journey = journeyTo(await openYieldVault(service), service)
+    const journey = createDepositJourney(await openYieldVault(service), service)
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     expect(bridge.quoteBehind(reply).request.headers.authorization).toBe(`Bearer ${API_KEY}`)
@@ -618,7 +624,7 @@ describe('requests to the bridge', () => {
 
   test('Our key is in no response and no log, whatever the bridge does', async ({ known: { service, bridge } }) => {
     const { text, lines } = captureLogs()
-    const journey = journeyTo(await openYieldVault(service), service)
+    const journey = createDepositJourney(await openYieldVault(service), service)
     const replies: HttpReply[] = []
     const answers: Bridge['answer'][] = [
       undefined,
@@ -647,7 +653,7 @@ describe('requests to the bridge', () => {
   }) => {
     bridge.answer = undefined
     const vault = await openLagoonVault(service, { generation: '0.6', asset: 'USDT' })
-    const journey = journeyTo(vault, service)
+    const journey = createDepositJourney(vault, service)
     const reply = await journey.ask(ALICE, AMOUNT)
     expect(reply.body.operations[0].data).toMatch(new RegExp(`1dc0de${INTEGRATOR.slice(2)}$`))
     const receipts = await journey.send(ALICE, reply)

@@ -1,8 +1,8 @@
 import type { Hash } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
-import { bundleOn } from '../../support/bundler.ts'
-import { journeyTo } from '../../support/cross-chain.ts'
+import { createBundler } from '../../support/bundler.ts'
+import { createDepositJourney } from '../../support/cross-chain.ts'
 import { ARBITRUM, BASE, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { REFUND_WAYS } from '../../support/transfer-troubles.ts'
@@ -24,7 +24,7 @@ const test = base.extend('vault', { scope: 'file' }, ({ sharedService }) =>
 )
 
 /** Returns the status of a hash on Arbitrum, for an account or for the first depositor. Expects at most 8 calls. */
-async function ask(
+async function pollStatus(
   service: Service,
   hash: Hash,
   more: { readonly userAddress?: string; readonly index?: number } = {},
@@ -42,18 +42,18 @@ async function ask(
 /** Prepares a transfer with which the service lets an account deposit into the vault. */
 async function prepare(
   service: Service,
-  vault: Parameters<typeof journeyTo>[0],
+  vault: Parameters<typeof createDepositJourney>[0],
   user: Pick<LocalAccount, 'address'>,
   amount: bigint,
 ): Promise<Call> {
-  const reply: HttpReply = await journeyTo(vault, service, ARBITRUM).ask(user, amount)
+  const reply: HttpReply = await createDepositJourney(vault, service, ARBITRUM).ask(user, amount)
   expect(reply.status).toBe(200)
   const { to: target, data: callData } = reply.body.operations.at(-1)
   return { target, callData }
 }
 
 /** Returns the transfer of an amount that a transaction on Arbitrum made. */
-async function sentIn(transfers: Transfers, hash: Hash, amount?: bigint): Promise<Transfer> {
+async function findTransfer(transfers: Transfers, hash: Hash, amount?: bigint): Promise<Transfer> {
   const made = await transfers.transfersIn(ARBITRUM, hash)
   const transfer = made.find(({ deposit }) => amount === undefined || deposit.inputAmount === amount)
   if (!transfer) throw new Error('The pool took no such deposit')
@@ -70,22 +70,22 @@ describe('A pending transaction', () => {
       await prepare(service, vault, ALICE, 90_000_000n),
     )
     const { hash } = waiting
-    expect(await ask(service, hash)).toMatchObject({ status: 'pending', terminal: false, replacedBy: null })
+    expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending', terminal: false, replacedBy: null })
     const replacement = await waiting.speedUp()
     await waiting.mine()
-    const { deposit } = await sentIn(transfers, replacement)
+    const { deposit } = await findTransfer(transfers, replacement)
     const sent = {
       depositId: hash,
       inputAmount: '90000000',
       depositor: ALICE.address,
       transactions: { source: replacement },
     }
-    expect(await ask(service, hash)).toMatchObject({ status: 'bridging', ...sent, replacedBy: replacement })
+    expect(await pollStatus(service, hash)).toMatchObject({ status: 'bridging', ...sent, replacedBy: replacement })
     const fill = await transfers.relayer.fill(deposit)
     await transfers.finalise()
     // The first poll makes the source final, the second finds the fill, and the third makes it final.
-    for (let poll = 0; poll < 2; poll += 1) await ask(service, hash)
-    const { transactions, ...completed } = await ask(service, hash)
+    for (let poll = 0; poll < 2; poll += 1) await pollStatus(service, hash)
+    const { transactions, ...completed } = await pollStatus(service, hash)
     expect(completed).toMatchObject({
       status: 'completed',
       final: true,
@@ -93,7 +93,7 @@ describe('A pending transaction', () => {
       inputAmount: '90000000',
     })
     expect(transactions).toEqual({ source: replacement, fill })
-    expect(await ask(service, replacement)).toMatchObject({ status: 'completed', replacedBy: null })
+    expect(await pollStatus(service, replacement)).toMatchObject({ status: 'completed', replacedBy: null })
   })
 
   test('that is cancelled is dropped once its nonce is finally used and no other deposit has its terms', async ({
@@ -107,14 +107,14 @@ describe('A pending transaction', () => {
       await prepare(service, vault, ALICE, 91_000_000n),
     )
     const { hash } = waiting
-    expect(await ask(service, hash)).toMatchObject({ status: 'pending' })
+    expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending' })
     await waiting.cancel()
     await waiting.mine()
     // Another deposit of the account is another transfer.
     await transfers.open({ user: ALICE })
-    expect(await ask(service, hash)).toMatchObject({ status: 'pending' })
+    expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending' })
     await transfers.finalise(ARBITRUM)
-    const dropped = await ask(service, hash)
+    const dropped = await pollStatus(service, hash)
     expect(dropped).toMatchObject({
       status: 'failed',
       reason: 'source_dropped',
@@ -124,7 +124,7 @@ describe('A pending transaction', () => {
     })
     expect(dropped.statusDescription).not.toMatch(/nothing was sent/i)
     // A final status costs nothing more.
-    expect(await ask(service, hash)).toMatchObject({ reason: 'source_dropped' })
+    expect(await pollStatus(service, hash)).toMatchObject({ reason: 'source_dropped' })
     expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
   })
 
@@ -139,12 +139,12 @@ describe('A pending transaction', () => {
       ALICE.address,
       await prepare(service, vault, ALICE, 92_000_000n),
     )
-    await ask(service, waiting.hash)
+    await pollStatus(service, waiting.hash)
     const replacement = await waiting.replace(other)
     await waiting.mine()
     await transfers.finalise(ARBITRUM)
-    expect(await ask(service, waiting.hash)).toMatchObject({ reason: 'source_dropped' })
-    expect(await ask(service, replacement)).toMatchObject({ status: 'bridging', inputAmount: '93000000' })
+    expect(await pollStatus(service, waiting.hash)).toMatchObject({ reason: 'source_dropped' })
+    expect(await pollStatus(service, replacement)).toMatchObject({ status: 'bridging', inputAmount: '93000000' })
   })
 
   test('that is sent twice makes two transfers', async ({ service, transfers, vault }) => {
@@ -153,17 +153,20 @@ describe('A pending transaction', () => {
       await transfers.send(ARBITRUM, ALICE.address, twice),
       await transfers.send(ARBITRUM, ALICE.address, twice),
     ]
-    const [first, second] = await Promise.all(hashes.map((hash) => sentIn(transfers, hash)))
+    const [first, second] = await Promise.all(hashes.map((hash) => findTransfer(transfers, hash)))
     const fill = await transfers.relayer.fill((first as Transfer).deposit)
-    expect(await ask(service, (first as Transfer).hash)).toMatchObject({ status: 'completed', transactions: { fill } })
-    expect(await ask(service, (second as Transfer).hash)).toMatchObject({ status: 'bridging', replacedBy: null })
+    expect(await pollStatus(service, (first as Transfer).hash)).toMatchObject({
+      status: 'completed',
+      transactions: { fill },
+    })
+    expect(await pollStatus(service, (second as Transfer).hash)).toMatchObject({ status: 'bridging', replacedBy: null })
   })
 })
 
 describe('In a bundle of two users', () => {
-  const bundle = async (transfers: Transfers, vault: Parameters<typeof journeyTo>[0]) => {
+  const bundle = async (transfers: Transfers, vault: Parameters<typeof createDepositJourney>[0]) => {
     const chain = transfers.chainOf(ARBITRUM)
-    const bundler = await bundleOn(chain)
+    const bundler = await createBundler(chain)
     const [alice, bob] = bundler.accounts
     const token = transfers.tokenOf(ARBITRUM, 'USDC')
     const sign = async (account: typeof alice, amount: bigint) => {
@@ -187,29 +190,33 @@ describe('In a bundle of two users', () => {
     const { bundler, alice, bob, sign } = await bundle(transfers, vault)
     const operations = [await sign(alice, 111_000_000n), await sign(bob, 222_000_000n)]
     const hash = await bundler.include(operations)
-    const whole = await ask(service, hash)
+    const whole = await pollStatus(service, hash)
     expect(whole).toMatchObject({ status: 'bridging', depositor: alice.address, inputAmount: '111000000' })
     expect(whole.transfers).toMatchObject([
       { depositor: alice.address, inputAmount: '111000000' },
       { depositor: bob.address, inputAmount: '222000000' },
     ])
-    const ofBob = await ask(service, hash, { userAddress: bob.address })
+    const ofBob = await pollStatus(service, hash, { userAddress: bob.address })
     expect(ofBob).toMatchObject({ depositor: bob.address, inputAmount: '222000000' })
     expect(ofBob.transfers).toHaveLength(1)
-    expect(await ask(service, hash, { index: 1 })).toMatchObject({ depositor: bob.address })
-    const ofNobody = await ask(service, hash, { userAddress: ALICE.address })
+    expect(await pollStatus(service, hash, { index: 1 })).toMatchObject({ depositor: bob.address })
+    const ofNobody = await pollStatus(service, hash, { userAddress: ALICE.address })
     expect(ofNobody).toMatchObject({ status: 'pending', depositor: null, inputAmount: null, events: [] })
     expect(JSON.stringify(ofNobody)).not.toContain('222000000')
 
     const [byAlice, byBob] = operations.map(({ userOpHash }) => userOpHash) as [Hash, Hash]
-    expect(await ask(service, byBob)).toMatchObject({ depositId: byBob, inputAmount: '222000000', replacedBy: null })
-    const fill = await transfers.relayer.fill((await sentIn(transfers, hash, 111_000_000n)).deposit)
+    expect(await pollStatus(service, byBob)).toMatchObject({
+      depositId: byBob,
+      inputAmount: '222000000',
+      replacedBy: null,
+    })
+    const fill = await transfers.relayer.fill((await findTransfer(transfers, hash, 111_000_000n)).deposit)
     for (const [asked, more] of [
       [byAlice, {}],
       [hash, { userAddress: alice.address }],
     ] as const) {
-      await ask(service, asked, more)
-      const told = await ask(service, asked, more)
+      await pollStatus(service, asked, more)
+      const told = await pollStatus(service, asked, more)
       expect(told).toMatchObject({
         status: 'completed',
         transactions: { source: hash, fill },
@@ -217,7 +224,7 @@ describe('In a bundle of two users', () => {
       })
       expect(kinds(told)).toEqual(['deposited', 'filled', 'vault_deposited'])
     }
-    expect(await ask(service, byBob)).toMatchObject({ status: 'bridging' })
+    expect(await pollStatus(service, byBob)).toMatchObject({ status: 'bridging' })
   })
 
   test('a failed operation has reverted, although the bundle succeeded', async ({ service, transfers, vault }) => {
@@ -225,11 +232,11 @@ describe('In a bundle of two users', () => {
     const failing = await bundler.sign(bob, [call(token, 'transferFrom', [ALICE.address, bob.address, 1n])])
     const hash = await bundler.include([await sign(alice, 112_000_000n), failing])
     expect(await bundler.outcomesOf(hash)).toMatchObject([{ success: true }, { success: false }])
-    expect(await ask(service, hash, { userAddress: bob.address })).toMatchObject({
+    expect(await pollStatus(service, hash, { userAddress: bob.address })).toMatchObject({
       status: 'failed',
       reason: 'source_reverted',
     })
-    expect(await ask(service, hash, { userAddress: alice.address })).toMatchObject({ status: 'bridging' })
+    expect(await pollStatus(service, hash, { userAddress: alice.address })).toMatchObject({ status: 'bridging' })
   })
 
   test('an operation that another bundler includes after a reorganisation is the same transfer', async ({
@@ -244,20 +251,20 @@ describe('In a bundle of two users', () => {
       chainId: ARBITRUM,
       token,
       include: () => bundler.include(operations),
-      between: (first) => ask(service, first, { userAddress }),
+      between: (first) => pollStatus(service, first, { userAddress }),
       again: () => bundler.include(operations.slice(1), BOB.address),
     })
     const [, { userOpHash }] = operations as [unknown, { userOpHash: Hash }]
-    const { deposit } = await sentIn(transfers, hash, 224_000_000n)
-    expect(await ask(service, dropped, { userAddress })).toMatchObject({
+    const { deposit } = await findTransfer(transfers, hash, 224_000_000n)
+    expect(await pollStatus(service, dropped, { userAddress })).toMatchObject({
       status: 'bridging',
       inputAmount: '224000000',
       replacedBy: hash,
     })
-    expect(await ask(service, userOpHash)).toMatchObject({ status: 'bridging', transactions: { source: hash } })
+    expect(await pollStatus(service, userOpHash)).toMatchObject({ status: 'bridging', transactions: { source: hash } })
     const fill = await transfers.relayer.fill(deposit)
-    await ask(service, dropped, { userAddress })
-    expect(await ask(service, dropped, { userAddress })).toMatchObject({
+    await pollStatus(service, dropped, { userAddress })
+    expect(await pollStatus(service, dropped, { userAddress })).toMatchObject({
       status: 'completed',
       transactions: { source: hash, fill },
     })
@@ -270,19 +277,19 @@ describe('In a bundle of two users', () => {
       chainId: ARBITRUM,
       token,
       include: () => bundler.include(operations),
-      between: (first) => ask(service, first),
+      between: (first) => pollStatus(service, first),
       again: () => bundler.include(operations.slice(1), BOB.address),
     })
     // The pool no longer takes the quote of the first operation.
     await transfers.setClock(ARBITRUM, (await transfers.clockOf(ARBITRUM)) + 7_200)
     await transfers.finalise()
-    for (let poll = 0; poll < 3; poll += 1) await ask(service, dropped, { userAddress: alice.address })
-    const ofAlice = await ask(service, dropped, { userAddress: alice.address })
+    for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, dropped, { userAddress: alice.address })
+    const ofAlice = await pollStatus(service, dropped, { userAddress: alice.address })
     expect(ofAlice).toMatchObject({ status: 'failed', reason: 'source_dropped', final: true })
-    const ofBob = await ask(service, dropped, { userAddress: bob.address })
+    const ofBob = await pollStatus(service, dropped, { userAddress: bob.address })
     expect(ofBob).toMatchObject({ depositor: bob.address, inputAmount: '225000000', transactions: { source: hash } })
     const [, { userOpHash }] = operations as [unknown, { userOpHash: Hash }]
-    expect(await ask(service, userOpHash)).toMatchObject({ depositor: bob.address })
+    expect(await pollStatus(service, userOpHash)).toMatchObject({ depositor: bob.address })
   })
 })
 
@@ -293,7 +300,7 @@ describe('A fill by other terms that the depositor signed later has the status o
     const token = transfers.tokenOf(BASE, 'USDC')
     const message = depositMessage({ token, vault: other.address, user: ALICE.address, entry: 'deposit' })
     await transfers.fillChanged(transfer.deposit, { message })
-    const told = await ask(service, transfer.hash)
+    const told = await pollStatus(service, transfer.hash)
     const amount = told.outputAmount
     expect(told).toMatchObject({ status: 'completed', action: 'deposit', vaultAddress: other.address, protocol: null })
     expect(told.events.at(-1)).toMatchObject({ kind: 'vault_deposited', account: ALICE.address, amount })
@@ -303,7 +310,7 @@ describe('A fill by other terms that the depositor signed later has the status o
   test('to another recipient', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     await transfers.fillChanged(transfer.deposit, { recipient: BOB.address })
-    const told = await ask(service, transfer.hash)
+    const told = await pollStatus(service, transfer.hash)
     expect(told).toMatchObject({ status: 'completed', action: 'none', recipient: BOB.address })
     expect(told.statusDescription).toContain('another recipient')
   })
@@ -315,7 +322,7 @@ describe('A fill by other terms that the depositor signed later has the status o
   }) => {
     const transfer = await transfers.open({ into: vault })
     const { fill } = await transfers.fillChanged(transfer.deposit, { message: '0x' })
-    const told = await ask(service, transfer.hash)
+    const told = await pollStatus(service, transfer.hash)
     expect(told).toMatchObject({
       status: 'failed',
       reason: 'undelivered',
@@ -343,11 +350,11 @@ describe('A refund among others of the same account', () => {
       await transfers.letExpire(other)
       await transfers.finalise()
       // The transfer is known, and its deadline has finally passed.
-      for (let poll = 0; poll < 3; poll += 1) await ask(service, transfer.hash)
+      for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, transfer.hash)
       const hashes = await transfers.refund([transfer.deposit, ...dusts], way)
       await transfers.finalise()
-      for (let poll = 1; poll < (way === 'claimed' ? 4 : 2); poll += 1) await ask(service, transfer.hash)
-      const told = await ask(service, transfer.hash)
+      for (let poll = 1; poll < (way === 'claimed' ? 4 : 2); poll += 1) await pollStatus(service, transfer.hash)
+      const told = await pollStatus(service, transfer.hash)
       const refund = { chainId: ARBITRUM, amount: '77000000' }
       if (way === 'deferred') {
         expect(told).toMatchObject({
@@ -360,8 +367,8 @@ describe('A refund among others of the same account', () => {
           callData: told.refund.claim.data,
         })
         await transfers.finalise()
-        for (let poll = 0; poll < 3; poll += 1) await ask(service, transfer.hash)
-        expect(await ask(service, transfer.hash)).toMatchObject({
+        for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, transfer.hash)
+        expect(await pollStatus(service, transfer.hash)).toMatchObject({
           reason: 'refunded',
           refund: { ...refund, claim: null },
         })
@@ -374,7 +381,7 @@ describe('A refund among others of the same account', () => {
         })
         expect(hashes).toContain(told.refund.txHash)
       }
-      expect(await ask(service, other.hash)).toMatchObject({ status: 'failed', reason: 'expired', refund: null })
+      expect(await pollStatus(service, other.hash)).toMatchObject({ status: 'failed', reason: 'expired', refund: null })
     },
   )
 })
@@ -416,6 +423,6 @@ describe("The response of the bridge's API", () => {
     const filled = await transfers.open({ into: vault })
     await transfers.relayer.fill(filled.deposit)
     await transfers.mine(BASE, 300)
-    expect(await ask(service, filled.hash)).toMatchObject({ status: 'completed' })
+    expect(await pollStatus(service, filled.hash)).toMatchObject({ status: 'completed' })
   })
 })

@@ -6,7 +6,7 @@ import { deployToken, deployYieldVault, type LagoonGeneration } from '../../../s
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { BNB, test as base } from '../../support/bnb.ts'
-import { journeyFrom } from '../../support/cross-chain.ts'
+import { createWithdrawalJourney } from '../../support/cross-chain.ts'
 import { expectError, toldBy } from '../../support/errors.ts'
 import { decodeBridgeDeposit, encodeCall } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -81,7 +81,7 @@ const closed = (generation: LagoonGeneration): Kind => ({
 const KINDS = [synchronous, atOnce, ...(['0.1', '0.4', '0.5', '0.6'] as const).map(closed)]
 const ASSETS = ['USDC', 'DAI'] as const
 
-type Journey = ReturnType<typeof journeyFrom<TestVault>>
+type Journey = ReturnType<typeof createWithdrawalJourney<TestVault>>
 
 /** Prepares Alice's withdrawal, sends it and fills it. Returns the reply with the result. */
 async function sendOff(journey: Journey, asked: object) {
@@ -111,7 +111,7 @@ const argumentOf = ({ data }: { data: Hex }, place: number) =>
 const test = base
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => synchronous.open(sharedService))
   /** A transfer of USDC from a synchronous vault on Base to Arbitrum, for tests that need no other vault. */
-  .extend('journey', ({ service, sharedVault }) => journeyFrom(sharedVault, service))
+  .extend('journey', ({ service, sharedVault }) => createWithdrawalJourney(sharedVault, service))
 
 describe('An instant withdrawal arrives on another chain as promised, to the unit', () => {
   const cases = KINDS.map((kind, index) => ({
@@ -122,7 +122,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
   test.for(cases)('$asset from $kind on $chainId', async ({ open, asset, chainId }, { service, bridge }) => {
     const vault = await open(service, { asset, chainId })
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     const third = (await sharesOf(vault)) / 3n
     const amount = vault.units('100.000001')
     for (const asked of [{ shares: `${third}` }, { amount: `${amount}` }, { max: true }]) {
@@ -161,7 +161,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
   test('An instant withdrawal from Lagoon 0.6 demands at least the amount sent to the bridge', async ({ service }) => {
     const vault = await atOnce.open(service)
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     for (const asked of [{ shares: '20000000000000000000' }, { max: true }, { amount: '20000000' }]) {
       const { body } = await journey.ask(ALICE, asked)
       expect(`${argumentOf(body.operations[0], 2)}`).toBe(body.quote.inputAmount)
@@ -170,7 +170,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
   test('A vault that reports a payment without paying takes nothing from the wallet', async ({ service }) => {
     const vault = await synchronous.open(service)
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     await vault.mint(ALICE.address, vault.units('5000'))
     // The vault returns 4,000 USDC for every call and does nothing.
     const lie = `0x63${(4_000_000_000).toString(16)}5f5260205ff3`
@@ -188,7 +188,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     await vault.act(ALICE.address, 'requestRedeem', shares, ALICE.address, ALICE.address)
     await vault.request(ALICE.address, vault.units('50'))
     await close(vault, '0.5')
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
 
     const some = await journey.ask(ALICE, { amount: '20000000' })
     // The settled amount is paid too, and stays with the user.
@@ -211,7 +211,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
       const amount = from === BNB.CHAIN ? 50_000_000_000_000_000_001n : 50_000_001n
       await vault.mint(ALICE.address, amount)
       expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, amount)))
-      const { reply, kept, arrived } = await sendOff(journeyFrom(vault, service, to), { max: true })
+      const { reply, kept, arrived } = await sendOff(createWithdrawalJourney(vault, service, to), { max: true })
       expect({ kept, arrived }).toEqual({ kept: 0n, arrived: BigInt(bridge.quoteBehind(reply).offer.outputAmount) })
       expect(reply.body.quote.inputAmount).toBe(`${amount}`)
     }
@@ -219,7 +219,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
   test('A sufficient allowance is used, and a smaller one is replaced as the token requires', async ({ service }) => {
     const vault = await synchronous.open(service, { asset: 'USDT' })
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     await journey.approve(ALICE.address, 7n)
     const { reply } = await sendOff(journey, { amount: '20000000' })
     expect(reply.body.approval).toHaveLength(2)
@@ -294,7 +294,7 @@ describe('A vault without instant withdrawals', () => {
     'An open Lagoon %s vault pays only on its own chain',
     async (generation, { service }) => {
       const vault = await openLagoonWithShares(service, generation)
-      const journey = journeyFrom(vault, service)
+      const journey = createWithdrawalJourney(vault, service)
       const shares = { shares: '20000000000000000000' }
       for (const asked of [shares, { amount: '20000000' }, { max: true }]) {
         expectError(await journey.ask(ALICE, asked), 'cross_chain_not_available', ['dstChainId'])
@@ -305,7 +305,7 @@ describe('A vault without instant withdrawals', () => {
 
   test('A vault that refuses has the same reason as on its own chain', async ({ service }) => {
     const vault = await synchronous.open(service)
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     expectError(await journey.ask(ALICE, { amount: '2000000000' }), 'amount_exceeds_balance', ['amount'])
     await vault.act(ROLES.admin, 'pause')
     expectError(await journey.ask(ALICE, { max: true }), 'vault_is_paused')
@@ -316,21 +316,21 @@ describe('The limits of the bridge', () => {
   test('Too small and too large amounts and a fee above a tenth are refused', async ({ journey, bridge }) => {
     expectError(await journey.ask(ALICE, { amount: '1' }), 'amount_too_low_for_bridge', ['amount'])
     expectError(await journey.ask(ALICE, { amount: '250000' }), 'amount_too_low_for_bridge', ['amount'])
-    bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
+    bridge.changeQuote((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
     // The response names an amount that works, whatever the request named.
     for (const asked of [{ amount: '20000000' }, { shares: '20000000' }, { max: true }]) {
       const reply = await journey.ask(ALICE, asked)
       expectError(reply, 'amount_too_high_for_bridge', ['amount'])
       expect((await journey.ask(ALICE, { amount: `${toldBy(reply).atMost}` })).body.quote.inputAmount).toBe('19999999')
     }
-    bridge.lie((offer) => ({ ...offer, outputAmount: '17999999' }))
+    bridge.changeQuote((offer) => ({ ...offer, outputAmount: '17999999' }))
     expectError(await journey.ask(ALICE, { amount: '20000000' }), 'upstream_bad_answer')
-    bridge.lie((offer) => ({ ...offer, outputAmount: '18000000' }))
+    bridge.changeQuote((offer) => ({ ...offer, outputAmount: '18000000' }))
     expect((await journey.ask(ALICE, { amount: '20000000' })).status).toBe(200)
   })
 
   test('A quote whose times the pool would refuse is a bad upstream response', async ({ journey, bridge }) => {
-    bridge.lie((offer) => ({ ...offer, fillDeadline: offer.timestamp }))
+    bridge.changeQuote((offer) => ({ ...offer, fillDeadline: offer.timestamp }))
     expectError(await journey.ask(ALICE, { amount: '20000000' }), 'upstream_bad_answer')
   })
 
@@ -413,7 +413,7 @@ describe('Without a simulation', () => {
 
   test('an exact amount of the vault is sent, with the upper gas estimate', async ({ coldService: service }) => {
     const vault = await synchronous.open(service)
-    const journey = journeyFrom(vault, service)
+    const journey = createWithdrawalJourney(vault, service)
     refusing(service)
     const reply = await journey.ask(ALICE, { amount: '20000000' })
     expect(reply.body).toMatchObject({
@@ -428,7 +428,7 @@ describe('Without a simulation', () => {
   })
 
   test('the minimum that the call itself accepts is sent', async ({ coldService: service }) => {
-    const journey = journeyFrom(await atOnce.open(service), service)
+    const journey = createWithdrawalJourney(await atOnce.open(service), service)
     refusing(service)
     const { body } = await journey.ask(ALICE, { max: true })
     const { assets, remainder } = body.withdrawal
@@ -443,7 +443,7 @@ describe('Without a simulation', () => {
   ])(
     'the payment for shares is unknown from a node %s, and nothing is sent',
     async ([, spoil], { coldService: service }) => {
-      const journey = journeyFrom(await synchronous.open(service), service)
+      const journey = createWithdrawalJourney(await synchronous.open(service), service)
       spoil(service)
       expectError(await journey.ask(ALICE, { shares: '20000000' }), 'cross_chain_not_available', ['dstChainId'])
     },
@@ -462,7 +462,7 @@ test('A vault that cannot pay the user is an error with its reason', async ({ se
       },
     ])
   await act('blacklist')
-  const reply = await journeyFrom(vault, service).ask(ALICE, { max: true })
+  const reply = await createWithdrawalJourney(vault, service).ask(ALICE, { max: true })
   await act('unBlacklist')
   expectError(reply, 'withdrawal_refused', ['vaultAddress'])
 })

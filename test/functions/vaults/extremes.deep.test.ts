@@ -239,7 +239,7 @@ type Lies = {
   readonly simulation: string
 }
 
-function tell(service: Service, { views, words, simulation }: Lies): void {
+function applyLies(service: Service, { views, words, simulation }: Lies): void {
   const wire = service.rpc[BASE]
   if (!wire) throw new Error('The chain has no wire.')
   const answers = new Map(Object.entries(views).map(([view, answer]) => [toFunctionSelector(view), ANSWERS[answer]]))
@@ -317,7 +317,7 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
       const vault = stages[stage] as Stage
       const endpoints = endpointsOf(vault.address, of.address)
       const { contract, method, path, body } = endpoints[endpoint % endpoints.length] as Endpoint
-      tell(service, lies)
+      applyLies(service, lies)
       const asking = service.call(method, path, { key: vault.key, ...(body && { body }) })
       // The vault contradicts itself about what it pays, so a client that verifies the response signs nothing.
       const reply = await asking.catch((error: Error) => {
@@ -340,10 +340,10 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
     for (const vault of [stages[2], stages[5], stages[8]] as Stage[]) {
       for (const { method, path } of endpointsOf(vault.address, ALICE.address).filter(({ body }) => !body)) {
         const ask = () => service.call(method, path, { key: vault.key })
-        tell(service, { views: {}, words: [], simulation: 'true' })
+        applyLies(service, { views: {}, words: [], simulation: 'true' })
         const truth = new Map(leaves((await ask()).body))
         for (const view of VIEWS) {
-          tell(service, { views: { [view]: 'nothing' }, words: [], simulation: 'true' })
+          applyLies(service, { views: { [view]: 'nothing' }, words: [], simulation: 'true' })
           const { status, body } = await ask()
           if (body.code === 'upstream_bad_answer') continue
           for (const [at, value] of status === 200 ? leaves(body) : []) {

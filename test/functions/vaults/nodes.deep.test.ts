@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
 import { type Node, startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { journeyTo } from '../../support/cross-chain.ts'
+import { createDepositJourney } from '../../support/cross-chain.ts'
 import { decodeBridgeDeposit } from '../../support/oracles.ts'
 import { refresh } from '../../support/records.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
@@ -77,7 +77,7 @@ async function prepare(service: Service) {
   }
   // This is not recorded, so each request reads it from the chain.
   await vault.act(ALICE.address, 'deposit', vault.units('70'), ALICE.address, ALICE.address)
-  const journey = journeyTo(vault, service)
+  const journey = createDepositJourney(vault, service)
   await journey.mint(ALICE.address, journey.units('50'))
   const sent = await journey.send(ALICE, await journey.ask(ALICE, journey.units('50')))
   const hash = sent.at(-1)?.transactionHash
@@ -168,7 +168,7 @@ const VARYING = [
 ]
 
 /** Returns a reply without the fields that differ between moments and blocks. */
-function timeless(endpoint: Endpoint, { body }: HttpReply): string {
+function stripTimes(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
     const { quoteTimestamp: _, fillDeadline: __, ...sent } = decodeBridgeDeposit(body.operations.at(-1).data)
     return stringify({ approval: body.approval, to: body.operations.at(-1).to, sent })
@@ -181,14 +181,14 @@ function timeless(endpoint: Endpoint, { body }: HttpReply): string {
 
 type Verdict = 'right' | 'typed error' | 'right but for what it names in errors' | `wrong: ${string}`
 
-function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict {
+function compareReplies(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict {
   if (reply.status >= 500) {
     return /^upstream_/.test(reply.body.code) ? 'typed error' : `wrong: ${reply.status} ${reply.body.code}`
   }
   if (reply.status !== truth.status) return `wrong: ${reply.status} ${JSON.stringify(reply.body)}`
   if (Object.keys(reply.body.errors ?? {}).length > 0 || hasStale(reply.body))
     return 'right but for what it names in errors'
-  const [found, expected] = [timeless(endpoint, reply), timeless(endpoint, truth)]
+  const [found, expected] = [stripTimes(endpoint, reply), stripTimes(endpoint, truth)]
   return found === expected ? 'right' : `wrong: ${difference(found, expected)}`
 }
 
@@ -203,13 +203,13 @@ function hasStale(body: { data?: { stateAsOf?: { stale: boolean } | null }[] }):
 }
 
 function verdicts(replies: Replies, truth: Replies): Record<Endpoint, Verdict> {
-  const judged = ENDPOINTS.map((endpoint) => [endpoint, judge(endpoint, replies[endpoint], truth[endpoint])])
+  const judged = ENDPOINTS.map((endpoint) => [endpoint, compareReplies(endpoint, replies[endpoint], truth[endpoint])])
   return Object.fromEntries(judged)
 }
 
 const allRight = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, 'right']))
-const NOT_WRONG = expect.not.stringMatching(/^wrong/)
-const noneWrong = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, NOT_WRONG]))
+const ANY_NOT_WRONG = expect.not.stringMatching(/^wrong/)
+const noneWrong = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, ANY_NOT_WRONG]))
 
 test('The reference replies are complete', ({ truth }) => {
   expect(verdicts(truth, truth)).toEqual(allRight)

@@ -9,9 +9,9 @@ import type { Backends } from '../../../sandbox/backends.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { BLOCK_NUMBER, type Call, type Change, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
-import { journeyTo } from '../../support/cross-chain.ts'
+import { createDepositJourney } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
-import { tell } from '../../support/lies.ts'
+import { overrideStorage } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { finalize, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
@@ -41,9 +41,9 @@ async function confirm(service: Parameters<typeof operate>[0], vault: TestVault)
 }
 
 /** Runs the job over the vault's chain and returns its report. */
-const watch = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
+const runJob = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
 
-async function pinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
+async function openPinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
   const vault = await opening
   expect(await confirm(service, vault)).toContain('Pinned as it is now')
   return vault
@@ -64,7 +64,7 @@ async function deploy(vault: TestVault, code: Hex): Promise<Address> {
 }
 
 /** Builds code that returns this address for every call. */
-const telling = (address: Address): Hex => `0x73${address.slice(2)}5f5260205ff3`
+const codeReturning = (address: Address): Hex => `0x73${address.slice(2)}5f5260205ff3`
 
 /** Opens a vault with a beacon, and deploys two implementations for it. */
 async function beaconOf(service: Service) {
@@ -88,10 +88,10 @@ const anotherOf = ({ chain, token }: TestVault) =>
   deployYieldVault(chain, { asset: token, name: 'Another', symbol: 'AN' })
 
 /** Returns a pinned synchronous vault whose code `disguise` has replaced. */
-async function disguised(service: Service, disguise: (vault: TestVault, target: Address) => Promise<unknown>) {
+async function openDisguised(service: Service, disguise: (vault: TestVault, target: Address) => Promise<unknown>) {
   const vault = await openYieldVault(service)
   await disguise(vault, await anotherOf(vault))
-  return pinned(service, Promise.resolve(vault))
+  return openPinned(service, Promise.resolve(vault))
 }
 
 /** Each way in which a vault points to code, and how that changes. */
@@ -99,16 +99,16 @@ const KINDS: Readonly<
   Record<string, (service: Service) => Promise<{ vault: TestVault; change: () => Promise<unknown> }>>
 > = {
   'a proxy by ERC-1967': async (service) => {
-    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
     return { vault, change: () => vault.upgrade('0.5.1') }
   },
   'a proxy with a beacon': async (service) => {
-    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
+    const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
     return { vault, change: () => vault.upgrade('0.5.1') }
   },
   'a proxy by ERC-1822': async (service) => {
     const slot = keccak256(toHex('PROXIABLE'))
-    const vault = await disguised(service, async (vault, target) => {
+    const vault = await openDisguised(service, async (vault, target) => {
       await setCode(vault, vault.address, proxyOf(slot))
       await store(vault, slot, target)
     })
@@ -116,26 +116,26 @@ const KINDS: Readonly<
   },
   'a proxy older than these standards': async (service) => {
     const slot = keccak256(toHex('org.zeppelinos.proxy.implementation'))
-    const vault = await disguised(service, async (vault, target) => {
+    const vault = await openDisguised(service, async (vault, target) => {
       await setCode(vault, vault.address, proxyOf(slot))
       await store(vault, slot, target)
     })
     return { vault, change: async () => store(vault, slot, await anotherOf(vault)) }
   },
   'an account that delegates': async (service) => {
-    const vault = await disguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
+    const vault = await openDisguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
     return { vault, change: async () => setCode(vault, vault.address, delegationTo(await anotherOf(vault))) }
   },
   'a clone of an account that delegates': async (service) => {
     let account: Address | undefined
-    const vault = await disguised(service, async (vault, target) => {
+    const vault = await openDisguised(service, async (vault, target) => {
       account = await deploy(vault, delegationTo(target))
       await setCode(vault, vault.address, cloneOf(account))
     })
     return { vault, change: async () => setCode(vault, account as Address, delegationTo(await anotherOf(vault))) }
   },
   'code that delegates its calls to a slot of ERC-1967 only if it is set': async (service) => {
-    const vault = await disguised(service, (vault, target) =>
+    const vault = await openDisguised(service, (vault, target) =>
       setCode(
         vault,
         vault.address,
@@ -146,25 +146,25 @@ const KINDS: Readonly<
   },
   'a proxy with a beacon that is a proxy': async (service) => {
     const { vault, beacon, good } = await beaconOf(service)
-    const [first, second] = [await deploy(vault, telling(good)), await deploy(vault, telling(good))]
+    const [first, second] = [await deploy(vault, codeReturning(good)), await deploy(vault, codeReturning(good))]
     await setCode(vault, beacon, proxyOf(IMPLEMENTATION))
     await store(vault, IMPLEMENTATION, first, beacon)
-    await pinned(service, Promise.resolve(vault))
+    await openPinned(service, Promise.resolve(vault))
     return { vault, change: () => store(vault, IMPLEMENTATION, second, beacon) }
   },
   'a proxy with a beacon that returns other code only to it': async (service) => {
     const { vault, beacon, good, evil } = await beaconOf(service)
     const [first, second] = [
-      await deploy(vault, telling(good)),
+      await deploy(vault, codeReturning(good)),
       await deploy(
         vault,
-        `0x73${vault.address.slice(2)}3314603557${telling(good).slice(2)}5b${telling(evil).slice(2)}`,
+        `0x73${vault.address.slice(2)}3314603557${codeReturning(good).slice(2)}5b${codeReturning(evil).slice(2)}`,
       ),
     ]
     const slot = keccak256(toHex('beacon.logic'))
     await setCode(vault, beacon, proxyOf(slot))
     await store(vault, slot, first, beacon)
-    await pinned(service, Promise.resolve(vault))
+    await openPinned(service, Promise.resolve(vault))
     return { vault, change: () => store(vault, slot, second, beacon) }
   },
 }
@@ -187,29 +187,29 @@ describe('A deposit into a vault with changed code is refused until an operator 
 })
 
 test('A vault has changed once its contract has no code or its account no longer delegates', async ({ service }) => {
-  const contract = await pinned(service, openYieldVault(service))
-  const account = await disguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
-  const before = (await watch(contract)).changedVaults ?? 0
+  const contract = await openPinned(service, openYieldVault(service))
+  const account = await openDisguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
+  const before = (await runJob(contract)).changedVaults ?? 0
   await contract.destroy()
   await account.destroy()
   for (const vault of [contract, account]) {
     expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
     expect(await confirm(service, vault)).toContain(`There is no code at ${vault.address}`)
   }
-  expect((await watch(contract)).changedVaults).toBe(before + 2)
+  expect((await runJob(contract)).changedVaults).toBe(before + 2)
 })
 
 test('A deposit into a vault whose beacon no longer reports its implementation is refused', async ({ service }) => {
   const { vault, beacon, good } = await beaconOf(service)
-  await setCode(vault, beacon, telling(good))
-  await pinned(service, Promise.resolve(vault))
+  await setCode(vault, beacon, codeReturning(good))
+  await openPinned(service, Promise.resolve(vault))
   expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   await setCode(vault, beacon, '0x5f5ffd')
   expectError(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
 })
 
 test('A pin of the older form, with code hashes, is still valid', async ({ service }) => {
-  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
   const key = { pk: vaultPartition({ chainId: BASE, address: vault.address }), sk: 'PIN' }
   const [item] = await service.tables.deposits.getMany(z.looseObject({ code: z.array(z.looseObject({})) }), [key])
   const code = item?.code.map((one) => ({ ...one, codeHash: `0x${'c0'.repeat(32)}` }))
@@ -236,23 +236,23 @@ test('A vault whose beacon does not report its implementation cannot be pinned, 
 })
 
 test('The error of a changed vault comes before its other errors', async ({ service }) => {
-  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
   await vault.act(ROLES.admin, 'pause')
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
   await vault.upgrade('unknown')
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
-  const destroyed = await pinned(service, openYieldVault(service))
+  const destroyed = await openPinned(service, openYieldVault(service))
   await destroyed.destroy()
   expectError(await destroyed.deposit(ALICE, AMOUNT), 'vault_has_changed')
 })
 
 test('Claims, withdrawals and cancellations of a changed vault still work', async ({ service }) => {
-  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
   await vault.request(ALICE.address, AMOUNT)
   await vault.settle()
   await vault.request(BOB.address, AMOUNT)
   await vault.upgrade('0.5.1')
-  await watch(vault)
+  await runJob(vault)
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
   expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))
   expectSuccess(await vault.send(ALICE, await vault.withdraw(ALICE, { max: true })))
@@ -260,8 +260,8 @@ test('Claims, withdrawals and cancellations of a changed vault still work', asyn
 })
 
 test('A deposit from another chain into a changed vault is refused', async ({ service }) => {
-  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
-  const journey = journeyTo(vault, service)
+  const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const journey = createDepositJourney(vault, service)
   expect((await journey.ask(ALICE, 50n * AMOUNT)).status).toBe(200)
   await vault.upgrade('0.5.1')
   expectError(await journey.ask(ALICE, 50n * AMOUNT), 'vault_has_changed')
@@ -275,11 +275,11 @@ describe('Once the job has seen that a vault has changed,', () => {
   const hasChanged = async (...asked: Parameters<typeof listed>) => (await listed(...asked)).hasChanged
 
   test('the vault keeps the time of its last confirmation', async ({ service }) => {
-    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
     const { pinnedAt } = await listed(service, vault)
     expect(Date.parse(pinnedAt)).not.toBeNaN()
     await vault.upgrade('0.5.1')
-    await watch(vault)
+    await runJob(vault)
     expect(await listed(service, vault)).toMatchObject({ hasChanged: true, pinnedAt })
     await confirm(service, vault)
     expect(Date.parse((await listed(service, vault)).pinnedAt)).toBeGreaterThan(Date.parse(pinnedAt))
@@ -288,27 +288,27 @@ describe('Once the job has seen that a vault has changed,', () => {
   test('its report counts the vault, and all its clients see the change, until it is confirmed', async ({
     service,
   }) => {
-    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
     const second = await service.createClient([{ chainId: BASE, address: vault.address }])
-    const before = (await watch(vault)).changedVaults ?? 0
+    const before = (await runJob(vault)).changedVaults ?? 0
     expect(await hasChanged(service, vault)).toBe(false)
     await vault.upgrade('0.5.1')
     const { lines } = captureLogs()
-    expect((await watch(vault)).changedVaults).toBe(before + 1)
+    expect((await runJob(vault)).changedVaults).toBe(before + 1)
     const differences = { namesPinned: false, beyond: 'same', pinnedPrice: '1000000', price: '1000000' }
     expect(lines).toContainEqual(expect.objectContaining({ vault: vault.address, ...differences }))
-    expect((await watch(vault)).changedVaults).toBe(before + 1)
+    expect((await runJob(vault)).changedVaults).toBe(before + 1)
     expect(await hasChanged(service, vault)).toBe(true)
     expect(await hasChanged(service, vault, second)).toBe(true)
     await confirm(service, vault)
-    expect((await watch(vault)).changedVaults).toBe(before)
+    expect((await runJob(vault)).changedVaults).toBe(before)
     expect(await hasChanged(service, vault, second)).toBe(false)
   })
 
   test('deposits stay refused although the change is undone', async ({ service }) => {
-    const vault = await pinned(service, openYieldVault(service))
+    const vault = await openPinned(service, openYieldVault(service))
     await store(vault, IMPLEMENTATION, vault.token)
-    await watch(vault)
+    await runJob(vault)
     await store(vault, IMPLEMENTATION, '0x')
     const cold = await startAnew(service)
     expectError(
@@ -338,7 +338,7 @@ function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[
 
 test('A pin needs two nodes as well, and the operator sees if there is only one', async ({ service, other }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
-  tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: pad('0x') } })
+  overrideStorage(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: pad('0x') } })
   const two = adminAt(service, other.url, vault.chain.rpcUrl)
   const [, client = ''] = /client (\w+)/.exec(await operate(two, 'create-client', '--name', 'Two')) ?? []
   for (const command of [['confirm-vault'], ['add-vault', '--client', client]]) {
@@ -412,7 +412,7 @@ test('A confirmation holds for the shown state, its price within a tenth, and na
 test('A vault without a pin takes deposits whatever changes, and is listed as not pinned', async ({ service }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   await vault.upgrade('0.5.1')
-  await watch(vault)
+  await runJob(vault)
   expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   expect((await vault.list()).body.data[0].hasChanged).toBeNull()
   expect(await operate(service, 'confirm-vault', ...placeOf(vault))).toContain('Nothing of it is pinned')
@@ -425,7 +425,7 @@ describe('A share price', () => {
     await vault.mint(BOB.address, amount)
     await vault.approve(BOB.address, amount)
     await vault.act(BOB.address, 'deposit', amount, BOB.address)
-    return pinned(service, Promise.resolve(vault))
+    return openPinned(service, Promise.resolve(vault))
   }
   const donate = (vault: TestVault, amount: bigint) => vault.mint(vault.address, amount)
 
@@ -435,7 +435,7 @@ describe('A share price', () => {
   ] as const)(
     'that is over a tenth %s in one block stops deposits until it is confirmed',
     async ([, percent], { service }) => {
-      const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+      const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
       await vault.request(BOB.address, 100n * AMOUNT)
       await vault.settle()
       expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
@@ -443,7 +443,7 @@ describe('A share price', () => {
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', valuation)
       await vault.act(ROLES.safe, 'settleDeposit', valuation)
       expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
-      expect((await watch(vault)).changedVaults).toBeGreaterThan(0)
+      expect((await runJob(vault)).changedVaults).toBeGreaterThan(0)
       await confirm(service, vault)
       expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     },
@@ -461,7 +461,7 @@ describe('A share price', () => {
     const vault = await filled(service, 100n * AMOUNT)
     for (let day = 0; day < 5; day += 1) {
       await donate(vault, 9n * AMOUNT)
-      await watch(vault)
+      await runJob(vault)
     }
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   })
@@ -471,7 +471,7 @@ describe('A share price', () => {
     while (vaults.length < 11) vaults.push(await filled(service, 100n * AMOUNT))
     for (let minute = 0; minute < 2; minute += 1) {
       for (const vault of vaults) await donate(vault, 6n * AMOUNT)
-      await watch(vaults[0] as TestVault)
+      await runJob(vaults[0] as TestVault)
     }
     const answers = await Promise.all(vaults.map((vault) => vault.deposit(ALICE, AMOUNT)))
     expect(answers.map(({ status }) => status)).toEqual(vaults.map(() => 200))
@@ -490,20 +490,20 @@ describe('A share price', () => {
     await donate(vault, 2n)
     expect(await vault.read('convertToAssets', 10n ** 6n)).not.toBe(10n ** 6n)
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
-    await watch(vault)
+    await runJob(vault)
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
   })
 
   test('of an empty vault does not stop its first deposits', async ({ service }) => {
-    const vault = await pinned(service, openYieldVault(service))
+    const vault = await openPinned(service, openYieldVault(service))
     for (const user of [ALICE, BOB]) {
       await vault.mint(user.address, AMOUNT)
       expectSuccess(await vault.send(user, await vault.deposit(user, AMOUNT)))
-      await watch(vault)
+      await runJob(vault)
     }
     await vault.act(ALICE.address, 'redeem', AMOUNT, ALICE.address, ALICE.address)
     await vault.act(BOB.address, 'redeem', AMOUNT, BOB.address, BOB.address)
-    await watch(vault)
+    await runJob(vault)
     await vault.mint(ALICE.address, AMOUNT)
     expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, AMOUNT)))
   })
@@ -522,10 +522,10 @@ describe('The check that a vault has not changed', () => {
   }
 
   test('needs two nodes', async ({ service, other }) => {
-    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
     const [before] = await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest')
     await vault.upgrade('0.5.1')
-    tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: before as Hex } })
+    overrideStorage(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: before as Hex } })
     const honest = service.rpc[BASE] as Wire
     expect((await (await readingAt(service, other))(vault)).status).toBe(200)
     for (const wires of [
@@ -538,14 +538,14 @@ describe('The check that a vault has not changed', () => {
 
   test('fails if a node does not return the code of an account', async ({ service }) => {
     const wire = service.rpc[BASE] as Wire
-    const vault = await disguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
+    const vault = await openDisguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     rewriteResults(wire, (result, { method }) => (method === 'eth_getCode' ? null : result))
     expectError(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
   })
 
   test('takes no extra round trip, neither to the chain nor to the table', async ({ service }) => {
-    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
     await vault.deposit(ALICE, AMOUNT)
     const wire = service.rpc[BASE] as Wire
     wire.bodies.length = 0
@@ -556,7 +556,7 @@ describe('The check that a vault has not changed', () => {
     // The calls are views and storage, three dry runs, and the header.
     expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
 
-    const behindBeacon = await pinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
+    const behindBeacon = await openPinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
     await behindBeacon.deposit(ALICE, AMOUNT)
     wire.bodies.length = 0
     expect((await behindBeacon.deposit(ALICE, AMOUNT)).status).toBe(200)
@@ -566,7 +566,7 @@ describe('The check that a vault has not changed', () => {
 })
 
 test('The command confirm-vault shows what has changed, and pins only with --confirm', async ({ service }) => {
-  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
   const implementation = async () =>
     `0x${String((await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest'))[0]).slice(26)}`
   const before = await implementation()

@@ -129,7 +129,7 @@ const statusOf = async (vault: TestVault) => {
   expect(status).toBe(200)
   return body
 }
-const NOTHING_UNDER_WAY = {
+const NO_REQUESTS = {
   amounts: { pendingRedeemShares: '0', claimableAssets: '0', claimableShares: '0' },
   nextPollAfterMs: null,
 }
@@ -317,7 +317,7 @@ describe('the status of a withdrawal', () => {
       const vault = await openVaultWithShares(service, options)
       const { redeemEpochId: epochId } = (await statusOf(vault)).vault
       expect(await statusOf(vault)).toMatchObject({
-        ...NOTHING_UNDER_WAY,
+        ...NO_REQUESTS,
         status: 'no_active_withdrawal',
         epochId: null,
         vault: { redeemEpochId: epochId },
@@ -346,7 +346,7 @@ describe('the status of a withdrawal', () => {
         nextPollAfterMs: null,
       })
       expect(`${await expectClaim(vault)}`).toBe(claimable.amounts.claimableAssets)
-      expect(await statusOf(vault)).toMatchObject({ ...NOTHING_UNDER_WAY, status: 'withdrawn', epochId })
+      expect(await statusOf(vault)).toMatchObject({ ...NO_REQUESTS, status: 'withdrawn', epochId })
     },
   )
 
@@ -365,7 +365,7 @@ describe('the status of a withdrawal', () => {
     const vault = await openVaultWithShares(service, { generation: '0.6' })
     await requestRedeem(vault, 10n ** 18n)
     await expectCancellation(vault, 'withdrawal')
-    expect(await statusOf(vault)).toMatchObject({ ...NOTHING_UNDER_WAY, status: 'withdrawn' })
+    expect(await statusOf(vault)).toMatchObject({ ...NO_REQUESTS, status: 'withdrawn' })
   })
 
   test('A vault of an unknown version does not report epochs', async ({ service }) => {

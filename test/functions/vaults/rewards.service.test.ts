@@ -6,7 +6,7 @@ import type { ProviderReply } from '../../../sandbox/fake.ts'
 import { DISTRIBUTOR, distributorAbi } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { expectError } from '../../support/errors.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -71,7 +71,7 @@ const claim = ({ call }: Service, account: Address, fields: object = {}) =>
 
 async function balanceOf(service: Service, account: Address, token = MORPHO): Promise<bigint> {
   const args = [account] as const
-  return readContract(chainClient(chainOf(service)), {
+  return readContract(createChainClient(chainOf(service)), {
     address: token,
     abi: TOKEN_ABI,
     functionName: 'balanceOf',

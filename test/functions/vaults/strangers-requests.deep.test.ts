@@ -1,7 +1,7 @@
 import { decodeFunctionData, type Hex } from 'viem'
 import { describe, expect } from 'vitest'
 import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
-import { journeyTo, test } from '../../support/cross-chain.ts'
+import { createDepositJourney, test } from '../../support/cross-chain.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { expectSuccess, openAsyncVault, ROLES } from '../../support/vaults.ts'
 
@@ -45,7 +45,7 @@ describe('third-party requests for the user', () => {
     }
     await vault.act(alice, 'mint', 250n * ONE, alice, alice)
     // The type of journeyTo demands vaults of one make; the code uses only what all vaults have.
-    const journey = journeyTo(vault as never, service)
+    const journey = createDepositJourney(vault as never, service)
     await journey.mint(alice, 4n * ONE)
     const receipts = await journey.send(ALICE, await journey.ask(ALICE, 4n * ONE))
     expectSuccess(receipts)

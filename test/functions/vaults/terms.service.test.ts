@@ -6,7 +6,7 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES, type TestVault 
 
 const [ALICE] = USERS
 const RATES = { managementRate: 200, performanceRate: 2_000, entryRate: 37, exitRate: 50, haircutRate: 125 }
-const NOT_TOLD = { management: null, performance: null, entry: null, exit: null, haircut: null }
+const UNKNOWN_FEES = { management: null, performance: null, entry: null, exit: null, haircut: null }
 const UNKNOWN = { settlement: null, valuation: null, cooldownSeconds: null }
 
 type Listed = Pick<TestVault, 'list'>
@@ -79,7 +79,7 @@ describe('The terms of', () => {
   test('a synchronous vault are instant, with its liquidity reported as missing', async ({ service }) => {
     const vault = await openYieldVault(service)
     const terms = { entry: 'instant', exit: 'instant', room: null, liquidity: null, ...UNKNOWN, missing: ['liquidity'] }
-    expect(await termsOf(vault)).toEqual({ ...terms, fees: NOT_TOLD })
+    expect(await termsOf(vault)).toEqual({ ...terms, fees: UNKNOWN_FEES })
   })
 
   test.for([
@@ -87,7 +87,7 @@ describe('The terms of', () => {
     ['redemptions', { entry: 'instant', exit: 'request', room: null, liquidity: '0', missing: [] }],
   ] as const)('an ERC-7540 vault of the make %s show which side is by request', async ([make, terms], { service }) => {
     const vault = await openAsyncVault(service, { make })
-    expect(await termsOf(vault)).toEqual({ ...terms, ...UNKNOWN, fees: NOT_TOLD })
+    expect(await termsOf(vault)).toEqual({ ...terms, ...UNKNOWN, fees: UNKNOWN_FEES })
   })
 
   test('a vault have the duration of its settlements after the first five', async ({ service }) => {
@@ -107,7 +107,7 @@ describe('The terms of', () => {
     if (wire) wire.behaviour = 'answer 500'
     expect(await termsOf(vault)).toEqual({
       ...{ entry: 'request', exit: 'request', room: null, liquidity: null, ...UNKNOWN },
-      fees: NOT_TOLD,
+      fees: UNKNOWN_FEES,
       missing: ['room', 'liquidity', 'valuation'],
     })
   })

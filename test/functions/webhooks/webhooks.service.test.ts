@@ -11,7 +11,7 @@ import { someKey } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
-import { refusedByIam } from '../../support/uses.ts'
+import { listRefusedTries } from '../../support/uses.ts'
 import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
 
 const URL_OF = (name: string) => `http://localhost:8080/${name}`
@@ -295,7 +295,7 @@ describe('The list of events', () => {
     service.table.reset()
     await service.consume()
     expect(service.table.tries.length).toBeGreaterThan(0)
-    expect(refusedByIam(consumers['queues/deliver-events'], service.table.tries)).toEqual([])
+    expect(listRefusedTries(consumers['queues/deliver-events'], service.table.tries)).toEqual([])
     expect((await ask('GET', '/webhooks/events')).body.events).toHaveLength(1)
   })
 

@@ -15,7 +15,7 @@ const OPTIONS = { challenge: CHALLENGE, user: { id: 'alice' } }
 const HELD = { factor: 'first', createdAt: new Date(0) } as const
 
 /** Matches the error of a failed check, which its cause names. */
-const failing = (check: string) =>
+const matchFailedCheck = (check: string) =>
   expect.objectContaining({
     code: 'invalid_credential',
     cause: expect.objectContaining({ message: `The ${check} is wrong.` }),
@@ -102,12 +102,14 @@ describe('A passkey is registered', () => {
     ['longer than it declares', { padding: new Uint8Array(3000) }, 'attestation'],
     ['with no credential inside', { flags: 0x05 }, 'attestation'],
   ])('never if it is %s', async ([, faults, check, type]) => {
-    await expect(attestedPasskey(somePasskey(undefined, type).create(OPTIONS, faults))).rejects.toEqual(failing(check))
+    await expect(attestedPasskey(somePasskey(undefined, type).create(OPTIONS, faults))).rejects.toEqual(
+      matchFailedCheck(check),
+    )
   })
 
   test.for(NO_ATTESTATIONS)('never if its attestation is %s', async ([, attestation]) => {
     const made = withAttestation(somePasskey().create(OPTIONS), attestation)
-    await expect(attestedPasskey(made)).rejects.toEqual(failing('attestation'))
+    await expect(attestedPasskey(made)).rejects.toEqual(matchFailedCheck('attestation'))
   })
 })
 
@@ -131,12 +133,12 @@ describe('A key is registered', () => {
     ['made for a login', { type: 'key.get' }, 'type'],
     ['made as a passkey', { type: 'webauthn.create' }, 'type'],
   ])('never with a signature %s', ([, faults, check]) => {
-    expect(() => attestedKey(someKeyPair().create(OPTIONS, faults))).toThrow(failing(check))
+    expect(() => attestedKey(someKeyPair().create(OPTIONS, faults))).toThrow(matchFailedCheck(check))
   })
 
   test.for(NO_ATTESTATIONS)('never if its attestation is %s', ([, attestation]) => {
     const made = withAttestation(someKeyPair().create(OPTIONS), attestation)
-    expect(() => attestedKey(made)).toThrow(failing('attestation'))
+    expect(() => attestedKey(made)).toThrow(matchFailedCheck('attestation'))
   })
 
   test.for<[where: string, write: (pem: string) => string]>([
@@ -147,7 +149,7 @@ describe('A key is registered', () => {
     ['as a header', (pem) => pem.replace('KEY-----\n', 'KEY-----\nProc-Type: 4\n\n')],
     ['as spaces', (pem) => `${pem}${' '.repeat(1024)}`],
   ])('never with a PEM that has more text %s', ([, pem]) => {
-    expect(() => attestedKey(someKeyPair('P-256', { pem }).create(OPTIONS))).toThrow(failing('attestation'))
+    expect(() => attestedKey(someKeyPair('P-256', { pem }).create(OPTIONS))).toThrow(matchFailedCheck('attestation'))
   })
 })
 
@@ -172,7 +174,7 @@ describe('A passkey logs in', () => {
     ['on an unknown page', { origin: undefined }, 'origin'],
   ])('never with a signature %s', async ([, faults, check]) => {
     const { credential, login } = await registeredPasskey()
-    await expect(assertPasskey(login(faults), credential, EXPECTED)).rejects.toEqual(failing(check))
+    await expect(assertPasskey(login(faults), credential, EXPECTED)).rejects.toEqual(matchFailedCheck(check))
   })
 
   test.for([
@@ -189,7 +191,7 @@ describe('A passkey logs in', () => {
     const { credential, login } = await registeredPasskey()
     const asserted = assertPasskey(login({ counter: told, flags }), { ...credential, counter: seen }, EXPECTED)
     if (isIn) expect(await asserted).toMatchObject({ counter: told })
-    else await expect(asserted).rejects.toEqual(failing('counter'))
+    else await expect(asserted).rejects.toEqual(matchFailedCheck('counter'))
   })
 })
 
@@ -205,18 +207,18 @@ describe('A key logs in', () => {
     ['made for a registration', { type: 'key.create' }, 'type'],
   ])('never with a signature %s', ([, faults, check]) => {
     const { credential, login } = registeredKey()
-    expect(() => assertKey(login(faults), credential, EXPECTED)).toThrow(failing(check))
+    expect(() => assertKey(login(faults), credential, EXPECTED)).toThrow(matchFailedCheck(check))
   })
 
   test('never with the signature of another key', () => {
     const [own, other] = [registeredKey(), registeredKey()]
-    expect(() => assertKey(other.login(), own.credential, EXPECTED)).toThrow(failing('signature'))
+    expect(() => assertKey(other.login(), own.credential, EXPECTED)).toThrow(matchFailedCheck('signature'))
   })
 })
 
 describe('A public key that is unsupported or weak', () => {
   test.for(['P-384', 'RSA of 1024 bits', 'RSA with the exponent 3'] as const)('is refused: %s', (type) => {
-    expect(() => registeredKey(type)).toThrow(failing('algorithm'))
+    expect(() => registeredKey(type)).toThrow(matchFailedCheck('algorithm'))
   })
 
   test('is refused: RSA with the exponent 1', () => {
@@ -266,12 +268,12 @@ describe('A user with a second factor', () => {
     ['with a wrong second factor', second.login({ signature: 'of something else' }), 'signature'],
   ])('does not log in %s', async ([, secondFactor, check]) => {
     const assertions = { firstFactor: first.login(), ...(secondFactor && { secondFactor: secondFactor as never }) }
-    await expect(verify(user, assertions, EXPECTED, claimant)).rejects.toEqual(failing(check))
+    await expect(verify(user, assertions, EXPECTED, claimant)).rejects.toEqual(matchFailedCheck(check))
   })
 
   test('does not log in with the second factor only, nor as an unknown user', async () => {
     await expect(verify(user, { firstFactor: second.login() }, EXPECTED, claimant)).rejects.toEqual(
-      failing('signature'),
+      matchFailedCheck('signature'),
     )
     await expect(verify(null, { firstFactor: first.login() }, EXPECTED, claimant)).rejects.toMatchObject({
       code: 'invalid_credential',

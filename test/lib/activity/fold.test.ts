@@ -41,25 +41,25 @@ const ASYNC = {
 } as const
 const OFFSET = 10n ** 12n
 
-type Told = { readonly eventName: string; readonly args: Record<string, unknown> }
-const transfer = (from: Address, to: Address, value: bigint): Told => ({
+type VaultEventInput = { readonly eventName: string; readonly args: Record<string, unknown> }
+const transfer = (from: Address, to: Address, value: bigint): VaultEventInput => ({
   eventName: 'Transfer',
   args: { from, to, value },
 })
 const mint = (to: Address, value: bigint) => transfer(zeroAddress, to, value)
-const valued = (totalAssets: bigint): Told => ({ eventName: 'TotalAssetsUpdated', args: { totalAssets } })
+const valued = (totalAssets: bigint): VaultEventInput => ({ eventName: 'TotalAssetsUpdated', args: { totalAssets } })
 const trade = (
   eventName: 'Deposit' | 'Withdraw' | 'WithdrawSync',
   owner: Address,
   assets: bigint,
   shares: bigint,
-): Told => ({
+): VaultEventInput => ({
   eventName,
   args: { sender: owner, receiver: owner, owner, assets, shares },
 })
 
 /** Places lists of events on a chain: each list is a transaction in its own block. */
-const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
+const chain = (transactions: readonly (readonly VaultEventInput[])[]): VaultEvent[] =>
   transactions.flatMap((events, block) =>
     events.map((event, logIndex) => ({
       ...event,
@@ -89,9 +89,9 @@ const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
   timestamp: blockNumber,
 })
 
-const told = (
+const summarizeEntries = (
   vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
-  transactions: readonly (readonly Told[])[],
+  transactions: readonly (readonly VaultEventInput[])[],
   before?: Ledger,
 ) =>
   post(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ account, kind, ...rest }) => [
@@ -109,24 +109,28 @@ describe('The events of a Lagoon vault', () => {
   test('report transfers between users at their value at that time, and none through the vault', () => {
     const shares = 7n * 10n ** 18n
     const value = worth(before, shares)
-    expect(told(LAGOON, [[transfer(ALICE, BOB, shares)]], before)).toEqual([
+    expect(summarizeEntries(LAGOON, [[transfer(ALICE, BOB, shares)]], before)).toEqual([
       [ALICE, 'send', value, shares],
       [BOB, 'receive', value, shares],
     ])
     const inside = [transfer(ALICE, SILO, 1n), transfer(SILO, ALICE, 1n), transfer(zeroAddress, VAULT, 1n)]
-    expect(told(LAGOON, [[...inside, transfer(ALICE, ALICE, 1n), transfer(ALICE, BOB, 0n)]], before)).toEqual([])
-    expect(told(LAGOON, [[transfer(SILO, zeroAddress, 1n)]], before)).toEqual([])
+    expect(
+      summarizeEntries(LAGOON, [[...inside, transfer(ALICE, ALICE, 1n), transfer(ALICE, BOB, 0n)]], before),
+    ).toEqual([])
+    expect(summarizeEntries(LAGOON, [[transfer(SILO, zeroAddress, 1n)]], before)).toEqual([])
   })
 
   test('report a redemption for its controller, and one for another account also as a gift', () => {
-    const requested = (controller: Address): Told => ({
+    const requested = (controller: Address): VaultEventInput => ({
       eventName: 'RedeemRequest',
       args: { controller, owner: ALICE, requestId: 2n, sender: ALICE, shares: OFFSET },
     })
     const redeems = (of: Address) => [of, 'redeem', undefined, OFFSET]
-    expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(ALICE)]], before)).toEqual([redeems(ALICE)])
+    expect(summarizeEntries(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(ALICE)]], before)).toEqual([
+      redeems(ALICE),
+    ])
     const value = worth(before, OFFSET)
-    expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(BOB)]], before)).toEqual([
+    expect(summarizeEntries(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(BOB)]], before)).toEqual([
       redeems(BOB),
       [ALICE, 'send', value, OFFSET],
       [BOB, 'receive', value, OFFSET],
@@ -134,23 +138,23 @@ describe('The events of a Lagoon vault', () => {
   })
 
   test('report a cancelled redemption for its controller, and none of zero shares', () => {
-    const cancelled = (shares: bigint): Told => ({
+    const cancelled = (shares: bigint): VaultEventInput => ({
       eventName: 'RedeemRequestCanceled',
       args: { requestId: 2n, controller: ALICE, shares },
     })
     const events = [transfer(SILO, ALICE, OFFSET), cancelled(OFFSET), transfer(SILO, ALICE, 0n), cancelled(0n)]
-    expect(told(LAGOON, [events], before)).toEqual([[ALICE, 'cancelRedeem', undefined, OFFSET]])
+    expect(summarizeEntries(LAGOON, [events], before)).toEqual([[ALICE, 'cancelRedeem', undefined, OFFSET]])
   })
 
   test('distinguish a claim from an instant payment by the burn only, whoever claims or is paid', () => {
     const [assets, shares] = [1_111_111n, 10n ** 18n]
-    const paid = (sender: Address, receiver: Address, eventName = 'Withdraw'): Told => ({
+    const paid = (sender: Address, receiver: Address, eventName = 'Withdraw'): VaultEventInput => ({
       eventName,
       args: { sender, receiver, owner: ALICE, assets, shares },
     })
     const burn = transfer(ALICE, zeroAddress, shares)
     const atOnce = [burn, mint(FEES, 1n), paid(ALICE, BOB)]
-    const isClaim = (...events: Told[]) =>
+    const isClaim = (...events: VaultEventInput[]) =>
       post(LAGOON, before, chain([events])).entries.flatMap((entry) =>
         entry.kind === 'withdraw' ? [[entry.account, entry.isClaim]] : [],
       )
@@ -185,7 +189,7 @@ describe('The events of a Lagoon vault', () => {
 
   test('lower the total by more than the payment after a haircut, so that the price stays', () => {
     const [shares, fee, haircut] = [100n * 10n ** 18n, 10n ** 18n, 10n ** 19n]
-    const events: Told[] = [
+    const events: VaultEventInput[] = [
       transfer(ALICE, zeroAddress, shares),
       ...[mint(FEES, fee - 7n), mint(BOB, 7n)],
       {
@@ -203,7 +207,7 @@ describe('The events of a Lagoon vault', () => {
 
   test('report nothing for amounts of zero', () => {
     const request = { controller: ALICE, owner: BOB, requestId: 1n, sender: BOB }
-    const none: Told[] = [
+    const none: VaultEventInput[] = [
       { eventName: 'DepositRequest', args: { ...request, assets: 0n } },
       { eventName: 'RedeemRequest', args: { ...request, shares: 0n } },
       { eventName: 'DepositSync', args: { sender: BOB, owner: ALICE, assets: 0n, shares: 0n } },
@@ -211,21 +215,23 @@ describe('The events of a Lagoon vault', () => {
       trade('Withdraw', ALICE, 0n, 0n),
       mint(ALICE, 0n),
     ]
-    expect(told(LAGOON, [none], before)).toEqual([])
-    expect(told(SYNC, [[trade('Deposit', ALICE, 0n, 0n), trade('Withdraw', ALICE, 0n, 0n)]])).toEqual([])
+    expect(summarizeEntries(LAGOON, [none], before)).toEqual([])
+    expect(summarizeEntries(SYNC, [[trade('Deposit', ALICE, 0n, 0n), trade('Withdraw', ALICE, 0n, 0n)]])).toEqual([])
   })
 
   test('explain one mint each, so that a second one of the same size is a gift', () => {
-    const deposited: Told = {
+    const deposited: VaultEventInput = {
       eventName: 'DepositSync',
       args: { sender: BOB, owner: ALICE, assets: 5n, shares: OFFSET },
     }
     const after = { assets: before.assets + 5n, supply: before.supply + 2n * OFFSET }
-    expect(told(LAGOON, [[mint(ALICE, OFFSET), mint(ALICE, OFFSET), deposited]], before)).toEqual([
+    expect(summarizeEntries(LAGOON, [[mint(ALICE, OFFSET), mint(ALICE, OFFSET), deposited]], before)).toEqual([
       [ALICE, 'receive', worth(after, OFFSET), OFFSET],
       [ALICE, 'deposit', 5n, OFFSET],
     ])
-    expect(told(LAGOON, [[mint(ALICE, OFFSET), mint(ALICE, OFFSET), deposited, deposited]], before)).toEqual([
+    expect(
+      summarizeEntries(LAGOON, [[mint(ALICE, OFFSET), mint(ALICE, OFFSET), deposited, deposited]], before),
+    ).toEqual([
       [ALICE, 'deposit', 5n, OFFSET],
       [ALICE, 'deposit', 5n, OFFSET],
     ])
@@ -233,26 +239,29 @@ describe('The events of a Lagoon vault', () => {
 
   test('value a fee at the end of its transaction, although its mint precedes the assets', () => {
     const [fee, shares] = [3n * OFFSET, 10n ** 20n]
-    const deposited: Told = { eventName: 'DepositSync', args: { sender: BOB, owner: BOB, assets: 10n ** 9n, shares } }
+    const deposited: VaultEventInput = {
+      eventName: 'DepositSync',
+      args: { sender: BOB, owner: BOB, assets: 10n ** 9n, shares },
+    }
     const after = { assets: before.assets + 10n ** 9n, supply: before.supply + fee + shares }
-    expect(told(LAGOON, [[mint(FEES, fee), mint(BOB, shares), deposited]], before)).toEqual([
+    expect(summarizeEntries(LAGOON, [[mint(FEES, fee), mint(BOB, shares), deposited]], before)).toEqual([
       [FEES, 'receive', worth(after, fee), fee],
       [BOB, 'deposit', 10n ** 9n, shares],
     ])
     const valuedAfter = { assets: 2n * before.assets, supply: before.supply + fee }
-    expect(told(LAGOON, [[mint(FEES, fee), valued(2n * before.assets)]], before)).toEqual([
+    expect(summarizeEntries(LAGOON, [[mint(FEES, fee), valued(2n * before.assets)]], before)).toEqual([
       [FEES, 'receive', worth(valuedAfter, fee), fee],
     ])
   })
 
   test('count a claim for its controller, and what another account receives of it as a gift', () => {
-    const claimed = (owner: Address): Told[] => [
+    const claimed = (owner: Address): VaultEventInput[] => [
       transfer(VAULT, owner, OFFSET),
       { eventName: 'Deposit', args: { sender: ALICE, owner, assets: 9n, shares: OFFSET } },
     ]
     const value = worth(before, OFFSET)
-    expect(told(LAGOON, [claimed(ALICE)], before)).toEqual([[ALICE, 'claim', 9n, OFFSET]])
-    expect(told(LAGOON, [claimed(BOB)], before)).toEqual([
+    expect(summarizeEntries(LAGOON, [claimed(ALICE)], before)).toEqual([[ALICE, 'claim', 9n, OFFSET]])
+    expect(summarizeEntries(LAGOON, [claimed(BOB)], before)).toEqual([
       [ALICE, 'claim', 9n, OFFSET],
       [ALICE, 'send', value, OFFSET],
       [BOB, 'receive', value, OFFSET],
@@ -260,7 +269,7 @@ describe('The events of a Lagoon vault', () => {
   })
 
   test('report one price per block with a valuation or settlement, after its fees, with the total', () => {
-    const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
+    const settled: VaultEventInput = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
     const fee = 10n ** 18n
     const { prices } = post(
       LAGOON,
@@ -291,7 +300,7 @@ describe('The events of a synchronous vault', () => {
   })
 
   test('report no value of shares that moved before the first price', () => {
-    expect(told(SYNC, [[transfer(ALICE, BOB, 700n)]])).toEqual([
+    expect(summarizeEntries(SYNC, [[transfer(ALICE, BOB, 700n)]])).toEqual([
       [ALICE, 'send', null, 700n],
       [BOB, 'receive', null, 700n],
     ])
@@ -304,10 +313,10 @@ describe('The events of a synchronous vault', () => {
 
 describe('The events of an ERC-7540 vault', () => {
   const before = { assets: 2_000_000n, supply: 1_000_000n }
-  const entriesOf = (...events: Told[]) => post(ASYNC, before, chain([events])).entries
+  const entriesOf = (...events: VaultEventInput[]) => post(ASYNC, before, chain([events])).entries
 
   test('name the payer of a request if it is not the controller', () => {
-    const requests = (controller: Address): Told[] => [
+    const requests = (controller: Address): VaultEventInput[] => [
       { eventName: 'DepositRequest', args: { controller, owner: ALICE, requestId: 1n, sender: ALICE, assets: 7n } },
       transfer(ALICE, VAULT, 4n),
       { eventName: 'RedeemRequest', args: { controller, owner: ALICE, requestId: 2n, sender: ALICE, shares: 4n } },
@@ -329,11 +338,11 @@ describe('The events of an ERC-7540 vault', () => {
   test('count a claim for its controller, and what another account receives of it as a gift', () => {
     // Some vaults mint the shares at the claim, others hold them until the claim.
     for (const from of [zeroAddress, VAULT]) {
-      const claimed = (owner: Address): Told[] => [
+      const claimed = (owner: Address): VaultEventInput[] => [
         transfer(from, owner, 5n),
         { eventName: 'Deposit', args: { sender: ALICE, owner, assets: 9n, shares: 5n } },
       ]
-      const short = (owner: Address) => told(ASYNC, [claimed(owner)], before)
+      const short = (owner: Address) => summarizeEntries(ASYNC, [claimed(owner)], before)
       expect(short(ALICE)).toEqual([[ALICE, 'claim', 9n, 5n]])
       expect(short(BOB)).toEqual([
         [ALICE, 'claim', 9n, 5n],
@@ -359,13 +368,19 @@ describe('A claimed cancellation of an ERC-7540 vault', () => {
     ],
     ['an operator', { controller: ALICE, receiver: BOB, sender: FEES }, ALICE, BOB],
   ])('by %s belongs to the controller’s request, and its shares to the receiver', ([, named, controller, receiver]) => {
-    const assetsBack: Told = { eventName: 'CancelDepositClaim', args: { ...named, requestId: 1n, assets: 7n } }
-    const sharesBack: Told = { eventName: 'CancelRedeemClaim', args: { ...named, requestId: 2n, shares: 4n } }
+    const assetsBack: VaultEventInput = {
+      eventName: 'CancelDepositClaim',
+      args: { ...named, requestId: 1n, assets: 7n },
+    }
+    const sharesBack: VaultEventInput = {
+      eventName: 'CancelRedeemClaim',
+      args: { ...named, requestId: 2n, shares: 4n },
+    }
     const gift = [
       [controller, 'send', 8n, 4n],
       [receiver, 'receive', 8n, 4n],
     ]
-    expect(told(ASYNC, [[assetsBack, transfer(VAULT, receiver, 4n), sharesBack]], before)).toEqual([
+    expect(summarizeEntries(ASYNC, [[assetsBack, transfer(VAULT, receiver, 4n), sharesBack]], before)).toEqual([
       [controller, 'cancel', 7n, undefined],
       [controller, 'cancelRedeem', undefined, 4n],
       ...(receiver === controller ? [] : gift),
@@ -388,11 +403,14 @@ describe('Invented amounts of a vault', () => {
   })
 
   test('are impossible if it pays more assets than its total, or has more than 2^256 - 1', () => {
-    const after = (event: Told, ledger: Ledger) => isPossible(post(LAGOON, ledger, chain([[event]])))
-    const pays = (assets: bigint): Told => trade('WithdrawSync', ALICE, assets, 1n)
+    const after = (event: VaultEventInput, ledger: Ledger) => isPossible(post(LAGOON, ledger, chain([[event]])))
+    const pays = (assets: bigint): VaultEventInput => trade('WithdrawSync', ALICE, assets, 1n)
     expect(after(pays(before.assets), before)).toBe(true)
     expect(after(pays(before.assets + 1n), before)).toBe(false)
-    const takes: Told = { eventName: 'DepositSync', args: { sender: ALICE, owner: ALICE, assets: 1n, shares: 1n } }
+    const takes: VaultEventInput = {
+      eventName: 'DepositSync',
+      args: { sender: ALICE, owner: ALICE, assets: 1n, shares: 1n },
+    }
     expect(after(takes, { assets: MAX_UINT256 - 1n, supply: 2n ** 200n })).toBe(true)
     expect(after(takes, { assets: MAX_UINT256, supply: 2n ** 200n })).toBe(false)
   })
@@ -411,7 +429,7 @@ function movesPrice(event: VaultEvent): boolean {
 describe('Events', () => {
   const user = fc.constantFrom(ALICE, BOB, FEES)
   const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
-  const call: fc.Arbitrary<Told[]> = fc.oneof(
+  const call: fc.Arbitrary<VaultEventInput[]> = fc.oneof(
     fc.tuple(user, user, amount).map(([from, to, value]) => [transfer(from, to, value)]),
     fc
       .tuple(user, user, amount, amount)

@@ -2,15 +2,20 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { type Given, inOrder, lives, NOTHING } from '../../support/ledger-entries.ts'
+import { accountHistories, inOrder, NOTHING, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 
-const request = (requestId: bigint, assets: bigint): Given => ({ kind: 'deposit', requestId, assets, shares: null })
-const claim = (assets: bigint, shares: bigint): Given => ({ kind: 'claim', assets, shares })
+const request = (requestId: bigint, assets: bigint): UnlocatedEntry => ({
+  kind: 'deposit',
+  requestId,
+  assets,
+  shares: null,
+})
+const claim = (assets: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares })
 
 /** Returns status, pending assets, claimable and current shares of each deposit. */
-const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
+const summarizeDeposits = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount>) =>
   buildDeposits(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [
       status,
@@ -23,7 +28,7 @@ const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
 describe('The deposits of a user in a vault', () => {
   test('are all listed once, in order', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const deposits = entries.filter(({ kind }) => kind === 'deposit')
         expect(buildDeposits(entries, live).map(({ entry }) => entry)).toEqual(deposits)
       }),
@@ -32,7 +37,7 @@ describe('The deposits of a user in a vault', () => {
 
   test('have amounts that add up to the account’s, to the last unit', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const deposits = buildDeposits(entries, live)
         expect(sum(deposits.map(({ pendingDeposit }) => pendingDeposit))).toBe(live.pendingAssets)
         expect(sum(deposits.map(({ claimableShares }) => claimableShares))).toBe(live.claimableShares)
@@ -46,7 +51,7 @@ describe('The deposits of a user in a vault', () => {
 
   test('have amounts within their own size and status', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         for (const { entry, status, pendingDeposit, claimableShares, currentShares } of buildDeposits(entries, live)) {
           expect(pendingDeposit).toBeLessThanOrEqual(entry.assets)
           for (const part of [pendingDeposit, claimableShares, currentShares]) expect(part).toBeGreaterThanOrEqual(0n)
@@ -62,7 +67,7 @@ describe('The deposits of a user in a vault', () => {
 
   test('are spent oldest first: a deposit is reduced only if all older ones are empty', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const spent = entries.some(({ kind }) => kind === 'send' || kind === 'withdraw' || kind === 'redeem')
         const whole = buildDeposits(entries, { ...live, shares: 10n ** 30n })
         const deposits = buildDeposits(entries, live)
@@ -77,7 +82,7 @@ describe('The deposits of a user in a vault', () => {
 
   test('before a cancelled request are not cancelled', () => {
     const given = [request(1n, 5n), claim(5n, 50n), request(3n, 7n), { kind: 'cancel', requestId: 3n } as const]
-    expect(told(given, { shares: 50n })).toEqual([
+    expect(summarizeDeposits(given, { shares: 50n })).toEqual([
       ['completed', 0n, 0n, 50n],
       ['cancelled', 0n, 0n, 0n],
     ])
@@ -86,19 +91,21 @@ describe('The deposits of a user in a vault', () => {
   test('are not cancelled by a partial cancellation', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 4n } as const
     const given = [request(1n, 10n), cancel]
-    expect(told(given, { pendingAssets: 6n })).toEqual([['pending', 6n, 0n, 0n]])
-    expect(told(given, { claimableAssets: 6n, claimableShares: 60n })).toEqual([['claimable', 0n, 60n, 0n]])
-    expect(told([...given, claim(6n, 60n)], { shares: 60n })).toEqual([['completed', 0n, 0n, 60n]])
-    expect(told([request(1n, 10n), { ...cancel, assets: 10n }], {})).toEqual([['cancelled', 0n, 0n, 0n]])
+    expect(summarizeDeposits(given, { pendingAssets: 6n })).toEqual([['pending', 6n, 0n, 0n]])
+    expect(summarizeDeposits(given, { claimableAssets: 6n, claimableShares: 60n })).toEqual([
+      ['claimable', 0n, 60n, 0n],
+    ])
+    expect(summarizeDeposits([...given, claim(6n, 60n)], { shares: 60n })).toEqual([['completed', 0n, 0n, 60n]])
+    expect(summarizeDeposits([request(1n, 10n), { ...cancel, assets: 10n }], {})).toEqual([['cancelled', 0n, 0n, 0n]])
   })
 
   test('get nothing of an earlier claim, even if it was rounded up', () => {
     const given = [request(0n, 10n), claim(6n, 60n), claim(6n, 60n), request(0n, 20n)]
-    expect(told(given, { pendingAssets: 20n, shares: 120n })).toEqual([
+    expect(summarizeDeposits(given, { pendingAssets: 20n, shares: 120n })).toEqual([
       ['completed', 0n, 0n, 120n],
       ['pending', 20n, 0n, 0n],
     ])
-    expect(told([claim(6n, 60n), request(1n, 6n)], { pendingAssets: 6n, shares: 60n })).toEqual([
+    expect(summarizeDeposits([claim(6n, 60n), request(1n, 6n)], { pendingAssets: 6n, shares: 60n })).toEqual([
       ['pending', 6n, 0n, 0n],
     ])
   })
@@ -106,7 +113,7 @@ describe('The deposits of a user in a vault', () => {
   test('cancelled after a later claim are cancelled, and the claim belongs to the later deposit', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 10n } as const
     const given = [request(1n, 10n), request(2n, 20n), claim(20n, 200n), cancel]
-    expect(told(given, { shares: 200n })).toEqual([
+    expect(summarizeDeposits(given, { shares: 200n })).toEqual([
       ['cancelled', 0n, 0n, 0n],
       ['completed', 0n, 0n, 200n],
     ])
@@ -114,13 +121,13 @@ describe('The deposits of a user in a vault', () => {
 
   test('match the vault’s pending assets and are fully cancelled after claims were rounded up', () => {
     const given = [request(0n, 10n), request(0n, 20n), request(0n, 5n), claim(6n, 60n), claim(6n, 60n)]
-    expect(told(given, { pendingAssets: 25n, shares: 120n }).map((one) => one.slice(0, 2))).toEqual([
+    expect(summarizeDeposits(given, { pendingAssets: 25n, shares: 120n }).map((one) => one.slice(0, 2))).toEqual([
       ['completed', 0n],
       ['pending', 20n],
       ['pending', 5n],
     ])
     const cancel = { kind: 'cancel', requestId: 0n, assets: 25n } as const
-    expect(told([...given, cancel], { shares: 120n }).map(([status]) => status)).toEqual([
+    expect(summarizeDeposits([...given, cancel], { shares: 120n }).map(([status]) => status)).toEqual([
       'completed',
       'cancelled',
       'cancelled',
@@ -128,13 +135,13 @@ describe('The deposits of a user in a vault', () => {
   })
 
   test('are spent in one order with shares received by transfer', () => {
-    const given: Given[] = [
+    const given: UnlocatedEntry[] = [
       { kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n },
       { kind: 'receive', assets: 5n, shares: 50n },
       { kind: 'deposit', requestId: 0n, assets: 20n, shares: 200n },
     ]
-    expect(told(given, { shares: 350n }).map(([, , , current]) => current)).toEqual([100n, 200n])
-    expect(told(given, { shares: 240n }).map(([, , , current]) => current)).toEqual([0n, 200n])
-    expect(told(given, { shares: 199n }).map(([, , , current]) => current)).toEqual([0n, 199n])
+    expect(summarizeDeposits(given, { shares: 350n }).map(([, , , current]) => current)).toEqual([100n, 200n])
+    expect(summarizeDeposits(given, { shares: 240n }).map(([, , , current]) => current)).toEqual([0n, 200n])
+    expect(summarizeDeposits(given, { shares: 199n }).map(([, , , current]) => current)).toEqual([0n, 199n])
   })
 })

@@ -19,7 +19,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import { inOrder, lives, NOTHING, place } from '../../support/ledger-entries.ts'
+import { accountHistories, inOrder, NOTHING, place } from '../../support/ledger-entries.ts'
 import { runs } from '../../support/runs.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
@@ -30,7 +30,7 @@ const unreachable = createChainReader(EVM_CHAINS[0] as EvmChain, () =>
 describe('A position', () => {
   test('exists only with a ledger entry', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         expect(buildPosition([], live)).toBeNull()
         if (entries.length > 0) expect(buildPosition(entries, live)).not.toBeNull()
       }),
@@ -39,7 +39,7 @@ describe('A position', () => {
 
   test('has earned its value plus withdrawals minus deposits', () => {
     fc.assert(
-      fc.property(lives, amount, amount, ({ entries, live }, pendingRedeemShares, claimableRedeemAssets) => {
+      fc.property(accountHistories, amount, amount, ({ entries, live }, pendingRedeemShares, claimableRedeemAssets) => {
         const position = buildPosition(entries, { ...live, pendingRedeemShares, claimableRedeemAssets })
         if (!position) return
         const { totalDepositedAssets, totalWithdrawnAssets, currentValue, earnedAssets } = position
@@ -55,7 +55,7 @@ describe('A position', () => {
 
   test('counts deposits and withdrawals that were not cancelled', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const position = buildPosition(entries, live)
         if (!position) return
         let [deposited, withdrawn] = [0n, 0n]
@@ -94,7 +94,7 @@ describe('A position', () => {
 
   test('is the same with cancelled redemptions as without them', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const others = entries.filter(({ kind }) => kind !== 'redeem' && kind !== 'cancelRedeem')
         expect(buildPosition(others, live)).toEqual(buildPosition(entries, live))
       }),
@@ -103,7 +103,7 @@ describe('A position', () => {
 
   test('counts and dates only deposits that are not cancelled', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const position = buildPosition(entries, live)
         if (!position) return
         const { deposits, depositCount, startDate, lastDepositDate, statusBreakdown } = position

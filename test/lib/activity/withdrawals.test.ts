@@ -2,19 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildWithdrawals, type Withdrawal } from '../../../lib/activity/withdrawals.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { type Given, inOrder, lives, NOTHING } from '../../support/ledger-entries.ts'
+import { accountHistories, inOrder, NOTHING, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 const total = (withdrawals: readonly Withdrawal[], part: 'paidAssets' | (`${string}Shares` & keyof Withdrawal)) =>
   sum(withdrawals.map((withdrawal) => withdrawal[part]))
 
-const redeem = (requestId: bigint, shares: bigint): Given => ({ kind: 'redeem', requestId, shares })
-const cancel = (requestId: bigint, shares: bigint): Given => ({ kind: 'cancelRedeem', requestId, shares })
-const claim = (shares: bigint, assets: bigint): Given => ({ kind: 'withdraw', assets, shares, isClaim: true })
+const redeem = (requestId: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'redeem', requestId, shares })
+const cancel = (requestId: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'cancelRedeem', requestId, shares })
+const claim = (shares: bigint, assets: bigint): UnlocatedEntry => ({ kind: 'withdraw', assets, shares, isClaim: true })
 const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
 
 /** Returns status, assets, and pending, claimable, paid and cancelled shares of each withdrawal. */
-const told = (given: readonly Given[], live: Partial<LiveAccount> = {}) =>
+const summarizeWithdrawals = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount> = {}) =>
   buildWithdrawals(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [
       status,
@@ -29,7 +29,7 @@ const told = (given: readonly Given[], live: Partial<LiveAccount> = {}) =>
 describe('The withdrawals of a user from a vault', () => {
   test('are all redemption requests and all instant withdrawals, once and in order', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const expected = entries.filter(
           (entry) => entry.kind === 'redeem' || (entry.kind === 'withdraw' && !entry.isClaim),
         )
@@ -40,7 +40,7 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('have amounts that add up to the account’s, to the last unit', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const withdrawals = buildWithdrawals(entries, live)
         expect(total(withdrawals, 'pendingShares')).toBe(live.pendingRedeemShares)
         expect(total(withdrawals, 'claimableShares')).toBe(live.claimableRedeemShares)
@@ -59,7 +59,7 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('have the status of their least advanced part, and assets once nothing is pending', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         for (const withdrawal of buildWithdrawals(entries, live)) {
           const { status, assets, pendingShares, claimableShares, claimableAssets, paidShares, paidAssets } = withdrawal
           expect(pendingShares > 0n).toBe(status === 'pending')
@@ -74,7 +74,7 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('are settled and paid in order', () => {
     fc.assert(
-      fc.property(lives, ({ entries, live }) => {
+      fc.property(accountHistories, ({ entries, live }) => {
         const requests = buildWithdrawals(entries, live).filter(({ entry }) => entry.kind === 'redeem')
         for (const [index, { pendingShares, claimableShares }] of requests.entries()) {
           const later = requests.slice(index + 1)
@@ -105,12 +105,14 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('can be settled in part, oldest first', () => {
     const given = [redeem(0n, 10n), redeem(0n, 10n)]
-    expect(told(given, { pendingRedeemShares: 5n, claimableRedeemShares: 15n, claimableRedeemAssets: 30n })).toEqual([
+    expect(
+      summarizeWithdrawals(given, { pendingRedeemShares: 5n, claimableRedeemShares: 15n, claimableRedeemAssets: 30n }),
+    ).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
       ['pending', null, 5n, 5n, 0n, 0n],
     ])
     const live = { pendingRedeemShares: 5n, claimableRedeemShares: 4n, claimableRedeemAssets: 8n }
-    expect(told([...given, claim(11n, 22n)], live)).toEqual([
+    expect(summarizeWithdrawals([...given, claim(11n, 22n)], live)).toEqual([
       ['completed', 20n, 0n, 0n, 10n, 0n],
       ['pending', null, 5n, 4n, 1n, 0n],
     ])
@@ -118,7 +120,7 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('are cancelled as far as they are not settled, the latest of their id first', () => {
     const given = [redeem(2n, 9n), claim(9n, 9n), redeem(4n, 5n), redeem(4n, 6n), cancel(4n, 11n), redeem(4n, 7n)]
-    expect(told(given, { pendingRedeemShares: 7n })).toEqual([
+    expect(summarizeWithdrawals(given, { pendingRedeemShares: 7n })).toEqual([
       ['completed', 9n, 0n, 0n, 9n, 0n],
       ['cancelled', 0n, 0n, 0n, 0n, 5n],
       ['cancelled', 0n, 0n, 0n, 0n, 6n],
@@ -126,16 +128,19 @@ describe('The withdrawals of a user from a vault', () => {
     ])
     // Both requests have one id. 12 of 20 shares are settled before the rest is cancelled.
     const partly = [redeem(0n, 10n), redeem(0n, 10n), cancel(0n, 8n)]
-    expect(told(partly, { claimableRedeemShares: 12n, claimableRedeemAssets: 24n })).toEqual([
+    expect(summarizeWithdrawals(partly, { claimableRedeemShares: 12n, claimableRedeemAssets: 24n })).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
       ['claimable', 4n, 0n, 2n, 0n, 8n],
     ])
-    expect(told([...partly, claim(12n, 24n)]).map(([status]) => status)).toEqual(['completed', 'completed'])
+    expect(summarizeWithdrawals([...partly, claim(12n, 24n)]).map(([status]) => status)).toEqual([
+      'completed',
+      'completed',
+    ])
   })
 
   test('cancelled after a later payment are cancelled, and the payment belongs to the later one', () => {
     const given = [redeem(1n, 10n), redeem(2n, 20n), claim(20n, 40n), cancel(1n, 10n)]
-    expect(told(given)).toEqual([
+    expect(summarizeWithdrawals(given)).toEqual([
       ['cancelled', 0n, 0n, 0n, 0n, 10n],
       ['completed', 40n, 0n, 0n, 20n, 0n],
     ])
@@ -145,16 +150,18 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('match the vault’s pending shares and are fully cancelled after claims were rounded up', () => {
     const given = [redeem(0n, 10n), redeem(0n, 20n), claim(6n, 12n), claim(5n, 10n)]
-    expect(told(given, { pendingRedeemShares: 4n, claimableRedeemShares: 16n, claimableRedeemAssets: 32n })).toEqual([
+    expect(
+      summarizeWithdrawals(given, { pendingRedeemShares: 4n, claimableRedeemShares: 16n, claimableRedeemAssets: 32n }),
+    ).toEqual([
       ['completed', 20n, 0n, 0n, 10n, 0n],
       ['pending', null, 4n, 16n, 1n, 0n],
     ])
-    expect(told([...given, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
+    expect(summarizeWithdrawals([...given, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
   })
 
   test('get nothing of an earlier payment, even if it was rounded up', () => {
     const given = [redeem(0n, 10n), claim(6n, 12n), claim(6n, 12n), redeem(0n, 20n)]
-    expect(told(given, { pendingRedeemShares: 20n })).toEqual([
+    expect(summarizeWithdrawals(given, { pendingRedeemShares: 20n })).toEqual([
       ['completed', 24n, 0n, 0n, 10n, 0n],
       ['pending', null, 20n, 0n, 0n, 0n],
     ])
@@ -162,8 +169,8 @@ describe('The withdrawals of a user from a vault', () => {
   })
 
   test('are pending while the vault neither shows nor paid anything of them', () => {
-    expect(told([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
+    expect(summarizeWithdrawals([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
     // A unit that no claim paid and that the vault no longer reports is not pending.
-    expect(told([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
+    expect(summarizeWithdrawals([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
   })
 })

@@ -33,7 +33,7 @@ async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
 }
 
 /** Shortens every timer of this length twentyfold. Returns a function that counts these timers. */
-function hurryWaitsOf(milliseconds: number): () => number {
+function shortenTimers(milliseconds: number): () => number {
   const wait = setTimeout
   const spy = vi.spyOn(globalThis, 'setTimeout')
   onTestFinished(() => spy.mockRestore())
@@ -49,7 +49,7 @@ function hurryWaitsOf(milliseconds: number): () => number {
 describe('The DynamoDB client', () => {
   test('gives up on a table without a response after two tries of 2 s', async () => {
     const { endpoint, count } = await fakeDynamo()
-    const waits = hurryWaitsOf(2000)
+    const waits = shortenTimers(2000)
     await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
     expect(count()).toBe(2)
     expect(waits()).toBe(2)

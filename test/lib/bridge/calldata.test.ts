@@ -25,7 +25,7 @@ import type { Transaction } from '../../../lib/chain/transaction.ts'
 import type { DepositOperation } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
-import { type Call, mutantsOf } from '../../support/mutants.ts'
+import { type Call, listMutants } from '../../support/mutants.ts'
 import { decodeBridgeDeposit, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
@@ -354,7 +354,7 @@ describe('The verification of a bridge deposit', () => {
           route.destination.handler,
           route.source.token,
         ]
-        for (const mutant of mutantsOf(planOf(setting), parties)) {
+        for (const mutant of listMutants(planOf(setting), parties)) {
           expect(passes(setting, encodePlan(mutant))).toBe(false)
         }
       }),

@@ -32,24 +32,24 @@ import {
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
 import {
-  type Change,
+  buildMessageDeposit,
+  buildOrderDeposit,
   callsFailed,
   depositLog,
-  depositOf,
   drained,
-  ELSEWHERE,
   type Entry,
   emit,
   entryCall,
+  type FillChange,
   fillLog,
-  messageDeposit,
+  numberLogs,
   POOL,
-  placed,
   requested,
+  SOURCE_POOL,
   sharesIssued,
   TOKEN,
   TRANSACTION,
-  type Unplaced,
+  type UnindexedLog,
 } from '../../support/bridge-events.ts'
 import { encodeCall, HANDLER, MESSAGE } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
@@ -190,7 +190,7 @@ describe('The terms of a deposit', () => {
   test('are the same in calldata and event, whatever id and exclusivity the pool sets', () => {
     fc.assert(
       fc.property(anyCall, anyTime, anyUint, (deposit, exclusivity, depositId) => {
-        const [made] = parseDeposits(placed([depositLog(deposit)]), POOL, 42161)
+        const [made] = parseDeposits(numberLogs([depositLog(deposit)]), POOL, 42161)
         const terms = pickTerms(made?.deposit as BridgeDeposit)
         const { depositor } = deposit.relayData
         expect(terms).toMatchObject({ depositor: getAddress(`0x${depositor.slice(-40)}`) })
@@ -225,7 +225,7 @@ describe('The terms of a deposit', () => {
   test('are not read from other calls or truncated calldata', () => {
     const [deposit] = fc.sample(anyCall, 1) as [BridgeDeposit]
     const calldata = calldataOf(deposit)
-    expect(parseTerms(entryCall('deposit', ELSEWHERE))).toBeUndefined()
+    expect(parseTerms(entryCall('deposit', SOURCE_POOL))).toBeUndefined()
     expect(
       parseTerms(encodeFunctionData({ abi: poolAbi, functionName: 'fillStatuses', args: [zeroHash] })),
     ).toBeUndefined()
@@ -240,7 +240,7 @@ describe('The deposits of a transaction', () => {
   test('are those of its logs, in order and complete', () => {
     fc.assert(
       fc.property(fc.array(anyDeposit, { maxLength: 4 }), (deposits) => {
-        const logs = placed(deposits.map((deposit) => depositLog(deposit)))
+        const logs = numberLogs(deposits.map((deposit) => depositLog(deposit)))
         const expected = deposits.map((deposit, index) => ({ deposit, log: logs[index] }))
         expect(parseDeposits(logs, POOL, 42161)).toEqual(expected)
       }),
@@ -272,7 +272,7 @@ describe('The deposits of a transaction', () => {
           Object.entries(addresses).map(([name, address]) => [name, pad(address).toLowerCase()]),
         )
         const old = { ...relayData, ...words, depositId: BigInt(id) }
-        expect(depositsIn(placed([log]))).toEqual([{ relayData: old, destinationChainId, quoteTimestamp }])
+        expect(depositsIn(numberLogs([log]))).toEqual([{ relayData: old, destinationChainId, quoteTimestamp }])
       }),
     )
   })
@@ -280,7 +280,7 @@ describe('The deposits of a transaction', () => {
   test('are not read from an event of another contract', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
-        expect(depositsIn(placed([depositLog(deposit, ELSEWHERE)]))).toEqual([])
+        expect(depositsIn(numberLogs([depositLog(deposit, SOURCE_POOL)]))).toEqual([])
       }),
     )
   })
@@ -291,17 +291,17 @@ describe('The deposits of a transaction', () => {
     const cut = { ...log, data: data.slice(0, -64) as Hex }
     const bare = { ...log, data, topics: [log.topics[0] as Hash] as [Hash] }
     const anonymous = { ...log, data, topics: [] as [] }
-    expect(depositsIn(placed([cut, bare, anonymous, { ...log, data }]))).toEqual([deposit])
+    expect(depositsIn(numberLogs([cut, bare, anonymous, { ...log, data }]))).toEqual([deposit])
   })
 })
 
 describe('The fill of a deposit', () => {
   test('is sped up if amount, recipient or message changed, but not if a slow fill paid less', () => {
-    const deposit = depositOf({ user: ELSEWHERE, vault: TOKEN, id: 1n, amount: 100n })
-    const isSpedUp = (change: Change) => findFill(placed([fillLog(deposit, change)]), POOL, deposit)?.isSpedUp
+    const deposit = buildOrderDeposit({ user: SOURCE_POOL, vault: TOKEN, id: 1n, amount: 100n })
+    const isSpedUp = (change: FillChange) => findFill(numberLogs([fillLog(deposit, change)]), POOL, deposit)?.isSpedUp
     expect(isSpedUp({})).toBe(false)
     expect(isSpedUp({ amount: 90n })).toBe(true)
-    expect(isSpedUp({ recipient: pad(ELSEWHERE) })).toBe(true)
+    expect(isSpedUp({ recipient: pad(SOURCE_POOL) })).toBe(true)
     expect(isSpedUp({ message: '0x' })).toBe(true)
     expect(isSpedUp({ amount: 90n, isSlow: true })).toBe(false)
     expect(isSpedUp({ message: '0x', isSlow: true })).toBe(true)
@@ -311,7 +311,7 @@ describe('The fill of a deposit', () => {
     fc.assert(
       fc.property(anyDeposit, anyUint, fc.integer({ min: 0, max: 12 }), (deposit, amount, place) => {
         const others = variations(deposit.relayData).map((relayData) => fillLog({ ...deposit, relayData }))
-        const logs = placed(others.toSpliced(place, 0, fillLog(deposit, { amount })))
+        const logs = numberLogs(others.toSpliced(place, 0, fillLog(deposit, { amount })))
         expect(findFill(logs, POOL, deposit)).toEqual({
           transactionHash: TRANSACTION,
           blockNumber: 7n,
@@ -329,7 +329,9 @@ describe('The fill of a deposit', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
         const others = variations(deposit.relayData).map((relayData) => fillLog({ ...deposit, relayData }))
-        expect(findFill(placed([...others, fillLog(deposit, { pool: ELSEWHERE })]), POOL, deposit)).toBeUndefined()
+        expect(
+          findFill(numberLogs([...others, fillLog(deposit, { pool: SOURCE_POOL })]), POOL, deposit),
+        ).toBeUndefined()
       }),
     )
   })
@@ -342,7 +344,7 @@ describe('The result of a fill', () => {
   const USERS = [0xa1, 0xb2].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
   const VAULTS = [0xc3, 0xd4].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
 
-  type Success = (user: Address, vault: Address, assets: bigint) => Unplaced[]
+  type Success = (user: Address, vault: Address, assets: bigint) => UnindexedLog[]
   const SUCCESSES: readonly (readonly [Entry, Success])[] = [
     ['requestDeposit', (user, vault, assets) => [requested(user, vault, assets)]],
     ['requestDeposit', (user, vault, assets) => [autoClaimed(user, vault), requested(user, vault, assets)]],
@@ -376,13 +378,15 @@ describe('The result of a fill', () => {
   )
   /** Logs that other contracts may emit anywhere, even between a fill and its effects. */
   const anyForgery = fc.oneof(
-    fc.constantFrom(...USERS).map((user) => callsFailed(user, ELSEWHERE)),
-    fc.constantFrom(...USERS).map((user) => drained(user, 1n, ELSEWHERE)),
-    fc.constantFrom(...USERS).map((user) => requested(user, ELSEWHERE, 1n)),
-    fc.constantFrom(...USERS).map((user) => sharesIssued('DepositSync')(user, ELSEWHERE, 1n)),
+    fc.constantFrom(...USERS).map((user) => callsFailed(user, SOURCE_POOL)),
+    fc.constantFrom(...USERS).map((user) => drained(user, 1n, SOURCE_POOL)),
+    fc.constantFrom(...USERS).map((user) => requested(user, SOURCE_POOL, 1n)),
+    fc.constantFrom(...USERS).map((user) => sharesIssued('DepositSync')(user, SOURCE_POOL, 1n)),
     fc
       .constantFrom(...USERS)
-      .map((user) => fillLog(depositOf({ user, vault: ELSEWHERE, id: 0n, amount: 1n }), { pool: ELSEWHERE })),
+      .map((user) =>
+        fillLog(buildOrderDeposit({ user, vault: SOURCE_POOL, id: 0n, amount: 1n }), { pool: SOURCE_POOL }),
+      ),
   )
   const anyBatch = fc.array(fc.record({ order: anyOrder, noise: fc.array(anyNoise, { maxLength: 4 }) }), {
     minLength: 1,
@@ -399,7 +403,7 @@ describe('The result of a fill', () => {
       fc.property(anyTransaction, ([batch, before, forgeries]) => {
         const fills = batch.map(({ order, noise }, i) => {
           const { user, vault, amount, end } = order
-          const deposit = depositOf({ user, vault, amount, id: BigInt(i), entry: end.entry })
+          const deposit = buildOrderDeposit({ user, vault, amount, id: BigInt(i), entry: end.entry })
           const moved = emit(TOKEN, 'Transfer', { from: POOL, to: HANDLER, value: amount })
           const failed = { kind: 'action_failed', account: user, amount, vaultAddress: null }
           if ('fail' in end && end.fail === 'refused') {
@@ -408,7 +412,7 @@ describe('The result of a fill', () => {
           }
           // Calls to a missing vault do nothing, and the logs after them belong to another fill.
           if ('fail' in end) {
-            const others = [callsFailed(ELSEWHERE), drained(ELSEWHERE, 1n), requested(ELSEWHERE, vault, 1n)]
+            const others = [callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 1n), requested(SOURCE_POOL, vault, 1n)]
             return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
           }
           const logs = [fillLog(deposit), moved, ...end.succeed(user, vault, amount), ...noise]
@@ -416,7 +420,7 @@ describe('The result of a fill', () => {
           return { deposit, logs, expected }
         })
         const honest = [...before, ...fills.flatMap(({ logs }) => logs)]
-        const logs = placed(
+        const logs = numberLogs(
           forgeries.reduce((all, [place, forgery]) => all.toSpliced(place % (all.length + 1), 0, forgery), honest),
         )
         for (const { deposit, expected } of fills) {
@@ -430,9 +434,9 @@ describe('The result of a fill', () => {
 
   const [USER, VAULT] = [USERS[0], VAULTS[0]] as [Address, Address]
   const OTHER_VAULT = VAULTS[1] as Address
-  const ordered = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n })
-  const resultOf = (deposit: BridgeDeposit, change: Change, ...effects: Unplaced[]) => {
-    const logs = placed([fillLog(deposit, change), ...effects])
+  const ordered = buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n })
+  const resultOf = (deposit: BridgeDeposit, change: FillChange, ...effects: UnindexedLog[]) => {
+    const logs = numberLogs([fillLog(deposit, change), ...effects])
     const fill = findFill(logs, POOL, deposit) as Fill
     return parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })
   }
@@ -466,13 +470,18 @@ describe('The result of a fill', () => {
 
   test('is a delivery to the recipient that the depositor signed later', () => {
     expect(resultOf(ordered, { recipient: ordered.relayData.depositor })).toEqual(result('delivered', USER, 100n))
-    expect(resultOf(ordered, { recipient: pad(ELSEWHERE) }, request)).toEqual(result('delivered', ELSEWHERE, 100n))
+    expect(resultOf(ordered, { recipient: pad(SOURCE_POOL) }, request)).toEqual(result('delivered', SOURCE_POOL, 100n))
   })
 
   test('is undelivered at the handler without a message, whatever third parties do with the tokens', () => {
     const undelivered = result('undelivered', null, 100n)
-    const silent = messageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' })
-    for (const effects of [[], [arrived], [arrived, request], [arrived, callsFailed(USER), drained(ELSEWHERE, 100n)]]) {
+    const silent = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' })
+    for (const effects of [
+      [],
+      [arrived],
+      [arrived, request],
+      [arrived, callsFailed(USER), drained(SOURCE_POOL, 100n)],
+    ]) {
       expect(resultOf(silent, {}, ...effects)).toEqual(undelivered)
       expect(resultOf(ordered, { message: '0x' }, ...effects)).toEqual(undelivered)
     }
@@ -482,12 +491,14 @@ describe('The result of a fill', () => {
   test('is undelivered if a message without a deposit moves nothing', () => {
     const message = encodeAbiParameters(MESSAGE, [{ calls: [], fallbackRecipient: zeroAddress }])
     const undelivered = result('undelivered', null, 100n)
-    expect(resultOf(messageDeposit({ user: USER, id: 1n, amount: 100n, message }), {}, arrived)).toEqual(undelivered)
+    expect(resultOf(buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message }), {}, arrived)).toEqual(
+      undelivered,
+    )
     expect(resultOf(ordered, { message }, arrived)).toEqual(undelivered)
   })
 
   test('is the deposit with the shares that the vault minted for it', () => {
-    const deposit = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
+    const deposit = buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
     const minted = emit(VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 77n })
     expect(resultOf(deposit, {}, arrived, sent(VAULT, 100n), minted)).toEqual(taken(VAULT, USER, 100n, 3, 77n))
     expect(resultOf(ordered, {}, request)).toEqual(taken(VAULT, USER, 100n, 1))
@@ -495,36 +506,36 @@ describe('The result of a fill', () => {
   })
 
   test('is the deposit into another vault or for another account, as a later message says', () => {
-    const { message } = depositOf({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
+    const { message } = buildOrderDeposit({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
     const there = requested(USER, OTHER_VAULT, 100n)
     const moved = [arrived, sent(OTHER_VAULT, 100n)]
     expect(resultOf(ordered, { message }, ...moved, there)).toEqual(taken(OTHER_VAULT, USER, 100n, 3))
-    const forOther = requested(ELSEWHERE, OTHER_VAULT, 100n)
-    expect(resultOf(ordered, { message }, ...moved, forOther)).toEqual(taken(OTHER_VAULT, ELSEWHERE, 100n, 3))
+    const forOther = requested(SOURCE_POOL, OTHER_VAULT, 100n)
+    expect(resultOf(ordered, { message }, ...moved, forOther)).toEqual(taken(OTHER_VAULT, SOURCE_POOL, 100n, 3))
     const minted = emit(OTHER_VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 7n })
     expect(resultOf(ordered, { message }, ...moved, minted)).toEqual(taken(OTHER_VAULT, USER, 100n, 3, 7n))
     // A contract that got no tokens of the handler is not the vault.
     expect(resultOf(ordered, { message }, arrived, there)).toEqual(result('delivered', null, 100n))
-    expect(resultOf(ordered, { message }, arrived, sent(ELSEWHERE, 100n), requested(USER, OTHER_VAULT, 9n))).toEqual(
-      result('delivered', ELSEWHERE, 100n),
+    expect(resultOf(ordered, { message }, arrived, sent(SOURCE_POOL, 100n), requested(USER, OTHER_VAULT, 9n))).toEqual(
+      result('delivered', SOURCE_POOL, 100n),
     )
   })
 
   test('is the failure of a later message with its own fallback', () => {
-    const { message } = depositOf({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
-    expect(resultOf(ordered, { message }, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual(
-      result('action_failed', ELSEWHERE, 100n, 1),
+    const { message } = buildOrderDeposit({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
+    expect(resultOf(ordered, { message }, callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 100n))).toEqual(
+      result('action_failed', SOURCE_POOL, 100n, 1),
     )
   })
 
   test('is not proven by incomplete logs or by an event of another kind of deposit', () => {
     expect(resultOf(ordered, {})).toBeUndefined()
     expect(resultOf(ordered, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, requested(ELSEWHERE, VAULT, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, requested(USER, ELSEWHERE, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, requested(SOURCE_POOL, VAULT, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, requested(USER, SOURCE_POOL, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 100n))).toBeUndefined()
     expect(resultOf(ordered, {}, drained(USER, 99n))).toBeUndefined()
-    const sync = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
+    const sync = buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
     expect(resultOf(sync, {}, autoClaimed(USER, VAULT))).toBeUndefined()
   })
 
@@ -533,31 +544,33 @@ describe('The result of a fill', () => {
       { target: TOKEN, callData: '0x1234' as const, value: 0n },
       { target: VAULT, callData: entryCall('deposit', USER), value: 0n },
     ]
-    const message = encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: ELSEWHERE }])
-    const foreign = messageDeposit({ user: USER, id: 1n, amount: 100n, message })
+    const message = encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: SOURCE_POOL }])
+    const foreign = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message })
     expect(resultOf(foreign, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toEqual(taken(VAULT, USER, 100n, 1, 100n))
-    expect(resultOf(foreign, {}, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual(
-      result('action_failed', ELSEWHERE, 100n, 1),
+    expect(resultOf(foreign, {}, callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 100n))).toEqual(
+      result('action_failed', SOURCE_POOL, 100n, 1),
     )
-    const swap = encodeAbiParameters(MESSAGE, [{ calls: calls.slice(0, 1), fallbackRecipient: ELSEWHERE }])
-    const other = messageDeposit({ user: USER, id: 1n, amount: 100n, message: swap })
+    const swap = encodeAbiParameters(MESSAGE, [{ calls: calls.slice(0, 1), fallbackRecipient: SOURCE_POOL }])
+    const other = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message: swap })
     expect(resultOf(other, {}, sent(USER, 100n))).toEqual(result('delivered', USER, 100n))
-    expect(resultOf(other, {}, sent(USER, 60n), drained(ELSEWHERE, 40n))).toEqual(result('delivered', ELSEWHERE, 100n))
+    expect(resultOf(other, {}, sent(USER, 60n), drained(SOURCE_POOL, 40n))).toEqual(
+      result('delivered', SOURCE_POOL, 100n),
+    )
     expect(resultOf(other, {}, callsFailed(USER))).toEqual(result('delivered', null, 100n))
-    expect(resultOf(other, {}, callsFailed(ELSEWHERE))).toEqual(result('action_failed', ELSEWHERE, null, 1))
+    expect(resultOf(other, {}, callsFailed(SOURCE_POOL))).toEqual(result('action_failed', SOURCE_POOL, null, 1))
   })
 })
 
 describe('A refund of the pool', () => {
   const user = getAddress(pad('0xa1', { size: 20 }))
-  const deposit = depositOf({ user, vault: ELSEWHERE, id: 1n, amount: 100n })
+  const deposit = buildOrderDeposit({ user, vault: SOURCE_POOL, id: 1n, amount: 100n })
   type Leaf = {
     readonly pool?: Address
     readonly token?: Address
     readonly payments?: readonly (readonly [Address, bigint])[]
     readonly deferred?: boolean
   }
-  const leaf = ({ pool = POOL, token = TOKEN, payments = [[user, 105n]], deferred = false }: Leaf) =>
+  const buildLeaf = ({ pool = POOL, token = TOKEN, payments = [[user, 105n]], deferred = false }: Leaf) =>
     emit(pool, 'ExecutedRelayerRefundRoot', {
       amountToReturn: 0n,
       chainId: 42161n,
@@ -567,36 +580,36 @@ describe('A refund of the pool', () => {
       l2TokenAddress: token,
       refundAddresses: payments.map(([account]) => account),
       deferredRefunds: deferred,
-      caller: ELSEWHERE,
+      caller: SOURCE_POOL,
     })
   const claim = (caller: Address, token: Address, amount: bigint) =>
-    emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(ELSEWHERE), amount, caller })
+    emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(SOURCE_POOL), amount, caller })
   const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
     emit(token, 'Transfer', { from, to, value })
-  const refunds = (...logs: Unplaced[]) => {
-    const payments = parsePayments(placed(logs), POOL, deposit)
+  const refunds = (...logs: UnindexedLog[]) => {
+    const payments = parsePayments(numberLogs(logs), POOL, deposit)
     const amounts = (wanted: boolean) => payments.flatMap(({ amount, isOwed }) => (isOwed === wanted ? [amount] : []))
     return { paid: amounts(false), owed: amounts(true) }
   }
 
   test('is each payment to the depositor in a leaf, and each later claim', () => {
     const parts = [
-      [ELSEWHERE, 1n],
+      [SOURCE_POOL, 1n],
       [user, 2n],
       [user, 3n],
     ] as const
-    expect(refunds(leaf({}), leaf({ payments: parts }))).toEqual({ paid: [105n, 5n], owed: [] })
+    expect(refunds(buildLeaf({}), buildLeaf({ payments: parts }))).toEqual({ paid: [105n, 5n], owed: [] })
     expect(refunds(claim(user, TOKEN, 7n))).toEqual({ paid: [7n], owed: [] })
-    expect(parsePayments(placed([leaf({}), claim(user, TOKEN, 7n)]), POOL, deposit)).toMatchObject([
+    expect(parsePayments(numberLogs([buildLeaf({}), claim(user, TOKEN, 7n)]), POOL, deposit)).toMatchObject([
       { log: { logIndex: 3 }, amount: 105n },
       { log: { logIndex: 4 }, amount: 7n },
     ])
   })
 
   test('of a leaf with deferred payments is paid if the token moved, and else owed', () => {
-    const deferred = leaf({
+    const deferred = buildLeaf({
       payments: [
-        [ELSEWHERE, 1n],
+        [SOURCE_POOL, 1n],
         [user, 105n],
         [user, 3n],
       ],
@@ -606,16 +619,16 @@ describe('A refund of the pool', () => {
     expect(refunds(transfer(user, 3n), transfer(user, 105n), deferred)).toEqual({ paid: [108n], owed: [] })
     // These transfers do not count: another recipient, amount, sender or token, or another place than just before the leaf.
     const others = [
-      transfer(ELSEWHERE, 105n),
+      transfer(SOURCE_POOL, 105n),
       transfer(user, 104n),
-      transfer(user, 105n, { from: ELSEWHERE }),
-      transfer(user, 105n, { token: ELSEWHERE }),
+      transfer(user, 105n, { from: SOURCE_POOL }),
+      transfer(user, 105n, { token: SOURCE_POOL }),
     ]
     expect(refunds(...others, deferred, transfer(user, 105n))).toEqual({ paid: [], owed: [108n] })
-    const before = leaf({ payments: [[ELSEWHERE, 1n]] })
+    const before = buildLeaf({ payments: [[SOURCE_POOL, 1n]] })
     expect(refunds(transfer(user, 105n), before, deferred)).toEqual({ paid: [], owed: [108n] })
     // Each transfer counts for one payment only.
-    const twice = leaf({
+    const twice = buildLeaf({
       payments: [
         [user, 5n],
         [user, 5n],
@@ -627,20 +640,32 @@ describe('A refund of the pool', () => {
 
   test('excludes other pools, tokens and accounts, and is only owed if it is deferred', () => {
     const nothing = { paid: [], owed: [] }
-    const others = [leaf({ pool: ELSEWHERE }), leaf({ token: ELSEWHERE }), leaf({ payments: [[ELSEWHERE, 105n]] })]
+    const others = [
+      buildLeaf({ pool: SOURCE_POOL }),
+      buildLeaf({ token: SOURCE_POOL }),
+      buildLeaf({ payments: [[SOURCE_POOL, 105n]] }),
+    ]
     expect(refunds(...others)).toEqual(nothing)
-    expect(refunds(leaf({ deferred: true }), leaf({ payments: [] }))).toEqual({ paid: [], owed: [105n] })
-    expect(refunds(leaf({ payments: [[ELSEWHERE, 105n]], deferred: true }))).toEqual(nothing)
-    expect(refunds(claim(ELSEWHERE, TOKEN, 7n), claim(user, ELSEWHERE, 7n))).toEqual(nothing)
+    expect(refunds(buildLeaf({ deferred: true }), buildLeaf({ payments: [] }))).toEqual({ paid: [], owed: [105n] })
+    expect(refunds(buildLeaf({ payments: [[SOURCE_POOL, 105n]], deferred: true }))).toEqual(nothing)
+    expect(refunds(claim(SOURCE_POOL, TOKEN, 7n), claim(user, SOURCE_POOL, 7n))).toEqual(nothing)
   })
 
   test('is found by each transaction that pays or owes something, once', () => {
-    const leads = (...logs: Unplaced[]) => findLeads(placed(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
-    expect(leads(leaf({}), leaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
+    const leads = (...logs: UnindexedLog[]) =>
+      findLeads(numberLogs(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
+    expect(leads(buildLeaf({}), buildLeaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
     const [first, second] = [pad('0x1'), pad('0x2')]
-    const logs = [first, second, first].map((transactionHash) => ({ ...leaf({ deferred: true }), transactionHash }))
+    const logs = [first, second, first].map((transactionHash) => ({
+      ...buildLeaf({ deferred: true }),
+      transactionHash,
+    }))
     expect(leads(...logs)).toEqual([first, second])
-    const others = [leaf({ payments: [], deferred: true }), leaf({ token: ELSEWHERE }), claim(ELSEWHERE, TOKEN, 7n)]
+    const others = [
+      buildLeaf({ payments: [], deferred: true }),
+      buildLeaf({ token: SOURCE_POOL }),
+      claim(SOURCE_POOL, TOKEN, 7n),
+    ]
     expect(leads(...others)).toEqual([])
   })
 })
@@ -649,7 +674,7 @@ describe('A message', () => {
   test('names its account and its vault', () => {
     fc.assert(
       fc.property(anyAddress, anyAddress, (account, vault) => {
-        expect(parseMessage(depositOf({ user: account, vault, id: 1n, amount: 1n }))).toEqual({
+        expect(parseMessage(buildOrderDeposit({ user: account, vault, id: 1n, amount: 1n }))).toEqual({
           fallbackRecipient: account,
           deposit: { vault, account, operation: expect.objectContaining({ name: 'requestDeposit' }) },
         })

@@ -10,7 +10,7 @@ import { AppError, type ErrorCode } from '../../../lib/core/errors.ts'
 import { createUpstream } from '../../../lib/core/http.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
-import { codeOf, errorOf } from '../../support/errors.ts'
+import { catchError, catchErrorCode } from '../../support/errors.ts'
 import { HANDLER } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
@@ -132,7 +132,7 @@ describe('A quote', () => {
                 : isPossible(...worths) && inputAmount < limits.min * 10n
                   ? 'amount_too_low_for_bridge'
                   : 'upstream_bad_answer'
-        expect(codeOf(() => agreeTerms(someRequest(request), quote, goodClocks))).toBe(expected)
+        expect(catchErrorCode(() => agreeTerms(someRequest(request), quote, goodClocks))).toBe(expected)
       }),
       { numRuns: runs(1_500) },
     )
@@ -161,7 +161,7 @@ describe('A quote', () => {
     fc.assert(
       fc.property(anyBridge, anyAmount, (someBridge, inputAmount) => {
         const ask = (amount: bigint) =>
-          errorOf(() => agreeTerms(someRequest({ inputAmount: amount }), quoteBy(someBridge, amount), goodClocks))
+          catchError(() => agreeTerms(someRequest({ inputAmount: amount }), quoteBy(someBridge, amount), goodClocks))
         const refused = ask(inputAmount)
         if (!refused) return
         expect(refused.code).toMatch(/^amount_too_(low|high)_for_bridge$/)
@@ -182,7 +182,7 @@ describe('A quote', () => {
     { amount: 100n, fee: 5_000n, min: 1_000n, most: 0n, told: undefined },
   ])('with a fee of $fee for $amount suggests a minimum of $told', ({ amount, fee, min, most, told }) => {
     const quote = { ...goodTimes, ...nobody, outputAmount: max(amount - fee, 0n), limits: { min, max: most } }
-    const refused = errorOf(() => agreeTerms(someRequest({ inputAmount: amount }), quote, goodClocks))
+    const refused = catchError(() => agreeTerms(someRequest({ inputAmount: amount }), quote, goodClocks))
     expect(refused?.code).toBe('amount_too_low_for_bridge')
     expect(refused?.details?.[0]?.atLeast).toBe(told?.toString())
   })
@@ -194,7 +194,7 @@ describe('A quote', () => {
         const times = { quoteTimestamp, fillDeadline, expectedFillSeconds: 3 }
         const quote = { outputAmount: 49_900_000n, ...times, ...nobody, limits }
         const expected = isTimely(clocks, quoteTimestamp, fillDeadline) ? undefined : 'upstream_bad_answer'
-        expect(codeOf(() => agreeTerms(someRequest(), quote, clocks))).toBe(expected)
+        expect(catchErrorCode(() => agreeTerms(someRequest(), quote, clocks))).toBe(expected)
       }),
       { numRuns: runs(1_500) },
     )
@@ -210,7 +210,7 @@ describe('A quote', () => {
         const passes =
           isFair(worth(inputAmount, inputDecimals), worth(outputAmount, outputDecimals)) &&
           isTimely(clocks, quoteTimestamp, fillDeadline)
-        expect(codeOf(() => agreeTerms(someRequest(request), quote, clocks)) === undefined).toBe(passes)
+        expect(catchErrorCode(() => agreeTerms(someRequest(request), quote, clocks)) === undefined).toBe(passes)
       }),
       { numRuns: runs(1_500) },
     )

@@ -12,7 +12,7 @@ import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { toResult } from '../../../lib/core/result.ts'
-import { agreedReaderOf } from '../../support/agreed.ts'
+import { createAgreedReaderOf } from '../../support/agreed.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 import { USERS } from '../../support/service.ts'
@@ -48,7 +48,7 @@ type World = {
   /** Reads a status. With lies, one node tells them and a second, metered node is honest or `witness`. */
   readonly ask: (
     hash: Hash,
-    lies?: Parameters<typeof lying>[1],
+    lies?: Parameters<typeof wrapLying>[1],
     witness?: (honest: Rpc) => Rpc,
   ) => Promise<{ status: TransferStatus; meter: Meter }>
 }
@@ -107,10 +107,10 @@ const test = base
           )
         if (!lies) return { status: (await read(getReader)).statuses[0], meter }
 
-        const liar = (chainId: number) => lying(rpcOf(chainId), lies)
+        const liar = (chainId: number) => wrapLying(rpcOf(chainId), lies)
         const honest = (chainId: number) => second?.(getReader(chainId).request) ?? getReader(chainId).request
         const told = await toResult(
-          read((chainId) => agreedReaderOf(chainOf(chainId), [liar(chainId), honest(chainId)])),
+          read((chainId) => createAgreedReaderOf(chainOf(chainId), [liar(chainId), honest(chainId)])),
         )
         if ('value' in told) return { status: told.value.statuses[0], meter }
         expect(['nodes_disagree', 'second_node_silent']).toContain(told.error.code)
@@ -161,7 +161,8 @@ async function fill(play: Play, { failed, amount, by }: { failed: boolean; amoun
   model.fill = { hash, failed, delivered: amount ?? transfer.deposit.outputAmount }
 }
 
-const byStranger: Fill = (transfer, transfers) => transfers.sendTogether(DESTINATION, transfers.fillCalls(transfer))
+const fillByThirdParty: Fill = (transfer, transfers) =>
+  transfers.sendTogether(DESTINATION, transfers.fillCalls(transfer))
 const byRelayer: Fill = ({ deposit }, { relayer }) => relayer.fill(deposit)
 
 async function fillSlowly(play: Play, failed: boolean, difference: bigint): Promise<void> {
@@ -195,10 +196,10 @@ const EVENTS = {
     if (await isOpen(play)) await fill(play, { failed: false, by: byRelayer })
   },
   async fillByStranger(play: Play) {
-    if (await isOpen(play)) await fill(play, { failed: false, by: byStranger })
+    if (await isOpen(play)) await fill(play, { failed: false, by: fillByThirdParty })
   },
   async failingFill(play: Play) {
-    if (await isOpen(play)) await fill(play, { failed: true, by: byStranger })
+    if (await isOpen(play)) await fill(play, { failed: true, by: fillByThirdParty })
   },
   slowFill: (play: Play) => fillSlowly(play, false, 12_345n),
   failingSlowFill: (play: Play) => fillSlowly(play, true, -54_321n),
@@ -259,7 +260,7 @@ function stateOf({ status, reason }: { readonly status: string; readonly reason:
   return (status === 'failed' ? reason : status) as StateName
 }
 
-function isTold(status: Parameters<typeof stateOf>[0], state: StateName): boolean {
+function isReported(status: Parameters<typeof stateOf>[0], state: StateName): boolean {
   return stateOf(status) === state
 }
 
@@ -280,7 +281,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
     const state = await expectedState(play)
     // A long search continues with the next read.
     let asked = await play.ask(hash)
-    for (let question = 0; question < 12 && !isTold(asked.status, state); question += 1) {
+    for (let question = 0; question < 12 && !isReported(asked.status, state); question += 1) {
       expect(RANKS[stateOf(asked.status)]).toBeLessThanOrEqual(RANKS[state])
       asked = await play.ask(hash)
     }
@@ -327,7 +328,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
   return met
 }
 
-function lying(rpc: Rpc, lies: Readonly<Record<string, (result: unknown) => unknown>>): Rpc {
+function wrapLying(rpc: Rpc, lies: Readonly<Record<string, (result: unknown) => unknown>>): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)
     return outcomes.map((outcome, index) => {
@@ -339,7 +340,10 @@ function lying(rpc: Rpc, lies: Readonly<Record<string, (result: unknown) => unkn
 
 describe('A status is not final if only one of two nodes reports it:', () => {
   type Raw = Record<string, unknown>
-  const LIES: [string, { lies: Parameters<typeof lying>[1]; lied: StateName; truth: StateName; filled: boolean }][] = [
+  const LIES: [
+    string,
+    { lies: Parameters<typeof wrapLying>[1]; lied: StateName; truth: StateName; filled: boolean },
+  ][] = [
     [
       'a receipt that says reverted',
       {

@@ -9,18 +9,18 @@ import { requireValue } from '../../../lib/chain/call.ts'
 import { sum } from '../../../lib/core/bigint.ts'
 import { HOUR, toDate } from '../../../lib/core/time.ts'
 import {
+  buildOrderDeposit,
   callsFailed,
   depositLog,
-  depositOf,
   drained,
   emit,
   fillLog,
   POOL,
   requested,
   TOKEN,
-  type Unplaced,
+  type UnindexedLog,
 } from '../../support/bridge-events.ts'
-import { chainInMemory, type MemoryChain, type MemoryTransaction } from '../../support/chain-in-memory.ts'
+import { createMemoryChainReader, type MemoryChain, type MemoryTransaction } from '../../support/chain-in-memory.ts'
 import { ARBITRUM, BASE, encodeCall, POOLS } from '../../support/oracles.ts'
 
 const [USER, VAULT, STRANGER] = ['0xa1', '0xc3', '0xd4'].map((byte) => getAddress(pad(byte as Hex, { size: 20 }))) as [
@@ -38,7 +38,7 @@ const withTerms = (deposit: BridgeDeposit, terms: Partial<BridgeDeposit['relayDa
   ...deposit,
   relayData: { ...deposit.relayData, ...terms },
 })
-const DEPOSIT = withTerms(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n }), {
+const DEPOSIT = withTerms(buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n }), {
   fillDeadline: Number(DEADLINE),
 })
 const keyOf = (deposit: BridgeDeposit) => ({
@@ -60,15 +60,15 @@ type World = {
 }
 
 type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, Sent> }
-const nothing = (): Records => ({ transfers: new Map(), sent: new Map() })
+const createEmptyRecords = (): Records => ({ transfers: new Map(), sent: new Map() })
 
 /** Builds services that read this world, and a list of the RPC methods that they call. */
 function servicesIn({ source, destination, hint = {} }: World, { transfers, sent }: Records) {
   const asked: string[] = []
   const readers = new Map(
     [
-      chainInMemory({ id: ARBITRUM, times: [START], ...source }),
-      chainInMemory({ id: BASE, times: [START], ...destination }),
+      createMemoryChainReader({ id: ARBITRUM, times: [START], ...source }),
+      createMemoryChainReader({ id: BASE, times: [START], ...destination }),
     ].map((reader) => {
       const request: typeof reader.request = (requests, ...options) => {
         asked.push(...requests.map(({ method }) => method))
@@ -100,7 +100,7 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
 
 /** Polls the transfer once. Returns its status, its new record, and the called RPC methods. */
 async function poll(recorded: Transfer, world: World) {
-  const records = nothing()
+  const records = createEmptyRecords()
   const { services, asked } = servicesIn(world, records)
   const key = keyOf(recorded.deposit)
   const { keep, outcome, isFinal } = requireValue(await readTransfer(services, { key, recorded }, () => undefined))
@@ -124,7 +124,7 @@ const poolSays = (...statuses: readonly [bigint, ...bigint[]]) => {
   const left = [...statuses]
   return { answers: { fillStatuses: () => (left.length > 1 ? left.shift() : left[0]) } }
 }
-const filledWith = (effects: readonly Unplaced[]): MemoryTransaction[] => [
+const filledWith = (effects: readonly UnindexedLog[]): MemoryTransaction[] => [
   { hash: FILL, block: 1, logs: [fillLog(DEPOSIT, { amount: 90n }), ...effects] },
 ]
 
@@ -162,7 +162,7 @@ describe('A transfer that the pool does not report as filled', () => {
 describe('A transfer that is filled', () => {
   const times = [START, START + 60n, START + BigInt(HOUR)]
   const arrived = toDate(START + 60n)
-  const settleWith = (...effects: Unplaced[]) =>
+  const settleWith = (...effects: UnindexedLog[]) =>
     settle(BRIDGED, { destination: { times, contracts: poolSays(FILLED), transactions: filledWith(effects) } })
 
   test('is completed with the delivered amount once the vault takes it', async () => {
@@ -173,7 +173,7 @@ describe('A transfer that is filled', () => {
     })
   })
 
-  test.for<[sent: string, effects: Unplaced[], outputAmount: bigint | null]>([
+  test.for<[sent: string, effects: UnindexedLog[], outputAmount: bigint | null]>([
     ['sent to the user as tokens', [callsFailed(USER), drained(USER, 60n)], 60n],
     ['not seen to be sent to the user', [callsFailed(USER), drained(STRANGER, 60n)], null],
   ])('has failed if the deposit failed, with the amount %s', async ([, effects, outputAmount]) => {
@@ -203,7 +203,7 @@ describe('A hint for the fill', () => {
     expect(asked).not.toContain('eth_getLogs')
   })
 
-  test.for<[wrong: string, logs: readonly Unplaced[] | undefined]>([
+  test.for<[wrong: string, logs: readonly UnindexedLog[] | undefined]>([
     ['no transaction', undefined],
     ['a transaction without a fill', effects],
     ['the fill of another deposit', [fillLog(withTerms(DEPOSIT, { depositId: 9n })), ...effects]],
@@ -227,9 +227,9 @@ describe('A source transaction that is not mined', () => {
   const waiting: MemoryTransaction = { hash: SENT, from: USER, to: SOURCE_POOL, nonce: 5, input: calldata }
   const contracts = { answers: { depositQuoteTimeBuffer: Number(BUFFER) } }
   /** Returns a world this many seconds later, whose tagged block is 200 seconds old. */
-  const later = (seconds: bigint, more: Partial<MemoryChain>): World => {
+  const buildLaterWorld = (seconds: bigint, more: Partial<MemoryChain>): World => {
     const last = START + seconds
-    return { source: { times: [START, last - 200n, last - 50n, last], tagBehind: 2, contracts, ...more } }
+    return { source: { times: [START, last - 200n, last - 50n, last], tagLag: 2, contracts, ...more } }
   }
   const isKnown = { transactions: [waiting], nonce: () => 5 }
   const isForgotten = { transactions: [], nonce: () => 5 }
@@ -251,7 +251,7 @@ describe('A source transaction that is not mined', () => {
   })
   const statusesAfter = async (...worlds: World[]) => {
     const statuses: TransferStatus[] = []
-    const records = nothing()
+    const records = createEmptyRecords()
     for (const world of worlds) {
       const question = { sourceChainId: ARBITRUM, hash: SENT, index: 0 }
       const read = await readByHash(servicesIn(world, records).services, question, () => undefined)
@@ -260,29 +260,36 @@ describe('A source transaction that is not mined', () => {
     return statuses
   }
   const statesAfter = async (...worlds: World[]) => (await statusesAfter(...worlds)).map(stateOf)
-  const known = later(300n, isKnown)
+  const known = buildLaterWorld(300n, isKnown)
 
   test('is dropped once its nonce is used in a final block and no deposit has its terms', async () => {
     const dropped = endedFor('source_dropped')
-    expect(await statesAfter(known, later(400n, isReplaced))).toEqual([PENDING, dropped])
+    expect(await statesAfter(known, buildLaterWorld(400n, isReplaced))).toEqual([PENDING, dropped])
     // A final status is not read again.
-    expect(await statesAfter(known, later(400n, isReplaced), later(500n, isKnown))).toEqual([PENDING, dropped, dropped])
+    expect(await statesAfter(known, buildLaterWorld(400n, isReplaced), buildLaterWorld(500n, isKnown))).toEqual([
+      PENDING,
+      dropped,
+      dropped,
+    ])
   })
 
   test('is dropped once its quote is a day old at a final block, even if its nonce is free', async () => {
-    const [exactly, after] = [later(24n * BUFFER + 200n, isForgotten), later(24n * BUFFER + 201n, isForgotten)]
+    const [exactly, after] = [
+      buildLaterWorld(24n * BUFFER + 200n, isForgotten),
+      buildLaterWorld(24n * BUFFER + 201n, isForgotten),
+    ]
     expect(await statesAfter(known, exactly, after)).toEqual([PENDING, PENDING, endedFor('source_dropped')])
   })
 
   test('is not dropped by a nonce used only in blocks that are not final', async () => {
     const isReplacedLately = { transactions: [], nonce: (block: number) => (block >= 2 ? 6 : 5) }
-    expect(await statesAfter(known, later(400n, isReplacedLately))).toEqual([PENDING, PENDING])
+    expect(await statesAfter(known, buildLaterWorld(400n, isReplacedLately))).toEqual([PENDING, PENDING])
     // A tagged block that is too young does not count either.
-    expect(await statesAfter(known, later(400n, { ...isReplaced, tagBehind: 1 }))).toEqual([PENDING, PENDING])
+    expect(await statesAfter(known, buildLaterWorld(400n, { ...isReplaced, tagLag: 1 }))).toEqual([PENDING, PENDING])
   })
 
   test('is not dropped if nodes did not know it for a while', async () => {
-    expect(await statesAfter(known, later(400n, isForgotten), later(500n, isKnown))).toEqual([
+    expect(await statesAfter(known, buildLaterWorld(400n, isForgotten), buildLaterWorld(500n, isKnown))).toEqual([
       PENDING,
       PENDING,
       PENDING,
@@ -290,14 +297,18 @@ describe('A source transaction that is not mined', () => {
   })
 
   test('is not dropped while its nonce is free and its quote is valid, even if no node knows it', async () => {
-    const worlds = [later(400n, isForgotten), later(2_000n, isForgotten), later(BUFFER, isForgotten)]
+    const worlds = [
+      buildLaterWorld(400n, isForgotten),
+      buildLaterWorld(2_000n, isForgotten),
+      buildLaterWorld(BUFFER, isForgotten),
+    ]
     expect(await statesAfter(known, ...worlds)).toEqual([PENDING, PENDING, PENDING, PENDING])
   })
 
   test('is not dropped if another transaction made its deposit, and names that transaction', async () => {
     for (const worlds of [
-      [later(400n, carriedBy(QUOTED))],
-      [later(400n, carriedBy(QUOTED)), later(900n, carriedBy(QUOTED))],
+      [buildLaterWorld(400n, carriedBy(QUOTED))],
+      [buildLaterWorld(400n, carriedBy(QUOTED)), buildLaterWorld(900n, carriedBy(QUOTED))],
     ]) {
       const statuses = await statusesAfter(known, ...worlds)
       expect(statuses.at(-1)).toMatchObject({
@@ -314,20 +325,23 @@ describe('A source transaction that is not mined', () => {
     ['by another quote', { ...QUOTED, quoteTimestamp: quoteTimestamp + 1 }],
     ['of another depositor', withTerms(QUOTED, { depositor: pad(STRANGER) })],
   ])('is dropped even if another deposit %s was made', async ([, deposit]) => {
-    expect(await statesAfter(known, later(400n, carriedBy(deposit)))).toEqual([PENDING, endedFor('source_dropped')])
+    expect(await statesAfter(known, buildLaterWorld(400n, carriedBy(deposit)))).toEqual([
+      PENDING,
+      endedFor('source_dropped'),
+    ])
   })
 
   test('removes a recorded transfer once its deposit is gone and another one has its terms', async () => {
-    const records = nothing()
+    const records = createEmptyRecords()
     const again = withTerms(QUOTED, { depositId: 9n })
     const recorded = { ...recordOf(QUOTED, 1), isFinal: false }
     const transfer = { key: keyOf(QUOTED), recorded }
     records.transfers.set(transfer.key.relayHash, transfer)
-    const early = servicesIn(later(400n, carriedBy(again)), records).services
+    const early = servicesIn(buildLaterWorld(400n, carriedBy(again)), records).services
     const known = await readTransfer(early, transfer, () => undefined)
     expect(known?.outcome).toBe('bridging')
     const kept = { ...transfer, recorded: known?.keep ?? recorded }
-    const late = servicesIn(later(BUFFER + 201n, carriedBy(again)), records).services
+    const late = servicesIn(buildLaterWorld(BUFFER + 201n, carriedBy(again)), records).services
     expect(await readTransfer(late, kept, () => undefined)).toBeUndefined()
     expect(records.transfers.has(transfer.key.relayHash)).toBe(false)
   })

@@ -12,7 +12,7 @@ import {
   TransferStatus,
 } from '../../../lib/bridge/transfer.ts'
 import { toDate } from '../../../lib/core/time.ts'
-import { depositOf, messageDeposit } from '../../support/bridge-events.ts'
+import { buildMessageDeposit, buildOrderDeposit } from '../../support/bridge-events.ts'
 import { ARBITRUM, BASE, HANDLER, MESSAGE, POOLS } from '../../support/oracles.ts'
 
 const [USER, OTHER, VAULT, OTHER_VAULT] = ['0xa1', '0xb2', '0xc3', '0xd4'].map((byte) =>
@@ -31,9 +31,9 @@ const ofSource = ({ relayData, ...deposit }: BridgeDeposit): BridgeDeposit => ({
   ...deposit,
   relayData: { ...relayData, inputToken: pad(SOURCE_TOKEN) },
 })
-const INTO_VAULT = ofSource(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n }))
+const INTO_VAULT = ofSource(buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n }))
 const toAccount = (recipient: Address): BridgeDeposit => {
-  const { relayData, ...deposit } = ofSource(messageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' }))
+  const { relayData, ...deposit } = ofSource(buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' }))
   return { ...deposit, relayData: { ...relayData, recipient: pad(recipient) } }
 }
 
@@ -275,7 +275,7 @@ describe('The outcome that events prove', () => {
 
   test('is a delivery to any account for another tool’s message', () => {
     const message = encodeAbiParameters(MESSAGE, [{ calls: [], fallbackRecipient: USER }])
-    const foreign = messageDeposit({ user: USER, id: 1n, amount: 100n, message })
+    const foreign = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message })
     expect(outcome(foreign, filled(), delivered(OTHER))).toBe('delivered')
     expect(outcome(foreign, filled(), delivered(null))).toBe('delivered')
     const toOther = { ...foreign, relayData: { ...foreign.relayData, recipient: pad(OTHER) } }

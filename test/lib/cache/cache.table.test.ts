@@ -399,7 +399,7 @@ describe('A remembered response', () => {
   }
   const coins: CacheKey<string[]> = { namespace: COINS, key: 'all' }
   const market: CacheKey<string[]> = { namespace: COINS, key: 'market' }
-  const remembering = test
+  const memoryTest = test
     /** Cache of another container. */
     .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
     /** Switch that makes the table refuse all requests, with their count. */
@@ -413,7 +413,7 @@ describe('A remembered response', () => {
       return failing
     })
 
-  remembering(
+  memoryTest(
     'is read once in a minute and not parsed again, with its true age',
     async ({ cache, other, clock, requests }) => {
       await other.put(coins, ['bitcoin'])
@@ -433,7 +433,7 @@ describe('A remembered response', () => {
     },
   )
 
-  remembering('is read once for fifty parallel requests', async ({ cache, other, requests }) => {
+  memoryTest('is read once for fifty parallel requests', async ({ cache, other, requests }) => {
     await other.put(coins, ['bitcoin'])
     await other.put(market, ['ethereum'])
     requests.length = 0
@@ -442,7 +442,7 @@ describe('A remembered response', () => {
     for (const known of all) expect([known.coins?.value, known.market?.value]).toEqual([['bitcoin'], ['ethereum']])
   })
 
-  remembering(
+  memoryTest(
     'belongs to a fixed key: keys that requests choose are read each time',
     async ({ cache, other, requests }) => {
       const words = Object.fromEntries(['a', 'b'].map((key) => [key, { namespace: WORD, key }]))
@@ -457,7 +457,7 @@ describe('A remembered response', () => {
     },
   )
 
-  remembering('is the one that the container itself last put', async ({ cache, requests }) => {
+  memoryTest('is the one that the container itself last put', async ({ cache, requests }) => {
     await cache.put(coins, ['bitcoin'])
     await cache.recall({ coins })
     await cache.put(coins, ['ethereum'])
@@ -466,13 +466,13 @@ describe('A remembered response', () => {
     expect(requests).toEqual([])
   })
 
-  remembering('is not kept if it was missing', async ({ cache, other }) => {
+  memoryTest('is not kept if it was missing', async ({ cache, other }) => {
     expect(await cache.recall({ coins })).toEqual({ coins: undefined })
     await other.put(coins, ['bitcoin'])
     expect((await cache.recall({ coins })).coins?.value).toEqual(['bitcoin'])
   })
 
-  remembering('is never a failure, which all parallel requests get', async ({ cache, other, failing }) => {
+  memoryTest('is never a failure, which all parallel requests get', async ({ cache, other, failing }) => {
     await other.put(coins, ['bitcoin'])
     failing.isOn = true
     for (const _ of [1, 2]) {
@@ -483,7 +483,7 @@ describe('A remembered response', () => {
     expect((await cache.recall({ coins })).coins?.value).toEqual(['bitcoin'])
   })
 
-  remembering(
+  memoryTest(
     'is used with its true age while the table fails, until it expires',
     async ({ cache, other, clock, failing }) => {
       await other.put(coins, ['bitcoin'])
@@ -504,7 +504,7 @@ describe('A remembered response', () => {
     },
   )
 
-  remembering('is not what the others are told, who ask the table', async ({ cache, other }) => {
+  memoryTest('is not what the others are told, who ask the table', async ({ cache, other }) => {
     await other.put(coins, ['bitcoin'])
     await cache.recall({ coins })
     await other.put(coins, ['ethereum'])

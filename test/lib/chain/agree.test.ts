@@ -5,8 +5,8 @@ import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { simulationRequest } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/core/errors.ts'
-import { agreedReaderOf } from '../../support/agreed.ts'
-import { failureOf } from '../../support/errors.ts'
+import { createAgreedReaderOf } from '../../support/agreed.ts'
+import { catchFailure } from '../../support/errors.ts'
 
 const CHAIN = evmChain(8453) as EvmChain
 const ACCOUNT = '0x0000000000000000000000000000000000000016'
@@ -79,18 +79,18 @@ describe('Two hosts', () => {
 
   test('that differ at one block disagree', async () => {
     const liar = hostOf({ say: () => ({ result: 8 }) })
-    expect((await failureOf(read([hostOf(constant), liar]))).code).toBe('nodes_disagree')
-    expect((await failureOf(read([liar, hostOf(constant)]))).code).toBe('nodes_disagree')
+    expect((await catchFailure(read([hostOf(constant), liar]))).code).toBe('nodes_disagree')
+    expect((await catchFailure(read([liar, hostOf(constant)]))).code).toBe('nodes_disagree')
   })
 
   test('on two forks disagree, even with equal results', async () => {
-    expect((await failureOf(read([hostOf(constant), hostOf({ ...constant, fork: 7 })]))).code).toBe('nodes_disagree')
+    expect((await catchFailure(read([hostOf(constant), hostOf({ ...constant, fork: 7 })]))).code).toBe('nodes_disagree')
   })
 
   test('that refuse with the same code refuse, and with different codes disagree', async () => {
     const refuse = (hosts: Hosts, codes: readonly ('vault_is_paused' | 'vault_is_closed')[]) => {
       let runs = 0
-      return failureOf(
+      return catchFailure(
         agreeOf(hosts)([CHAIN.id], async (getReader) => {
           await getReader(CHAIN.id).request([READ])
           throw new AppError(codes[runs++ % codes.length] ?? 'internal')
@@ -103,20 +103,20 @@ describe('Two hosts', () => {
   })
 
   test('return no result if one does not serve', async () => {
-    expect((await failureOf(read([hostOf(constant), hostOf({ isDown: true })]))).code).toBe('second_node_silent')
-    expect((await failureOf(read([hostOf({ isDown: true }), hostOf({ isDown: true })]))).code).toBe(
+    expect((await catchFailure(read([hostOf(constant), hostOf({ isDown: true })]))).code).toBe('second_node_silent')
+    expect((await catchFailure(read([hostOf({ isDown: true }), hostOf({ isDown: true })]))).code).toBe(
       'upstream_unavailable',
     )
   })
 
   test('return no result if one is eight seconds behind', async () => {
     const hosts = [hostOf(constant), hostOf({ ...constant, head: 960 })]
-    expect((await failureOf(read(hosts))).code).toBe('second_node_silent')
+    expect((await catchFailure(read(hosts))).code).toBe('second_node_silent')
   })
 
   test('are believed if both report an unreadable contract, and a third gets no request', async () => {
     const hosts = [hostOf(constant), hostOf(constant), hostOf(constant)]
-    const failure = await failureOf(
+    const failure = await catchFailure(
       agreeOf(hosts)([CHAIN.id], async (getReader) => {
         await getReader(CHAIN.id).request([READ])
         throw new AppError('upstream_bad_answer')
@@ -131,8 +131,8 @@ test('A result too deep for JSON is a disagreement, not an internal error', asyn
   const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
   const liar = hostOf({ say: () => ({ result: deep }) })
   for (const method of ['eth_call', 'eth_getCode']) {
-    const reader = agreedReaderOf(CHAIN, [hostOf({ say: () => ({ result: '0x' }) }).rpc, liar.rpc])
-    const failure = await failureOf(reader.request([{ method, params: [ACCOUNT, 'latest'] }]))
+    const reader = createAgreedReaderOf(CHAIN, [hostOf({ say: () => ({ result: '0x' }) }).rpc, liar.rpc])
+    const failure = await catchFailure(reader.request([{ method, params: [ACCOUNT, 'latest'] }]))
     expect(failure.code).toBe('nodes_disagree')
   }
 })
@@ -169,7 +169,7 @@ describe('Among three hosts,', () => {
   test('one that lies is not outvoted, so there is no result', async () => {
     const liar = hostOf({ say: () => ({ result: 8 }) })
     const hosts = [hostOf(constant), liar, hostOf(constant)]
-    expect((await failureOf(read(hosts))).code).toBe('nodes_disagree')
+    expect((await catchFailure(read(hosts))).code).toBe('nodes_disagree')
   })
 
   test('the third replaces a second one that takes twice as long as the first', async () => {
@@ -217,16 +217,16 @@ test.for(NO_DRY_RUN)('A refusal by the only host that can simulate is returned',
       if (outcome && 'result' in outcome) throw new AppError('withdrawal_refused')
       return 'handed out'
     })
-    expect((await failureOf(refused)).code).toBe('withdrawal_refused')
+    expect((await catchFailure(refused)).code).toBe('withdrawal_refused')
   }
 })
 
 test('Results of two hosts at a numbered block are compared', async () => {
   const readAt = (prices: readonly number[]) =>
-    agreedReaderOf(
+    createAgreedReaderOf(
       CHAIN,
       prices.map((price) => hostOf({ say: () => ({ result: numberToHex(price) }) }).rpc),
     ).request([{ method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, '0x2'] }])
   expect(await readAt([1, 1])).toEqual([{ result: '0x1' }])
-  expect((await failureOf(readAt([1, 2]))).code).toBe('nodes_disagree')
+  expect((await catchFailure(readAt([1, 2]))).code).toBe('nodes_disagree')
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeApprovals, listApprovalPlans, type TokenSpending, verifyApprovals } from '../../../lib/chain/erc20.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import { type DryRun, firstApproved } from '../../../lib/prepare/dry-run.ts'
-import { mutantsOf } from '../../support/mutants.ts'
+import { listMutants } from '../../support/mutants.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
@@ -105,7 +105,7 @@ describe('The verification of approvals', () => {
         const { token, spender, amount } = spending
         const pass = [[amount], [0n, amount]].map((amounts) => stringify(plansOf(spending, amounts)))
         for (const amounts of [[amount], [0n, amount]]) {
-          for (const mutant of mutantsOf(plansOf(spending, amounts), [token, spender, stranger])) {
+          for (const mutant of listMutants(plansOf(spending, amounts), [token, spender, stranger])) {
             if (mutant.length === 0 || pass.includes(stringify(mutant))) continue
             const transactions = mutant.map(encode)
             expect(() => verifyApprovals(spending, transactions)).toThrow()

@@ -85,7 +85,7 @@ const batchAbove =
     calls.length > most
 
 /** Returns a host that sends this response to each body with a matching call. */
-const whole =
+const createWholeRefusal =
   (respond: () => Response, when: When = always): Host =>
   (calls, signal, isPlain) =>
     calls.some((call) => when(call, calls)) ? respond() : healthy(calls, signal, isPlain)
@@ -101,14 +101,14 @@ const redirect = (status: number) => () =>
   new Response(null, { status, headers: { location: 'https://elsewhere.example' } })
 
 /** Returns a host that sends this item for each matching call, and serves the others. */
-const items =
+const createItemRefusal =
   (item: (call: Call) => object, when: When = always): Host =>
   (calls, _, isPlain) => {
     const answers = calls.map((call) => (when(call, calls) ? item(call) : answerOf(call)))
     return Response.json(isPlain ? answers[0] : answers)
   }
 const refusing = (code: unknown, message: unknown, when: When = always): Host =>
-  items(({ id }) => ({ id, error: { code, message } }), when)
+  createItemRefusal(({ id }) => ({ id, error: { code, message } }), when)
 /** Returns a host whose list of responses is changed as a whole. */
 const changed =
   (change: (answers: object[]) => unknown): Host =>
@@ -145,28 +145,30 @@ const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | 
   'never answers': hanging,
   'stops within its answer': dripping('[{"id":0,"resu'),
   'begins an answer with spaces and stops': dripping('   '),
-  'sends bytes without end': whole(huge),
-  'sends bytes without end for events': whole(huge, logs),
-  'redirects with 301': whole(redirect(301)),
-  'redirects with 302': whole(redirect(302)),
-  'redirects with 307': whole(redirect(307)),
-  'has a page for an answer': whole(plain(200, '<html>Checking your browser</html>')),
-  'has an empty body': whole(plain(200, '')),
-  'has no content (204)': whole(plain(204, '')),
-  'is unauthorised (401)': whole(plain(401, 'tenant disabled')),
-  'wants to be paid (402)': whole(plain(402, 'Payment Required')),
-  'forbids (403 page)': whole(plain(403, '<html>Forbidden</html>')),
-  'is gone (404)': whole(plain(404, 'Not Found')),
-  'allows no POST (405)': whole(plain(405, '')),
-  'has a time-out of its own (408)': whole(error(408, 30, 'Request timeout on the free tier, please upgrade')),
-  'limits its rate (429)': whole(plain(429, 'Too Many Requests')),
-  'limits its rate (429, Retry-After)': whole(plain(429, 'slow down', { 'retry-after': '7' })),
-  'fails (500)': whole(plain(500, 'Internal Server Error')),
-  'is a bad gateway (502)': whole(plain(502, '<html>Bad Gateway</html>')),
-  'is in maintenance (503, Retry-After)': whole(plain(503, '', { 'retry-after': '120' })),
-  'times out (504)': whole(plain(504, '')),
-  'has an origin that is down (521)': whole(plain(521, '')),
-  'is a teapot (418)': whole(error(418, -32_000, 'no')),
+  'sends bytes without end': createWholeRefusal(huge),
+  'sends bytes without end for events': createWholeRefusal(huge, logs),
+  'redirects with 301': createWholeRefusal(redirect(301)),
+  'redirects with 302': createWholeRefusal(redirect(302)),
+  'redirects with 307': createWholeRefusal(redirect(307)),
+  'has a page for an answer': createWholeRefusal(plain(200, '<html>Checking your browser</html>')),
+  'has an empty body': createWholeRefusal(plain(200, '')),
+  'has no content (204)': createWholeRefusal(plain(204, '')),
+  'is unauthorised (401)': createWholeRefusal(plain(401, 'tenant disabled')),
+  'wants to be paid (402)': createWholeRefusal(plain(402, 'Payment Required')),
+  'forbids (403 page)': createWholeRefusal(plain(403, '<html>Forbidden</html>')),
+  'is gone (404)': createWholeRefusal(plain(404, 'Not Found')),
+  'allows no POST (405)': createWholeRefusal(plain(405, '')),
+  'has a time-out of its own (408)': createWholeRefusal(
+    error(408, 30, 'Request timeout on the free tier, please upgrade'),
+  ),
+  'limits its rate (429)': createWholeRefusal(plain(429, 'Too Many Requests')),
+  'limits its rate (429, Retry-After)': createWholeRefusal(plain(429, 'slow down', { 'retry-after': '7' })),
+  'fails (500)': createWholeRefusal(plain(500, 'Internal Server Error')),
+  'is a bad gateway (502)': createWholeRefusal(plain(502, '<html>Bad Gateway</html>')),
+  'is in maintenance (503, Retry-After)': createWholeRefusal(plain(503, '', { 'retry-after': '120' })),
+  'times out (504)': createWholeRefusal(plain(504, '')),
+  'has an origin that is down (521)': createWholeRefusal(plain(521, '')),
+  'is a teapot (418)': createWholeRefusal(error(418, -32_000, 'no')),
   'fails every second time': flapping,
   'answers null': changed(() => null),
   'answers a number': changed(() => 7),
@@ -180,19 +182,22 @@ const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | 
   'has ids of text': changed((answers) => answers.map((answer, id) => ({ ...answer, id: `${id}` }))),
   'has ids of its own': changed((answers) => answers.map((answer, id) => ({ ...answer, id: id + 100 }))),
   'has no ids': changed((answers) => answers.map(({ id: _, ...answer }: { id?: number }) => answer)),
-  'has neither result nor error': items(({ id }) => ({ id })),
-  'has null for every result': items(({ id }) => ({ id, result: null })),
-  'has null for the latest block': items(({ id }) => ({ id, result: null }), method('eth_getBlockByNumber')),
-  'has null for events': items(({ id }) => ({ id, result: null }), logs),
-  'has errors of text': items(({ id }) => ({ id, error: 'no' })),
+  'has neither result nor error': createItemRefusal(({ id }) => ({ id })),
+  'has null for every result': createItemRefusal(({ id }) => ({ id, result: null })),
+  'has null for the latest block': createItemRefusal(
+    ({ id }) => ({ id, result: null }),
+    method('eth_getBlockByNumber'),
+  ),
+  'has null for events': createItemRefusal(({ id }) => ({ id, result: null }), logs),
+  'has errors of text': createItemRefusal(({ id }) => ({ id, error: 'no' })),
   'has errors with codes of text': refusing('-32000', 'no'),
   'has errors with messages of null': refusing(-32_000, null),
-  'is of another chain': items(({ id }) => ({ id, result: '0x1' }), method('eth_chainId')),
-  'has a chain id of another form': items(({ id }) => ({ id, result: 8453 }), method('eth_chainId')),
+  'is of another chain': createItemRefusal(({ id }) => ({ id, result: '0x1' }), method('eth_chainId')),
+  'has a chain id of another form': createItemRefusal(({ id }) => ({ id, result: 8453 }), method('eth_chainId')),
   'refuses its chain id': refusing(-32_601, 'method not found', method('eth_chainId')),
-  'base.org: 10 calls (200)': whole(error(200, -32_014, 'maximum 10 calls in 1 batch'), batchAbove(10)),
-  'base.org: 10 calls (413)': whole(error(413, -32_014, 'maximum 10 calls in 1 batch'), batchAbove(10)),
-  'dRPC free: 3 calls': whole(
+  'base.org: 10 calls (200)': createWholeRefusal(error(200, -32_014, 'maximum 10 calls in 1 batch'), batchAbove(10)),
+  'base.org: 10 calls (413)': createWholeRefusal(error(413, -32_014, 'maximum 10 calls in 1 batch'), batchAbove(10)),
+  'dRPC free: 3 calls': createWholeRefusal(
     error(500, 31, 'Batch of more than 3 requests are not allowed on free tier'),
     batchAbove(3),
   ),
@@ -200,19 +205,25 @@ const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | 
     isPlain
       ? healthy(calls, signal, isPlain)
       : error(403, -32_403, 'Batch requests are only available for paid plans')(),
-  'geth: batch too large': whole(error(200, -32_600, 'batch too large'), batchAbove(2)),
-  'PublicNode: batch size': whole(error(400, -32_600, 'batch size is too large, maximum 2'), batchAbove(2)),
-  'an empty 413 for batches': whole(plain(413, ''), batchAbove(1)),
-  'an empty 413 for all': whole(plain(413, '')),
-  'an empty 413 for wide ranges': whole(plain(413, ''), wider(2_000)),
-  'base.org: 500 blocks': whole(error(413, -32_614, 'eth_getLogs is limited to a 500 range'), wider(501)),
-  'QuickNode: 10,000 blocks': whole(error(413, -32_614, 'eth_getLogs is limited to a 10,000 range'), wider(9_000)),
-  'QuickNode trial: 5 blocks': whole(error(413, -32_615, 'eth_getLogs is limited to a 5 range'), wider(6)),
-  'Alchemy free: 10 blocks': whole(
+  'geth: batch too large': createWholeRefusal(error(200, -32_600, 'batch too large'), batchAbove(2)),
+  'PublicNode: batch size': createWholeRefusal(
+    error(400, -32_600, 'batch size is too large, maximum 2'),
+    batchAbove(2),
+  ),
+  'an empty 413 for batches': createWholeRefusal(plain(413, ''), batchAbove(1)),
+  'an empty 413 for all': createWholeRefusal(plain(413, '')),
+  'an empty 413 for wide ranges': createWholeRefusal(plain(413, ''), wider(2_000)),
+  'base.org: 500 blocks': createWholeRefusal(error(413, -32_614, 'eth_getLogs is limited to a 500 range'), wider(501)),
+  'QuickNode: 10,000 blocks': createWholeRefusal(
+    error(413, -32_614, 'eth_getLogs is limited to a 10,000 range'),
+    wider(9_000),
+  ),
+  'QuickNode trial: 5 blocks': createWholeRefusal(error(413, -32_615, 'eth_getLogs is limited to a 5 range'), wider(6)),
+  'Alchemy free: 10 blocks': createWholeRefusal(
     error(400, -32_600, 'Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range.'),
     wider(10),
   ),
-  'dRPC: ranges over 10000 for 2,000 blocks': whole(
+  'dRPC: ranges over 10000 for 2,000 blocks': createWholeRefusal(
     error(400, 35, 'ranges over 10000 blocks are not supported on freetier'),
     wider(2_000),
   ),
@@ -242,9 +253,12 @@ const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | 
   'proxyd: response too large': refusing(-32_020, 'backend response too large', wider(5_000)),
   '1RPC: response size': refusing(-32_000, 'response size should not greater than 10000000 bytes', wider(5_000)),
   'geth: query time-out': refusing(-32_005, 'query timeout exceeded', wider(5_000)),
-  'dRPC: no provider for old events': whole(error(400, 12, "Can't route your request to suitable provider"), old),
-  'dRPC: slow for old events': whole(error(408, 30, 'Request timeout on the free tier'), old),
-  'PublicNode: archive gate': whole(error(403, -32_602, 'Archive requests require a personal token'), old),
+  'dRPC: no provider for old events': createWholeRefusal(
+    error(400, 12, "Can't route your request to suitable provider"),
+    old,
+  ),
+  'dRPC: slow for old events': createWholeRefusal(error(408, 30, 'Request timeout on the free tier'), old),
+  'PublicNode: archive gate': createWholeRefusal(error(403, -32_602, 'Archive requests require a personal token'), old),
   'geth: pruned history': refusing(4_444, 'pruned history unavailable', old),
   'Nethermind: no receipts': refusing(-32_000, 'Receipt not available for From block 1000.', old),
   'Erigon: pruned': refusing(-32_000, 'seek with txNum=19 but data before txNum=26 is not available', old),
@@ -260,16 +274,18 @@ const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | 
     'no backend is currently healthy to serve traffic',
     method('eth_call'),
   ),
-  'proxyd: over capacity': whole(error(503, -32_012, 'backend is over capacity')),
+  'proxyd: over capacity': createWholeRefusal(error(503, -32_012, 'backend is over capacity')),
   'base.org: rate limit': refusing(-32_016, 'over rate limit', method('eth_getBlockByNumber')),
   'eRPC: no upstream': refusing(-32_015, 'upstream did not respond in time'),
-  'dRPC: chain of paid plans': whole(error(400, 35, 'chain is not available on free plan')),
+  'dRPC: chain of paid plans': createWholeRefusal(error(400, 35, 'chain is not available on free plan')),
   '1RPC: quota': refusing(-32_001, 'usage limit reached, upgrade your plan'),
-  'Tenderly: quota': whole(error(403, -32_004, 'quota limit reached')),
-  'Alchemy: monthly capacity': whole(error(429, 429, 'Monthly capacity limit exceeded. Visit your dashboard')),
+  'Tenderly: quota': createWholeRefusal(error(403, -32_004, 'quota limit reached')),
+  'Alchemy: monthly capacity': createWholeRefusal(
+    error(429, 429, 'Monthly capacity limit exceeded. Visit your dashboard'),
+  ),
   'wants to be topped up': refusing(-32_000, 'Insufficient balance, please top up'),
   'has an internal error': refusing(-32_603, 'Internal error'),
-  'has an internal error for a batch': whole(error(200, -32_603, 'Internal error')),
+  'has an internal error for a batch': createWholeRefusal(error(200, -32_603, 'Internal error')),
   'calls all invalid': refusing(-32_600, 'invalid request'),
   'calls the parameters invalid': refusing(-32_602, 'the endpoint does not serve this'),
   'has a code of its own': refusing(4_711, 'computer says no'),
@@ -279,11 +295,14 @@ const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | 
     'the method eth_simulateV1 does not exist/is not available',
     method('eth_simulateV1'),
   ),
-  'lacks dry runs (400)': whole(error(400, -32_601, 'Unsupported method: eth_simulateV1'), method('eth_simulateV1')),
+  'lacks dry runs (400)': createWholeRefusal(
+    error(400, -32_601, 'Unsupported method: eth_simulateV1'),
+    method('eth_simulateV1'),
+  ),
   'lacks every method': refusing(-32_601, 'method not found'),
   'lacks eth_call': refusing(-32_601, 'method not found', method('eth_call')),
   'lacks events': refusing(-32_601, 'eth_getLogs is not allowed', logs),
-  whitelists: whole(error(403, -32_601, 'method is not whitelisted')),
+  whitelists: createWholeRefusal(error(403, -32_601, 'method is not whitelisted')),
 }).map(([name, host]) => [name, host.length === 0 && host === flapping ? flapping : () => host as Host])
 
 const CHAIN_ID = 8453
@@ -343,7 +362,7 @@ function readsByTwo(hosts: readonly Host[]) {
 }
 
 /** Requests of a wallet: a read with a dry run, recent events, and old events. */
-const QUESTIONS: readonly ((reads: Reads) => Promise<unknown>)[] = [
+const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
   async ({ request, withDryRun }) => {
     const call = { method: 'eth_call', params: [{ to: CONTRACT, data: '0x' }, 'latest'] }
     const [value, header, dryRun] = await request([
@@ -357,12 +376,12 @@ const QUESTIONS: readonly ((reads: Reads) => Promise<unknown>)[] = [
   ({ logsIn }) => logsIn(HEAD - 12_000, HEAD),
   ({ logsIn }) => logsIn(1_000, 12_000),
 ]
-const RIGHT = await Promise.all(QUESTIONS.map((ask) => ask(readsByOne([healthy]))))
+const RIGHT = await Promise.all(REQUESTS.map((ask) => ask(readsByOne([healthy]))))
 
 /** Returns the results, with `honest` for an error of the upstream. */
-async function askAll(reads: Reads) {
+async function sendAll(reads: Reads) {
   const results: unknown[] = []
-  for (const ask of QUESTIONS) {
+  for (const ask of REQUESTS) {
     results.push(
       await ask(reads).catch((error: unknown) => {
         if (error instanceof AppError && /^upstream_|^second_node_silent$/.test(error.code)) return 'honest'
@@ -388,7 +407,7 @@ test('The tests have at least sixty kinds of failing hosts', () => {
 
 describe.concurrent('A read by one host', () => {
   test.for(KINDS)('is right or an honest error if its only host %s', async ([, start], { expect }) => {
-    const results = await askAll(readsByOne([start()]))
+    const results = await sendAll(readsByOne([start()]))
     expect(results.map((result, index) => (result === 'honest' ? RIGHT[index] : result))).toEqual(RIGHT)
   })
 
@@ -400,9 +419,9 @@ describe.concurrent('A read by one host', () => {
   ])
   test.for(placements)('is right with a healthy host while another %s (%s)', async ([, , hosts], { expect }) => {
     const reads = readsByOne(hosts())
-    expect(await askAll(reads)).toEqual(RIGHT)
+    expect(await sendAll(reads)).toEqual(RIGHT)
     const learnt = reads.asked.requests
-    for (let round = 0; round < 3; round += 1) expect(await askAll(reads)).toEqual(RIGHT)
+    for (let round = 0; round < 3; round += 1) expect(await sendAll(reads)).toEqual(RIGHT)
     // A healthy host gets three requests a round.
     expect(reads.asked.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
   })
@@ -414,6 +433,6 @@ describe.concurrent('A read by two hosts', () => {
   )
   test.for(placements)('is right while one of three hosts %s (place %i)', async ([, , hosts], { expect }) => {
     const reads = readsByTwo(hosts())
-    for (let round = 0; round < 2; round += 1) expect(await askAll(reads)).toEqual(RIGHT)
+    for (let round = 0; round < 2; round += 1) expect(await sendAll(reads)).toEqual(RIGHT)
   })
 })

@@ -4,7 +4,7 @@ import { parseFinality, readFinalBlock } from '../../../lib/chain/finality.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/core/errors.ts'
-import { agreedReaderOf } from '../../support/agreed.ts'
+import { createAgreedReaderOf } from '../../support/agreed.ts'
 
 const BASE = evmChain(8453) as EvmChain
 const timeOf = (number: number) => 1_700_000_000 + number * 2
@@ -30,7 +30,7 @@ describe('The newest final block by two hosts', () => {
       [90_000, 90_002],
     ] as const) {
       const [own, other] = [host(first), host(second)]
-      const { final } = await readFinalBlock(agreedReaderOf(BASE, [own.rpc, other.rpc]))
+      const { final } = await readFinalBlock(createAgreedReaderOf(BASE, [own.rpc, other.rpc]))
       expect(final).toMatchObject({ number: 89_500n, timestamp: BigInt(timeOf(89_500)) })
       expect([own.requests, other.requests]).toEqual([
         [2, 2],
@@ -41,7 +41,7 @@ describe('The newest final block by two hosts', () => {
 
   test('costs one request per host if they agree', async () => {
     const [own, other] = [host(90_000), host(90_000)]
-    await readFinalBlock(agreedReaderOf(BASE, [own.rpc, other.rpc]))
+    await readFinalBlock(createAgreedReaderOf(BASE, [own.rpc, other.rpc]))
     expect([own.requests, other.requests]).toEqual([[2], [2]])
   })
 
@@ -50,12 +50,12 @@ describe('The newest final block by two hosts', () => {
     ['eight seconds behind', 90_000 - 4],
   ] as const)('is reported by two hosts while a third is %s', async ([, stuck]) => {
     const late = host(stuck)
-    const reader = agreedReaderOf(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
+    const reader = createAgreedReaderOf(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
     for (let question = 0; question < 2; question += 1) {
       expect((await readFinalBlock(reader)).head).toMatchObject({ number: 90_000n })
     }
     expect(late.requests).toHaveLength(1)
-    const alone = readFinalBlock(agreedReaderOf(BASE, [host(90_000).rpc, host(stuck).rpc]))
+    const alone = readFinalBlock(createAgreedReaderOf(BASE, [host(90_000).rpc, host(stuck).rpc]))
     await expect(alone).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 
@@ -63,7 +63,7 @@ describe('The newest final block by two hosts', () => {
     const down: Rpc = async () => {
       throw new AppError('upstream_timeout')
     }
-    const reading = readFinalBlock(agreedReaderOf(BASE, [host(90_000).rpc, down]))
+    const reading = readFinalBlock(createAgreedReaderOf(BASE, [host(90_000).rpc, down]))
     await expect(reading).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 })

@@ -13,7 +13,7 @@ import {
 } from '../../../lib/chain/logs.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/core/errors.ts'
-import { failureOf } from '../../support/errors.ts'
+import { catchFailure } from '../../support/errors.ts'
 import { runs } from '../../support/runs.ts'
 
 const CONTRACT: Address = '0x00000000000000000000000000000000000000A1'
@@ -254,7 +254,7 @@ describe('A read of events in a range of blocks', () => {
     const refusal = { error: { code: -32_005, refusal: 'results' } } as const
     const rpc: Rpc = async (requests) =>
       requests.map(({ method }) => (method === 'eth_getBlockReceipts' ? outcome : refusal))
-    expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
+    expect(await catchFailure(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
   })
 
   test('sends no request for a range without blocks', async () => {
@@ -267,13 +267,13 @@ describe('A read of events in a range of blocks', () => {
     'fails with %s when the node does',
     async (code) => {
       const rpc: Rpc = () => Promise.reject(new AppError(code))
-      expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code })
+      expect(await catchFailure(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code })
     },
   )
 
   test('fails with upstream_bad_answer if the node refuses every range', async () => {
     const { rpc } = startNode({ refuses: () => true })
-    expect(await failureOf(readLogs(rpc, FILTER, 0n, 50_000n))).toMatchObject({ code: 'upstream_bad_answer' })
+    expect(await catchFailure(readLogs(rpc, FILTER, 0n, 50_000n))).toMatchObject({ code: 'upstream_bad_answer' })
   })
 
   test('fails with the node’s error after its first response', async () => {
@@ -283,7 +283,7 @@ describe('A read of events in a range of blocks', () => {
       if (requests > 1) throw new AppError('upstream_timeout')
       return batch.map(() => TOO_LARGE)
     }
-    expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_timeout' })
+    expect(await catchFailure(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_timeout' })
   })
 
   test.for<[string, unknown]>([
@@ -300,7 +300,7 @@ describe('A read of events in a range of blocks', () => {
     ['one invalid log among valid ones', [someLog(1n), null, someLog(2n)]],
   ])('fails with upstream_bad_answer if the node returns %s', async ([, result]) => {
     const rpc: Rpc = async (requests) => requests.map(() => ({ result }))
-    expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
+    expect(await catchFailure(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
   })
 
   test('reads logs without topics', async () => {

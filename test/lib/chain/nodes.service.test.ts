@@ -7,7 +7,7 @@ import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 import type { AppError } from '../../../lib/core/errors.ts'
 import type { HttpEnvironment } from '../../../lib/core/http.ts'
 import { logger } from '../../../lib/core/logger.ts'
-import { failureOf } from '../../support/errors.ts'
+import { catchFailure } from '../../support/errors.ts'
 import { startWire } from '../../support/wire.ts'
 
 const FIRST = 'https://first.example/v2/hunter2'
@@ -30,7 +30,7 @@ type Batch = readonly {
 type Node = (batch: Batch, signal: AbortSignal) => Response | Promise<Response>
 
 /** Returns a node that serves every call, with its results in this order. */
-const good =
+const createHealthyNode =
   (order: <T>(items: T[]) => T[] = (items) => items): Node =>
   (batch) =>
     Response.json(order(batch.map(({ id, method }) => ({ jsonrpc: '2.0', id, ...resultOf(method) }))))
@@ -79,7 +79,7 @@ function rpcOver(
 
 describe('A batch', () => {
   test('is one HTTP request of JSON-RPC 2.0 calls, each with its own id', async () => {
-    const { rpc, batches, environment } = rpcOver({ [FIRST]: good() })
+    const { rpc, batches, environment } = rpcOver({ [FIRST]: createHealthyNode() })
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(batches).toEqual([CALLS.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))])
     expect(environment.fetch.mock.calls[0]?.[1]).toMatchObject({
@@ -89,7 +89,7 @@ describe('A batch', () => {
   })
 
   test('gets its outcomes in its own order, whatever the order of the responses', async () => {
-    const { rpc } = rpcOver({ [FIRST]: good((items) => items.toReversed()) })
+    const { rpc } = rpcOver({ [FIRST]: createHealthyNode((items) => items.toReversed()) })
     expect(await rpc(CALLS)).toEqual(RESULTS)
   })
 
@@ -183,12 +183,12 @@ test.for(['query returned more than 10000 results', 'block range is too wide', '
 describe('A node that', () => {
   test.for(FAILURES)('%s fails the whole batch', async ([, node, code]) => {
     const { rpc, asked } = rpcOver({ [FIRST]: node })
-    expect((await failureOf(rpc(CALLS))).code).toBe(code)
+    expect((await catchFailure(rpc(CALLS))).code).toBe(code)
     expect(asked).toEqual([FIRST, FIRST])
   })
 
   test.for(FAILURES)('%s is replaced by the next one, which stays the first choice', async ([, node]) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: good() })
+    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: createHealthyNode() })
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(asked).toEqual([FIRST, SECOND])
     expect(await rpc(CALLS)).toEqual(RESULTS)
@@ -197,14 +197,14 @@ describe('A node that', () => {
 
   test.for(FAILURES)('%s leads to an error without its URL, key or text', async ([, node]) => {
     const { rpc } = rpcOver({ [FIRST]: node, [SECOND]: node })
-    const failure = await failureOf(rpc(CALLS))
+    const failure = await catchFailure(rpc(CALLS))
     const told = inspect(failure, { depth: null, showHidden: true }) + JSON.stringify(failure)
     expect(told).not.toMatch(/hunter2|first\.example|second\.example|https?:|execution reverted/)
     expect(failure.cause).toBeInstanceOf(Error)
   })
 
   test('fails for two parallel batches is replaced for both', async () => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() })
+    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() })
     expect(await Promise.all([rpc(CALLS), rpc(CALLS)])).toEqual([RESULTS, RESULTS])
     expect(asked).toEqual([FIRST, FIRST, SECOND, SECOND])
   })
@@ -213,7 +213,7 @@ describe('A node that', () => {
 describe('A retry', () => {
   test('is sent once', async () => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: unreachable })
-    await failureOf(rpc(CALLS))
+    await catchFailure(rpc(CALLS))
     expect(asked).toEqual([FIRST, SECOND])
   })
 
@@ -221,7 +221,7 @@ describe('A retry', () => {
     let tries = 0
     const node: Node = (batch, signal) => {
       tries += 1
-      return tries === 1 ? status(500)(batch, signal) : good()(batch, signal)
+      return tries === 1 ? status(500)(batch, signal) : createHealthyNode()(batch, signal)
     }
     const { rpc, asked } = rpcOver({ [FIRST]: node })
     expect(await rpc(CALLS)).toEqual(RESULTS)
@@ -229,7 +229,7 @@ describe('A retry', () => {
   })
 
   test('waits a random time, which a successful batch does not draw', async () => {
-    const { rpc, environment } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() }, { random: 0.999 })
+    const { rpc, environment } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { random: 0.999 })
     await rpc(CALLS)
     expect(environment.random).toHaveBeenCalledTimes(1)
     await rpc(CALLS)
@@ -237,8 +237,8 @@ describe('A retry', () => {
   })
 
   test.for([3000, 2900, 2800.5])('is not sent after %i ms of the three seconds', async (elapsed) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() }, { elapse: () => elapsed })
-    expect((await failureOf(rpc(CALLS))).code).toBe('upstream_unavailable')
+    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => elapsed })
+    expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_unavailable')
     expect(asked).toEqual([FIRST])
     // The next batch starts with the other node and a new deadline.
     expect(await rpc(CALLS)).toEqual(RESULTS)
@@ -246,7 +246,7 @@ describe('A retry', () => {
   })
 
   test('is sent while there is time left', async () => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: good() }, { elapse: () => 1650.123 })
+    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => 1650.123 })
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(asked).toEqual([FIRST, SECOND])
   })
@@ -258,7 +258,7 @@ describe('The deadline of a batch', () => {
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
   /** Shortens deadlines a hundredfold. Returns those that were set, in milliseconds. */
-  function hurriedDeadlines(): number[] {
+  function shortenDeadlines(): number[] {
     const timeout = AbortSignal.timeout.bind(AbortSignal)
     const spy = vi.spyOn(AbortSignal, 'timeout')
     onTestFinished(() => spy.mockRestore())
@@ -271,9 +271,9 @@ describe('The deadline of a batch', () => {
   }
 
   test('is three seconds in total for two silent nodes, then upstream_timeout', async () => {
-    const deadlines = hurriedDeadlines()
+    const deadlines = shortenDeadlines()
     const { rpc, asked } = rpcOver({ [FIRST]: silent, [SECOND]: silent }, { random: 0.999, elapse: () => 1650.123 })
-    expect((await failureOf(rpc(CALLS))).code).toBe('upstream_timeout')
+    expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_timeout')
     expect(asked).toEqual([FIRST, SECOND])
     // Node refuses fractions of a millisecond. The pause between tries is at most 100 ms.
     for (const deadline of deadlines) expect(Number.isInteger(deadline)).toBe(true)
@@ -282,21 +282,21 @@ describe('The deadline of a batch', () => {
   })
 
   test('is three seconds for the only node', async () => {
-    const deadlines = hurriedDeadlines()
-    const { rpc } = rpcOver({ [FIRST]: good() })
+    const deadlines = shortenDeadlines()
+    const { rpc } = rpcOver({ [FIRST]: createHealthyNode() })
     await rpc(CALLS)
     expect(deadlines).toEqual([3000])
   })
 
   test('covers a response that never ends', async () => {
-    hurriedDeadlines()
+    shortenDeadlines()
     // The signal also aborts the body, as in fetch.
     const node: Node = (_, signal) =>
       new Response(
         new ReadableStream({ start: (body) => signal.addEventListener('abort', () => body.error(signal.reason)) }),
       )
     const { rpc } = rpcOver({ [FIRST]: node }, { elapse: () => 3000 })
-    expect((await failureOf(rpc(CALLS))).code).toBe('upstream_timeout')
+    expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_timeout')
   })
 
   test('holds for a real connection, and the error hides the URL', async () => {
@@ -304,14 +304,14 @@ describe('The deadline of a batch', () => {
     onTestFinished(wire.stop)
     wire.behaviour = 'never answer'
     const rpc = createRpc([`${wire.url}/hunter2`], { fetch, random: () => 0, now: () => performance.now() })
-    const failure = await failureOf(rpc(CALLS))
+    const failure = await catchFailure(rpc(CALLS))
     expect(failure.code).toBe('upstream_timeout')
     expect(inspect(failure, { depth: null, showHidden: true })).not.toMatch(/hunter2|127\.0\.0\.1/)
   })
 
   test('is not used up if no server listens', async () => {
     const rpc = createRpc(['http://127.0.0.1:9/hunter2'], { fetch, random: () => 0, now: () => performance.now() })
-    const failure = await failureOf(rpc(CALLS))
+    const failure = await catchFailure(rpc(CALLS))
     expect(failure.code).toBe('upstream_unavailable')
     expect(inspect(failure, { depth: null, showHidden: true })).not.toMatch(/hunter2|127\.0\.0\.1/)
   })
@@ -726,7 +726,7 @@ describe('A node’s limits are learnt from its refusals:', () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const { rpc } = rpcOver({ [FIRST]: () => whole(403, -32_004, 'quota of hunter2 reached'), [SECOND]: status(500) })
-    await failureOf(rpc(CALLS))
+    await catchFailure(rpc(CALLS))
     expect(warn.mock.calls).toEqual([
       [
         'no node serves',
@@ -755,7 +755,7 @@ describe('A node', () => {
     await rpc(CALL)
     expect(asked).toEqual([FIRST, SECOND, SECOND])
     const alone = rpcOver({ [FIRST]: answer('0x1') }, { chainId: 8453 })
-    expect((await failureOf(alone.rpc(CALL))).code).toBe('upstream_unavailable')
+    expect((await catchFailure(alone.rpc(CALL))).code).toBe('upstream_unavailable')
   })
 
   test('is asked for its chain id only in its first batch', async () => {
@@ -782,8 +782,8 @@ describe('A node', () => {
     let elapsed = 0
     const busy: Node = () => new Response('slow down', { status: 429, headers: { 'retry-after': '7' } })
     const { rpc, asked } = rpcOver({ [FIRST]: busy }, { elapse: () => elapsed })
-    expect((await failureOf(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
-    expect((await failureOf(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
+    expect((await catchFailure(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
+    expect((await catchFailure(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
     expect(asked).toEqual([FIRST])
     const two = rpcOver({ [FIRST]: busy, [SECOND]: answer('0x2105') }, { elapse: () => elapsed })
     await two.rpc(CALL)

@@ -11,7 +11,7 @@ import { type LocalChain, startChain } from '../../../sandbox/chains.ts'
 import { deployLagoonVault, deployToken } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { transaction } from '../../support/oracles.ts'
 import { startWire } from '../../support/wire.ts'
 
@@ -62,7 +62,7 @@ function vaultQuery({ token }: World, vault: Address) {
 
 /** Reads the same values at a block one by one. */
 async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
-  const client = chainClient(chain)
+  const client = createChainClient(chain)
   const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
   const { timestamp } = await getBlock(client, { blockNumber })
   return {
@@ -89,13 +89,13 @@ async function changeBoth({ chain, token, vault }: World): Promise<void> {
 }
 
 async function latestBlock({ chain }: World): Promise<bigint> {
-  return (await getBlock(chainClient(chain))).number
+  return (await getBlock(createChainClient(chain))).number
 }
 
 const hasOverrides = ({ method, params }: RpcRequest) => method === 'eth_call' && params.length > 2
 
 /** Wraps an Rpc whose node refuses calls with state overrides. */
-function refusing(rpc: Rpc): Rpc {
+function wrapRefusing(rpc: Rpc): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)
     return outcomes.map((outcome, i) =>
@@ -105,7 +105,7 @@ function refusing(rpc: Rpc): Rpc {
 }
 
 /** Wraps an Rpc whose node ignores state overrides. */
-function ignoring(rpc: Rpc): Rpc {
+function wrapIgnoring(rpc: Rpc): Rpc {
   return (requests) =>
     rpc(requests.map((call) => (hasOverrides(call) ? { ...call, params: call.params.slice(0, 2) } : call)))
 }
@@ -122,7 +122,7 @@ function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
 }
 
 /** Wraps an Rpc that serves the first batch call by call in this order, and runs `happen` after some of them. */
-function interrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>, after = 1): Rpc {
+function wrapInterrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>, after = 1): Rpc {
   let first = true
   return async (requests) => {
     if (!first) return rpc(requests)
@@ -237,8 +237,8 @@ describe('A read', () => {
 
 describe('A read at a node without state overrides', () => {
   const NODES = [
-    { node: 'refuses', spoil: refusing },
-    { node: 'ignores', spoil: ignoring },
+    { node: 'refuses', spoil: wrapRefusing },
+    { node: 'ignores', spoil: wrapIgnoring },
   ]
 
   test.for(NODES)('returns the same values if the node $node state overrides', async ({ spoil }, { world, rpc }) => {
@@ -299,7 +299,7 @@ describe('A read at a node without state overrides', () => {
   })
 
   test('sends extra calls once and keeps their outcomes', async ({ world, rpc }) => {
-    const recorded = recording(refusing(rpc))
+    const recorded = recording(wrapRefusing(rpc))
     const along = [
       { method: 'eth_chainId', params: [] },
       { method: 'eth_noSuchMethod', params: [] },
@@ -312,7 +312,7 @@ describe('A read at a node without state overrides', () => {
 
   test('uses overrides again after a single refusal', async ({ world, rpc }) => {
     let faults = 1
-    const faltering: Rpc = (requests) => (faults-- > 0 ? refusing(rpc)(requests) : rpc(requests))
+    const faltering: Rpc = (requests) => (faults-- > 0 ? wrapRefusing(rpc)(requests) : rpc(requests))
     const asked: RpcRequest[] = []
     const reader = createChainReader(BASE, (requests) => {
       asked.push(...requests)
@@ -327,7 +327,7 @@ describe('A read at a node without state overrides', () => {
 
   const wordsAnswered = (rpc: Rpc, outcome: RpcOutcome): Rpc => {
     return async (requests) =>
-      (await refusing(rpc)(requests)).map((faithful, i) =>
+      (await wrapRefusing(rpc)(requests)).map((faithful, i) =>
         requests[i]?.method === 'eth_getStorageAt' ? outcome : faithful,
       )
   }
@@ -358,7 +358,7 @@ describe('A block between the two calls of a read', () => {
     { older: 'words', order: [1, 0] },
   ])('makes it repeat both at the older block, that of the $older', async ({ order }, { world, rpc }) => {
     const then = await atBlock(world, await latestBlock(world))
-    const recorded = recording(interrupted(rpc, order, () => changeBoth(world)))
+    const recorded = recording(wrapInterrupted(rpc, order, () => changeBoth(world)))
     const along = [{ method: 'eth_chainId', params: [] }]
     const reader = createChainReader(BASE, recorded.rpc)
 
@@ -381,7 +381,7 @@ describe('A read of many contracts', () => {
     rpc,
   }) => {
     const first = await latestBlock(world)
-    const { batches, rpc: recorded } = recording(interrupted(rpc, [2, 3], () => changeBoth(world), 2))
+    const { batches, rpc: recorded } = recording(wrapInterrupted(rpc, [2, 3], () => changeBoth(world), 2))
     const { block, blocks, values } = await createChainReader(BASE, recorded).read(many(world, 250))
     expect(batches.map((batch) => batch.length)).toEqual([6])
     const before = await atBlock(world, first)
@@ -520,7 +520,7 @@ describe('The number of a block', () => {
   test('pins single words on Arbitrum', async ({ world, rpc }) => {
     // Anvil has no such block, so the words are invented.
     const recorded = recording(async (requests) =>
-      (await refusing(rpc)(requests)).map((outcome, i) =>
+      (await wrapRefusing(rpc)(requests)).map((outcome, i) =>
         requests[i]?.method === 'eth_getStorageAt' ? { result: '0x7' } : outcome,
       ),
     )

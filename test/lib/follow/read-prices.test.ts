@@ -17,7 +17,7 @@ const NOW = 20_000 * DAY
 const blockAt = (secondsAgo: number) => BigInt(100 * DAY - secondsAgo)
 
 /** Returns a vault of this protocol with trades this many seconds ago. */
-function traded(
+function createTradedVault(
   secondsAgo: readonly number[],
   { protocol = 'erc4626', lastPrices = [] }: { protocol?: 'erc4626' | 'lagoon'; lastPrices?: BlockPrice[] } = {},
 ) {
@@ -45,14 +45,17 @@ function runAt(say: (block: bigint) => RpcOutcome) {
   return { run, asked }
 }
 
-const told = (block: bigint): RpcOutcome => ({ result: numberToHex(block, { size: 32 }) })
+const buildPriceOutcome = (block: bigint): RpcOutcome => ({ result: numberToHex(block, { size: 32 }) })
 const TOO_OLD: RpcOutcome = { error: { code: -32_000, refusal: 'archive' } }
 
 test('A price is read after the last trade of each hour, and of each day longer ago than 30 days', async () => {
-  const { run, asked } = runAt(told)
+  const { run, asked } = runAt(buildPriceOutcome)
   const ago = [40 * DAY - 5, 39.5 * DAY, 29 * DAY - 5, 29 * DAY - 7, 28.5 * DAY]
-  const one = traded(ago)
-  const [{ read: prices } = { read: [] }] = await readPrices(run, [one, traded([60], { protocol: 'lagoon' })])
+  const one = createTradedVault(ago)
+  const [{ read: prices } = { read: [] }] = await readPrices(run, [
+    one,
+    createTradedVault([60], { protocol: 'lagoon' }),
+  ])
   const read = [39.5 * DAY, 29 * DAY - 7, 28.5 * DAY]
   expect(asked).toEqual(read.map(blockAt))
   expect(prices).toEqual(
@@ -65,28 +68,29 @@ test('A price is read after the last trade of each hour, and of each day longer 
 })
 
 test('No price is read within an hour after a known one', async () => {
-  const { run, asked } = runAt(told)
+  const { run, asked } = runAt(buildPriceOutcome)
   const known = { price: 1n, timestamp: BigInt(NOW - 3 * HOUR), blockNumber: blockAt(3 * HOUR) }
-  await readPrices(run, [traded([2.5 * HOUR, 1.5 * HOUR, 60], { lastPrices: [known] })])
+  await readPrices(run, [createTradedVault([2.5 * HOUR, 1.5 * HOUR, 60], { lastPrices: [known] })])
   expect(asked).toEqual([1.5 * HOUR, 60].map(blockAt))
 })
 
 test('A slice reads the 100 newest prices', async () => {
-  const { run, asked } = runAt(told)
-  await readPrices(run, [traded(Array.from({ length: 150 }, (_, index) => (150 - index) * HOUR - 1))])
+  const { run, asked } = runAt(buildPriceOutcome)
+  await readPrices(run, [createTradedVault(Array.from({ length: 150 }, (_, index) => (150 - index) * HOUR - 1))])
   expect(asked).toHaveLength(100)
   expect(asked.at(-1)).toBe(blockAt(HOUR - 1))
 })
 
 test('A pruned price is left out; if all are pruned, the run reads only recent ones', async () => {
   const ago = [5 * HOUR, 60]
-  const some = runAt((block) => (block < blockAt(HOUR) ? TOO_OLD : told(block)))
-  const one = traded(ago)
+  const some = runAt((block) => (block < blockAt(HOUR) ? TOO_OLD : buildPriceOutcome(block)))
+  const one = createTradedVault(ago)
   const [of] = await readPrices(some.run, [one])
   expect(of?.read.map(({ blockNumber }) => blockNumber)).toEqual([blockAt(60)])
   expect(some.run.pricesSince).toBe(0n)
 
   const none = runAt(() => TOO_OLD)
-  for (let run = 0; run < 2; run += 1) expect(await readPrices(none.run, [traded(ago)])).toMatchObject([{ read: [] }])
+  for (let run = 0; run < 2; run += 1)
+    expect(await readPrices(none.run, [createTradedVault(ago)])).toMatchObject([{ read: [] }])
   expect(none.asked).toEqual([5 * HOUR, 60, 60].map(blockAt))
 })

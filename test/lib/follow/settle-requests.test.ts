@@ -4,19 +4,19 @@ import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
 import { findTaken, findUnreported, isEnded, isReportable, settleRequest } from '../../../lib/follow/settle-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
-import { type Given, inOrder as inPlaces, place } from '../../support/ledger-entries.ts'
+import { inOrder as inPlaces, place, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const { account, timestamp } = place(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
 /** Returns the entries in order, each with its own id. */
-const inOrder = (given: readonly Given[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
-const request = (assets: bigint): Given => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
-const claim = (assets: bigint): Given => ({ kind: 'claim', assets, shares: assets })
+const inOrder = (given: readonly UnlocatedEntry[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
+const request = (assets: bigint): UnlocatedEntry => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
+const claim = (assets: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares: assets })
 
 /** Block with one account's entry, the vault's open amounts after it, and the total settled so far. */
 type Block = {
   readonly hash: number
-  readonly given: Given | undefined
+  readonly given: UnlocatedEntry | undefined
   readonly amounts: OpenAmounts
   readonly settled: bigint
 }
@@ -40,7 +40,7 @@ type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
 function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
   const { amounts, settled } = chain.at(-1) ?? START
   const { pending, claimable, cancelled } = amounts
-  const add = (given: Given | undefined, changed: Partial<OpenAmounts>, more = 0n) => [
+  const add = (given: UnlocatedEntry | undefined, changed: Partial<OpenAmounts>, more = 0n) => [
     ...chain,
     { hash: Math.random(), given, amounts: { ...amounts, ...changed }, settled: settled + more },
   ]

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Chart, CoinQuote, FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
 import { createCoinGecko } from '../../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../../lib/markets/currency.ts'
-import { answering, type Reply } from '../../support/upstream.ts'
+import { createFakeUpstream, type Reply } from '../../support/upstream.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const DAY = 86_400_000
@@ -98,7 +98,7 @@ const NONSENSE: readonly (readonly [string, Reply])[] = [
 
 describe('A page of the market', () => {
   test('is requested by market capitalisation, with 250 coins a page', async () => {
-    const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: [BITCOIN] }))
     await createCoinGecko(ask).fetchMarketPage(3)
     expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/coins/markets'])
     expect(QUERY(urls[0])).toEqual({
@@ -111,7 +111,7 @@ describe('A page of the market', () => {
   })
 
   test('has the known fields of each coin, and null for the rest', async () => {
-    const { ask } = answering(() => ({ body: [BITCOIN, UNKNOWN] }))
+    const { ask } = createFakeUpstream(() => ({ body: [BITCOIN, UNKNOWN] }))
     const coins = await createCoinGecko(ask).fetchMarketPage(1)
     expect(coins).toEqual([
       {
@@ -146,7 +146,7 @@ describe('A page of the market', () => {
     ['an invalid picture', { image: 'javascript:alert(1)' }, { image: '' }],
     ['no picture', { image: null }, { image: '' }],
   ])('reads a coin with %s as null, empty or its value', async (_, wrong, known) => {
-    const { ask } = answering(() => ({ body: [{ ...BITCOIN, ...wrong }] }))
+    const { ask } = createFakeUpstream(() => ({ body: [{ ...BITCOIN, ...wrong }] }))
     expect(await createCoinGecko(ask).fetchMarketPage(1)).toEqual([
       expect.objectContaining({ id: 'bitcoin', ...known }),
     ])
@@ -154,24 +154,24 @@ describe('A page of the market', () => {
 
   test('leaves out invalid coins, and keeps the others', async () => {
     const rows = [null, 7, 'bitcoin', [], {}, { ...BITCOIN, id: null }, { ...BITCOIN, name: '' }, BITCOIN]
-    const { ask } = answering(() => ({ body: rows }))
+    const { ask } = createFakeUpstream(() => ({ body: rows }))
     expect((await createCoinGecko(ask).fetchMarketPage(1)).map(({ id }) => id)).toEqual(['bitcoin'])
   })
 
   test.each(REFUSALS)('that is refused %s is an error', async (_, reply, code) => {
-    const { ask } = answering(() => reply)
+    const { ask } = createFakeUpstream(() => reply)
     await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code })
   })
 
   test.each(NONSENSE)('that is %s is upstream_bad_answer', async (_, reply) => {
-    const { ask } = answering(() => reply)
+    const { ask } = createFakeUpstream(() => reply)
     await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })
 
 describe('Coins by their ids', () => {
   test('are requested together, and have all known fields', async () => {
-    const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: [BITCOIN] }))
     const coins = [...(await createCoinGecko(ask).fetchCoins(['bitcoin', 'some-coin'], 'eur')).values()]
     expect(QUERY(urls[0])).toEqual({ ids: 'bitcoin,some-coin', vs_currency: 'eur', per_page: '250' })
     expect(coins).toEqual([
@@ -208,7 +208,7 @@ describe('Coins by their ids', () => {
       { ...BITCOIN, id: 'another' },
       { ...BITCOIN, id: 'bare', market_cap_rank: undefined, ath: 'high', circulating_supply: 0 },
     ]
-    const { ask } = answering(() => ({ body: rows }))
+    const { ask } = createFakeUpstream(() => ({ body: rows }))
     const coins = await createCoinGecko(ask).fetchCoins(['some-coin', 'negative', 'timeless', 'endless', 'bare'], 'usd')
     expect(coins).toEqual(
       new Map([
@@ -220,7 +220,7 @@ describe('Coins by their ids', () => {
   })
 
   test('need no request if there are none', async () => {
-    const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: [BITCOIN] }))
     expect(await createCoinGecko(ask).fetchCoins([], 'usd')).toEqual(new Map())
     expect(urls).toEqual([])
   })
@@ -239,7 +239,7 @@ const RANGE = 'Your request exceeds the allowed time range. Public API users are
 
 describe('A chart', () => {
   test('is requested by id, and returned unchanged', async () => {
-    const { ask, urls } = answering(() => ({ body: someChart() }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: someChart() }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'chf', days: 30 })
     expect(urls[0]?.pathname).toBe('/api/coins/bitcoin/market_chart')
     expect(QUERY(urls[0])).toEqual({ vs_currency: 'chf', days: '30' })
@@ -252,20 +252,20 @@ describe('A chart', () => {
     ['base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'],
     ['solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'],
   ])('is requested by contract on %s, in CoinGecko’s letter case', async (platform, address, written) => {
-    const { ask, urls } = answering(() => ({ body: someChart() }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: someChart() }))
     await createCoinGecko(ask).fetchChart(`${platform}:${address}`, WHOLE_CHART)
     expect(urls[0]?.pathname).toBe(`/api/coins/${platform}/contract/${written}/market_chart`)
   })
 
   test.each(['', '.', '..'])('of the id %j is not requested, because it would change the path', async (id) => {
-    const { ask, urls } = answering(() => ({ body: someChart() }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: someChart() }))
     expect(await createCoinGecko(ask).fetchChart(`coingecko:${id}`, DAY_CHART)).toBeNull()
     expect(await createCoinGecko(ask).fetchChart(`base:${id}`, DAY_CHART)).toBeNull()
     expect(urls).toEqual([])
   })
 
   test('of an id with special characters stays below its own path', async () => {
-    const { ask, urls } = answering(() => ({ body: someChart() }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: someChart() }))
     await createCoinGecko(ask).fetchChart('coingecko:../ping?x=1#y', DAY_CHART)
     expect(urls[0]?.pathname).toBe('/api/coins/..%2Fping%3Fx%3D1%23y/market_chart')
   })
@@ -295,7 +295,7 @@ describe('A chart', () => {
         [1000, 100],
       ],
     }
-    const { ask } = answering(() => ({ body }))
+    const { ask } = createFakeUpstream(() => ({ body }))
     expect((await createCoinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART))?.chart).toEqual({
       prices: [
         [1000, 1],
@@ -312,7 +312,7 @@ describe('A chart', () => {
 
   test('without market capitalisations and volumes has only prices', async () => {
     const body = { ...someChart(), market_caps: series(3, DAY, () => null), total_volumes: [] }
-    const { ask } = answering(() => ({ body }))
+    const { ask } = createFakeUpstream(() => ({ body }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 30 })
     expect(answer?.chart).toMatchObject({ marketCaps: [], volumes: [] })
     expect(answer?.chart.prices).toHaveLength(3)
@@ -326,7 +326,7 @@ describe('A chart', () => {
     ['by a code inside', { status: 404, body: { error: { status: { error_code: 404 } } } }],
     ['by an empty chart', { body: { prices: [], market_caps: [], total_volumes: [] } }],
   ])('of a coin that CoinGecko reports as unknown %s is null', async (_, reply) => {
-    const { ask, urls } = answering(() => reply)
+    const { ask, urls } = createFakeUpstream(() => reply)
     expect(await createCoinGecko(ask).fetchChart('coingecko:no-such-coin', WHOLE_CHART)).toBeNull()
     expect(urls).toHaveLength(1)
   })
@@ -335,7 +335,7 @@ describe('A chart', () => {
     ['in the usual form', { error: { status: { timestamp: 'x', error_code: 10012, error_message: RANGE } } }],
     ['in the short form', { status: { error_code: 10012, error_message: RANGE } }],
   ])('that CoinGecko refuses as too long %s has 365 days instead', async (_, body) => {
-    const { ask, urls } = answering((url) =>
+    const { ask, urls } = createFakeUpstream((url) =>
       url.searchParams.get('days') === '365' ? { body: someChart() } : { status: 401, body },
     )
     expect(await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).toMatchObject({ days: 365 })
@@ -347,7 +347,7 @@ describe('A chart', () => {
 
   test('that is too long even with 365 days is unavailable, after two requests', async () => {
     const body = { error: { status: { error_code: 10012, error_message: RANGE } } }
-    const { ask, urls } = answering(() => ({ status: 401, body }))
+    const { ask, urls } = createFakeUpstream(() => ({ status: 401, body }))
     await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
@@ -361,7 +361,7 @@ describe('A chart', () => {
   })
 
   test.each(REFUSALS)('that is refused %s is an error', async (_, reply, code) => {
-    const { ask } = answering(() => reply)
+    const { ask } = createFakeUpstream(() => reply)
     await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({ code })
   })
 
@@ -370,7 +370,7 @@ describe('A chart', () => {
     ['without volumes', { body: { prices: [], market_caps: [] } }],
     ['with only invalid points', { body: { ...someChart(), prices: [[1000, null]] } }],
   ] as const)('that is %s is upstream_bad_answer', async (_, reply) => {
-    const { ask } = answering(() => reply)
+    const { ask } = createFakeUpstream(() => reply)
     await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
@@ -384,14 +384,14 @@ describe('A chart', () => {
       market_caps: series(5_999, DAY, (index) => 1e12 * noise(index + 1)),
       total_volumes: series(5_999, DAY, (index) => 1e10 * noise(index + 2)),
     }
-    const { ask } = answering(() => ({ body }))
+    const { ask } = createFakeUpstream(() => ({ body }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     expect(answer?.chart.prices).toHaveLength(5_999)
     expect(gzipSync(JSON.stringify(answer?.chart)).length).toBeLessThan(350_000)
   })
 
   test('with too many points is thinned evenly, and keeps its last point', async () => {
-    const { ask } = answering(() => ({ body: someChart(25_000, 300_000) }))
+    const { ask } = createFakeUpstream(() => ({ body: someChart(25_000, 300_000) }))
     const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     const times = answer?.chart.prices.map(([time]) => time) ?? []
     expect(times).toHaveLength(5_000)
@@ -415,7 +415,7 @@ describe('A search', () => {
   test('returns the found coins in their order', async () => {
     const bare = { id: 'usdc-x', name: 'USDC X', symbol: 'USDCX', market_cap_rank: null, thumb: 'missing_thumb.png' }
     const body = { coins: [FOUND, { symbol: 'nameless' }, bare], exchanges: [], icos: [], categories: [], nfts: [] }
-    const { ask, urls } = answering(() => ({ body }))
+    const { ask, urls } = createFakeUpstream(() => ({ body }))
     const coins = await createCoinGecko(ask).searchCoins('usdc & co')
     expect(urls[0]?.pathname).toBe('/api/search')
     expect(QUERY(urls[0])).toEqual({ query: 'usdc & co' })
@@ -431,16 +431,17 @@ describe('A search', () => {
   })
 
   test.each(NONSENSE)('that is %s is upstream_bad_answer', async (_, reply) => {
-    const { ask } = answering(() => reply)
+    const { ask } = createFakeUpstream(() => reply)
     await expect(createCoinGecko(ask).searchCoins('usd')).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })
 
 describe('Exchange rates', () => {
-  const ratesOf = (bitcoin: unknown) => createCoinGecko(answering(() => ({ body: { bitcoin } })).ask).fetchRates()
+  const ratesOf = (bitcoin: unknown) =>
+    createCoinGecko(createFakeUpstream(() => ({ body: { bitcoin } })).ask).fetchRates()
 
   test('are requested together, in every currency', async () => {
-    const { ask, urls } = answering(() => ({ body: { bitcoin: { usd: 1 } } }))
+    const { ask, urls } = createFakeUpstream(() => ({ body: { bitcoin: { usd: 1 } } }))
     await createCoinGecko(ask).fetchRates()
     expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/simple/price'])
     expect(QUERY(urls[0])).toEqual({
@@ -513,7 +514,7 @@ describe('Ids by contract', () => {
       { id: 'nothing', platforms: null },
       { symbol: 'nameless', platforms: { ethereum: '0x01' } },
     ]
-    const { ask, urls } = answering(() => ({ body }))
+    const { ask, urls } = createFakeUpstream(() => ({ body }))
     expect((await createCoinGecko(ask).fetchCoinIds()).byContract).toEqual(
       new Map([
         ['ethereum:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 'usd-coin'],
@@ -530,7 +531,7 @@ describe('Ids by contract', () => {
       { id: 'second', platforms: { base: '0xab', ethereum: '0xab' } },
       { id: 'third', platforms: { base: '0xab' } },
     ]
-    const { ask } = answering(() => ({ body }))
+    const { ask } = createFakeUpstream(() => ({ body }))
     expect(await createCoinGecko(ask).fetchCoinIds()).toEqual({
       all: ['first', 'second', 'third'],
       byContract: new Map([['ethereum:0xab', 'second']]),
@@ -538,7 +539,7 @@ describe('Ids by contract', () => {
   })
 
   test.each(NONSENSE)('that are %s are upstream_bad_answer', async (_, reply) => {
-    const { ask } = answering(() => reply)
+    const { ask } = createFakeUpstream(() => reply)
     await expect(createCoinGecko(ask).fetchCoinIds()).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })

@@ -7,7 +7,7 @@ import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 /** Exact fraction of two integers, independent of the tested code. */
 type Fraction = readonly [top: bigint, bottom: bigint]
 
-function written(number: number): Fraction {
+function parseFraction(number: number): Fraction {
   const [mantissa = '', exponent = '0'] = number.toString().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const power = Number(exponent) - fraction.length
@@ -36,7 +36,7 @@ describe('A conversion', () => {
   test('of an amount is the nearest number to the exact product', () => {
     fc.assert(
       fc.property(price, rate, (dollars, now) => {
-        expect(into({ now }).amount(dollars)).toBe(nearest(multiply(written(dollars), written(now))))
+        expect(into({ now }).amount(dollars)).toBe(nearest(multiply(parseFraction(dollars), parseFraction(now))))
       }),
     )
   })
@@ -44,7 +44,7 @@ describe('A conversion', () => {
   test('of a change values yesterday’s price at yesterday’s rate', () => {
     fc.assert(
       fc.property(percent, rate, rate, (change, now, dayAgo) => {
-        const factor = divide(multiply(add(HUNDRED, signed(change)), written(now)), written(dayAgo))
+        const factor = divide(multiply(add(HUNDRED, signed(change)), parseFraction(now)), parseFraction(dayAgo))
         const exact = nearest(add(factor, [-100n, 1n]))
         expect(into({ now, dayAgo }).change(change)).toBeCloseTo(exact, 10 - Math.ceil(Math.log10(Math.abs(exact) + 1)))
       }),
@@ -57,7 +57,10 @@ describe('A conversion', () => {
         fc.pre(today / yesterday < 1e6 && today / yesterday > 1e-6)
         const inEuros = into({ now, dayAgo }).change(changeInPercent(today, yesterday)) ?? Number.NaN
         const exact = nearest(
-          divide(multiply(written(today), written(now)), multiply(written(yesterday), written(dayAgo))),
+          divide(
+            multiply(parseFraction(today), parseFraction(now)),
+            multiply(parseFraction(yesterday), parseFraction(dayAgo)),
+          ),
         )
         expect(inEuros / 100 + 1).toBeCloseTo(exact, 9 - Math.ceil(Math.log10(exact + 1)))
       }),
@@ -110,7 +113,7 @@ describe('A change in percent', () => {
     fc.assert(
       fc.property(price, percent, (now, change) => {
         const before = beforeChange(now, change) ?? Number.NaN
-        expect(before).toBe(nearest(divide(multiply(written(now), HUNDRED), add(HUNDRED, signed(change)))))
+        expect(before).toBe(nearest(divide(multiply(parseFraction(now), HUNDRED), add(HUNDRED, signed(change)))))
       }),
     )
     expect(beforeChange(1, null)).toBeNull()
@@ -118,6 +121,6 @@ describe('A change in percent', () => {
 })
 
 function signed(number: number): Fraction {
-  const [top, bottom] = written(Math.abs(number))
+  const [top, bottom] = parseFraction(Math.abs(number))
   return [number < 0 ? -top : top, bottom]
 }

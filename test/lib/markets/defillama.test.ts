@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Chart } from '../../../lib/markets/coin.ts'
 import { createDefiLlama } from '../../../lib/markets/defillama.ts'
 import { runs } from '../../support/runs.ts'
-import { answering, type Reply } from '../../support/upstream.ts'
+import { createFakeUpstream, type Reply } from '../../support/upstream.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const SECONDS = NOW / 1000
@@ -12,7 +12,7 @@ const DAY = { currency: 'usd', days: 1 } as const
 const USDC = 'base:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 const source = (reply: (url: URL) => Reply) => {
-  const { ask, urls } = answering(reply)
+  const { ask, urls } = createFakeUpstream(reply)
   return { ...createDefiLlama(ask, { now: () => NOW }), urls }
 }
 const coin = (price: unknown, more = {}) => ({

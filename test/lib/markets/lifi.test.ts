@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { ListedToken } from '../../../lib/markets/coin.ts'
 import { createLiFi } from '../../../lib/markets/lifi.ts'
-import { answering, type Reply } from '../../support/upstream.ts'
+import { createFakeUpstream, type Reply } from '../../support/upstream.ts'
 
 const BASE = 8453
 const SOLANA = 1151111081099710
@@ -38,12 +38,12 @@ const tail = (number: number, more = {}) => ({
   ...more,
 })
 
-const listOf = (tokens: unknown) => createLiFi(answering(() => ({ body: { tokens } })).ask).fetchTokens()
+const listOf = (tokens: unknown) => createLiFi(createFakeUpstream(() => ({ body: { tokens } })).ask).fetchTokens()
 const onBase = async (...rows: unknown[]) => (await listOf({ [BASE]: [ETHER, ...rows] })).get('base-mainnet') ?? []
 const symbols = (tokens: readonly ListedToken[]) => tokens.map(({ symbol }) => symbol)
 
 test('The list is requested once for all supported chains', async () => {
-  const { ask, urls } = answering(() => ({ body: { tokens: { [BASE]: [ETHER] } } }))
+  const { ask, urls } = createFakeUpstream(() => ({ body: { tokens: { [BASE]: [ETHER] } } }))
   await createLiFi(ask).fetchTokens()
   expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/tokens'])
   expect(Object.fromEntries(urls[0]?.searchParams ?? [])).toEqual({
@@ -195,6 +195,6 @@ describe('A response', () => {
     ['a limit', { status: 429, body: { message: 'Too many requests', code: 1005 } }, 'upstream_unavailable'],
     ['a fault', { status: 500, body: { message: 'x', code: 1000 } }, 'upstream_unavailable'],
   ])('that is %s is an error', async (_, reply, code) => {
-    await expect(createLiFi(answering(() => reply).ask).fetchTokens()).rejects.toMatchObject({ code })
+    await expect(createLiFi(createFakeUpstream(() => reply).ask).fetchTokens()).rejects.toMatchObject({ code })
   })
 })

@@ -12,7 +12,7 @@ const START = Date.parse('2026-06-01T00:00:00.000Z')
 const RATE = { requests: 600, seconds: 60 }
 const KEY = { clientId: 'AbCdE01234', keyId: 'key0000001', rate: RATE }
 
-function admitting(counted: Leases) {
+function createAdmission(counted: Leases) {
   const { charge } = meter(counted)
   return async ({ clientId, keyId, rate }: typeof KEY) => {
     const payers = [{ who: 'key', id: `${clientId}#${keyId}` }] as const
@@ -29,7 +29,7 @@ const test = base
       counts.asked += 1
       return store.take(...args)
     }
-    return { admit: admitting(leases({ take, now: () => clock.now + shift })), counts }
+    return { admit: createAdmission(leases({ take, now: () => clock.now + shift })), counts }
   })
 
 const isAdmitted = (admission: Promise<unknown>) =>
@@ -159,7 +159,7 @@ describe('A container', () => {
       if (isDown) throw new Error('unreachable')
       return store.take(...args)
     }
-    const admit = admitting(leases({ take, now: () => clock.now }))
+    const admit = createAdmission(leases({ take, now: () => clock.now }))
     clock.now = START + 1_800_000
     const told = await Promise.all(Array.from({ length: 50 }, () => admit(KEY)))
     expect(told).toEqual(told.map(() => ({ 'ratelimit-policy': '"key";q=600;w=60' })))

@@ -41,7 +41,7 @@ const metadata = (changes: object = {}) => ({
 })
 
 /** Returns an Alchemy with one page of these balances, and with this metadata of their tokens. */
-function holding(
+function createAlchemyWithBalances(
   tokenBalances: readonly unknown[],
   describe: (contract: string) => object | undefined = () => metadata(),
   address = WALLET.toLowerCase(),
@@ -93,7 +93,7 @@ describe.for([
 
 describe('Tokens by Alchemy', () => {
   test('are requested by network and wallet, and their metadata in one batch', async () => {
-    const alchemy = holding([balance(A1, 5n), balance(A2, 6n)])
+    const alchemy = createAlchemyWithBalances([balance(A1, 5n), balance(A2, 6n)])
     await fetchTokens(alchemy)
     expect(alchemy.urls).toEqual(Array(2).fill('https://polygon-mainnet.example/v2/key'))
     expect(alchemy.calls.map(({ method, params }) => [method, ...params])).toEqual([
@@ -105,7 +105,7 @@ describe('Tokens by Alchemy', () => {
 
   test('have their checksummed address, and empty texts for null', async () => {
     const bare = metadata({ name: null, symbol: null, logo: null, decimals: 0 })
-    const all = holding([balance(A1, 12n), balance(A2, 1n)], (contract) =>
+    const all = createAlchemyWithBalances([balance(A1, 12n), balance(A2, 1n)], (contract) =>
       contract === CHECKSUMMED ? metadata() : bare,
     )
     expect(await fetchTokens(all)).toEqual({
@@ -126,21 +126,23 @@ describe('Tokens by Alchemy', () => {
   })
 
   test('are flagged by their names', async () => {
-    const { tokens } = await fetchTokens(holding([balance(A1, 1n)], () => metadata({ name: 'Claim at points.gift' })))
+    const { tokens } = await fetchTokens(
+      createAlchemyWithBalances([balance(A1, 1n)], () => metadata({ name: 'Claim at points.gift' })),
+    )
     expect(tokens).toMatchObject([{ isFlagged: true }])
   })
 
   test('have a positive balance and decimals', async () => {
     const rows = [balance(A1, 0n), { ...balance(A2, 0n), tokenBalance: '0x' }, balance(A3, 7n)]
-    const alchemy = holding(rows, () => metadata({ decimals: null }))
+    const alchemy = createAlchemyWithBalances(rows, () => metadata({ decimals: null }))
     expect(await fetchTokens(alchemy)).toEqual({ tokens: [], isWhole: true })
     // Tokens with a balance of zero need no metadata.
     expect(alchemy.calls).toHaveLength(2)
   })
 
   test('that are known need no metadata again', async () => {
-    const first = await fetchTokens(holding([balance(A1, 5n)]))
-    const again = holding([balance(A1, 6n)])
+    const first = await fetchTokens(createAlchemyWithBalances([balance(A1, 5n)]))
+    const again = createAlchemyWithBalances([balance(A1, 6n)])
     expect(await fetchTokens(again, first.tokens)).toEqual({
       isWhole: true,
       tokens: [{ ...first.tokens[0], balance: 6n }],
@@ -149,7 +151,7 @@ describe('Tokens by Alchemy', () => {
   })
 
   test('that are listed are left out without metadata', async () => {
-    const alchemy = holding([balance(A1, 5n), balance(A2, 6n)])
+    const alchemy = createAlchemyWithBalances([balance(A1, 5n), balance(A2, 6n)])
     const { tokens, isWhole } = await fetchTokens(alchemy, [], [CHECKSUMMED])
     expect([tokens.map(({ balance: amount }) => amount), isWhole]).toEqual([[6n], true])
     expect(alchemy.calls.filter(({ method }) => method === 'alchemy_getTokenMetadata')).toHaveLength(1)
@@ -157,9 +159,9 @@ describe('Tokens by Alchemy', () => {
 
   test('that the index could not read have their last balance, else the response is not whole', async () => {
     const unread = { contractAddress: A1, tokenBalance: null, error: 'execution reverted' }
-    expect(await fetchTokens(holding([unread]))).toEqual({ tokens: [], isWhole: false })
-    const { tokens } = await fetchTokens(holding([balance(A1, 5n)]))
-    expect(await fetchTokens(holding([unread]), tokens)).toEqual({ tokens, isWhole: true })
+    expect(await fetchTokens(createAlchemyWithBalances([unread]))).toEqual({ tokens: [], isWhole: false })
+    const { tokens } = await fetchTokens(createAlchemyWithBalances([balance(A1, 5n)]))
+    expect(await fetchTokens(createAlchemyWithBalances([unread]), tokens)).toEqual({ tokens, isWhole: true })
   })
 
   test.for<[string, readonly unknown[], ((contract: string) => object | undefined)?]>([
@@ -171,11 +173,14 @@ describe('Tokens by Alchemy', () => {
       (contract) => (contract === CHECKSUMMED ? metadata() : undefined),
     ],
   ])('are not whole if %s', async ([, rows, describe]) => {
-    expect(await fetchTokens(holding(rows, describe))).toMatchObject({ tokens: [{ balance: 5n }], isWhole: false })
+    expect(await fetchTokens(createAlchemyWithBalances(rows, describe))).toMatchObject({
+      tokens: [{ balance: 5n }],
+      isWhole: false,
+    })
   })
 
   test('of another wallet are upstream_bad_answer', async () => {
-    await expect(fetchTokens(holding([balance(A1, 5n)], undefined, A3))).rejects.toMatchObject({
+    await expect(fetchTokens(createAlchemyWithBalances([balance(A1, 5n)], undefined, A3))).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
   })
@@ -207,10 +212,10 @@ describe('Tokens by Alchemy', () => {
 
   test('get metadata for a hundred at a time', async () => {
     const rows = Array.from({ length: 130 }, (_, i) => balance(`0x${(i + 1).toString(16).padStart(40, '0')}`, 1n))
-    const first = await fetchTokens(holding(rows))
+    const first = await fetchTokens(createAlchemyWithBalances(rows))
     expect(first.tokens).toHaveLength(100)
     expect(first.isWhole).toBe(false)
-    const second = holding(rows)
+    const second = createAlchemyWithBalances(rows)
     expect(await fetchTokens(second, first.tokens)).toMatchObject({ isWhole: true })
     expect(second.calls).toHaveLength(1 + 30)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createGoldRush } from '../../../lib/portfolio/goldrush.ts'
-import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
+import { createFakeUpstream, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const POINTS = '0x00000000000000000000000000000000000000a1'
@@ -79,19 +79,20 @@ function answer(...items: unknown[]): Reply {
 }
 
 async function tokensOf(...items: unknown[]) {
-  const index = createGoldRush(answering(() => answer(...items)).ask)
+  const index = createGoldRush(createFakeUpstream(() => answer(...items)).ask)
   return (await index.fetchTokens('base-mainnet', WALLET, [], new Set())).tokens
 }
 
 async function nftsOf(...items: unknown[]) {
-  return (await createGoldRush(answering(() => answer(...items)).ask).fetchNfts('base-mainnet', WALLET)).collections
+  return (await createGoldRush(createFakeUpstream(() => answer(...items)).ask).fetchNfts('base-mainnet', WALLET))
+    .collections
 }
 
 const refusal = { data: null, error: true, error_message: 'No valid API key was provided.', error_code: '401' }
 
 describe.for(['fetchTokens', 'fetchNfts'] as const)('A client of GoldRush in %s', (method) => {
   const fetchFrom = async (said: Reply): Promise<readonly unknown[]> => {
-    const index = createGoldRush(answering(() => said).ask)
+    const index = createGoldRush(createFakeUpstream(() => said).ask)
     return method === 'fetchTokens'
       ? (await index.fetchTokens('base-mainnet', WALLET, [], new Set())).tokens
       : (await index.fetchNfts('base-mainnet', WALLET)).collections
@@ -128,7 +129,7 @@ describe.for(['fetchTokens', 'fetchNfts'] as const)('A client of GoldRush in %s'
 
 describe('Tokens by GoldRush', () => {
   test('are requested by chain and wallet', async () => {
-    const { ask, urls, requests } = answering(() => answer(), { authorization: 'Bearer key' })
+    const { ask, urls, requests } = createFakeUpstream(() => answer(), { authorization: 'Bearer key' })
     await createGoldRush(ask).fetchTokens('matic-mainnet', WALLET, [], new Set())
     expect(urls.map(String)).toEqual([`https://service.example/api/matic-mainnet/address/${WALLET}/balances_v2/`])
     expect(requests).toMatchObject([{ headers: { authorization: 'Bearer key' } }])

@@ -8,7 +8,7 @@ import { emptyPlan } from '../../../lib/prepare/transfer.ts'
 import type { Operation } from '../../../lib/protocols/calldata.ts'
 import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
 import { emit, TOKEN } from '../../support/bridge-events.ts'
-import { chainInMemory } from '../../support/chain-in-memory.ts'
+import { createMemoryChainReader } from '../../support/chain-in-memory.ts'
 import { someVault } from '../../support/clients.ts'
 import { ARBITRUM, BASE, decodeBridgeDeposit } from '../../support/oracles.ts'
 
@@ -19,11 +19,11 @@ const NOW = 1_800_000_000
 
 const transfer = (from: Address, to: Address, value: bigint, token = TOKEN) =>
   emit(token, 'Transfer', { from, to, value })
-const ran = (...logs: ReturnType<typeof transfer>[]): SimulatedCall => ({
+const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedCall => ({
   ...{ status: 'success', gasUsed: 1n, returnData: '0x' },
   logs,
 })
-const paying = (amount: bigint) => ran(transfer(SAFE, USER, amount))
+const buildPayment = (amount: bigint) => buildSimulatedCall(transfer(SAFE, USER, amount))
 
 /** Payment by this operation, by default `redeem`, once for each call. */
 type Paying = Partial<Omit<Payment, 'intents'>> & { readonly operation?: Operation }
@@ -34,7 +34,7 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
     ...{ getCurrentTime: BigInt(NOW), depositQuoteTimeBuffer: 3_600, fillDeadlineBuffer: 21_600 },
     ...{ pausedDeposits: false, pausedFills: false, allowance: 0n },
   }
-  const getReader = (id: number) => chainInMemory({ id, times: [BigInt(NOW)], contracts: { answers } })
+  const getReader = (id: number) => createMemoryChainReader({ id, times: [BigInt(NOW)], contracts: { answers } })
   const fetchQuote = async ({ inputAmount }: BridgeRequest) => ({
     ...{ outputAmount: inputAmount, quoteTimestamp: NOW, fillDeadline: NOW + 7_200, expectedFillSeconds: 3 },
     ...{ exclusiveRelayer: zeroAddress, exclusivityParameter: 0, limits: { min: 1n, max: 10n ** 9n } },
@@ -57,12 +57,24 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
 
 describe('The sent amount is the vault’s payment in the dry run:', () => {
   test.for<[what: string, calls: readonly SimulatedCall[], sent: bigint]>([
-    ['transfers of the asset to the account', [paying(100n)], 100n],
-    ['the sum of all calls', [paying(100n), paying(20n)], 120n],
-    ['minus a fee of the asset', [ran(transfer(SAFE, USER, 100n), transfer(USER, SAFE, 3n))], 97n],
-    ['without transfers elsewhere', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, VAULT.address, 3n))], 100n],
-    ['without transfers of the account to itself', [ran(transfer(SAFE, USER, 100n), transfer(USER, USER, 9n))], 100n],
-    ['without transfers of another token', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, USER, 9n, SAFE))], 100n],
+    ['transfers of the asset to the account', [buildPayment(100n)], 100n],
+    ['the sum of all calls', [buildPayment(100n), buildPayment(20n)], 120n],
+    ['minus a fee of the asset', [buildSimulatedCall(transfer(SAFE, USER, 100n), transfer(USER, SAFE, 3n))], 97n],
+    [
+      'without transfers elsewhere',
+      [buildSimulatedCall(transfer(SAFE, USER, 100n), transfer(SAFE, VAULT.address, 3n))],
+      100n,
+    ],
+    [
+      'without transfers of the account to itself',
+      [buildSimulatedCall(transfer(SAFE, USER, 100n), transfer(USER, USER, 9n))],
+      100n,
+    ],
+    [
+      'without transfers of another token',
+      [buildSimulatedCall(transfer(SAFE, USER, 100n), transfer(SAFE, USER, 9n, SAFE))],
+      100n,
+    ],
   ])('%s', async ([, calls, sent]) => {
     expect(await sentOf({ calls })).toBe(sent)
   })
@@ -70,11 +82,11 @@ describe('The sent amount is the vault’s payment in the dry run:', () => {
 
 describe('The sent amount is at most the guaranteed payment:', () => {
   test.for<[what: string, payment: Paying, sent: bigint | string]>([
-    ['the requested amount if the vault pays more', { calls: [paying(100n)], amount: 60n }, 60n],
-    ['the payment if more is requested', { calls: [paying(100n)], amount: 101n }, 100n],
+    ['the requested amount if the vault pays more', { calls: [buildPayment(100n)], amount: 60n }, 60n],
+    ['the payment if more is requested', { calls: [buildPayment(100n)], amount: 101n }, 100n],
     ['the requested amount without a simulation', { operation: withdraw, amount: 60n }, 60n],
     ['nothing if the payment is unknown', {}, 'cross_chain_not_available'],
-    ['nothing if the vault pays nothing', { calls: [ran()] }, 'amount_too_low_for_bridge'],
+    ['nothing if the vault pays nothing', { calls: [buildSimulatedCall()] }, 'amount_too_low_for_bridge'],
     [
       'nothing if the vault reverts',
       { calls: [{ status: 'reverted', gasUsed: 1n, reason: 'Closed' }] },

@@ -4,7 +4,7 @@ import type { RouteEnd } from '../../../lib/bridge/calldata.ts'
 import { findEnds } from '../../../lib/bridge/route.ts'
 import { describeQuote, requireOpen } from '../../../lib/prepare/transfer.ts'
 import { someVault } from '../../support/clients.ts'
-import { codeOf } from '../../support/errors.ts'
+import { catchErrorCode } from '../../support/errors.ts'
 import { ARBITRUM, BASE, HANDLER, POOLS } from '../../support/oracles.ts'
 
 const BNB = 56
@@ -42,7 +42,7 @@ describe('The bridge between a vault and another chain', () => {
       for (const other of EVERY) {
         const find = () => findEnds(vault, { chainId: other.chainId, token: other.token, errors: ERRORS })
         if (other.symbol === asset.symbol) expect(find()).toEqual({ vault: endOf(asset), other: endOf(other) })
-        else expect(codeOf(find)).toBe('unsupported_source_token')
+        else expect(catchErrorCode(find)).toBe('unsupported_source_token')
       }
     }
   })
@@ -51,9 +51,9 @@ describe('The bridge between a vault and another chain', () => {
     const [asset] = EVERY as [(typeof EVERY)[number]]
     const vault = someVault({ chainId: asset.chainId, asset: asset.token })
     const other = { chainId: ARBITRUM, token: asset.token, errors: ERRORS }
-    expect(codeOf(() => findEnds(vault, { ...other, chainId: GNOSIS }))).toBe('unsupported_source_chain')
-    expect(codeOf(() => findEnds({ ...vault, chainId: GNOSIS }, other))).toBe('cross_chain_not_available')
-    expect(codeOf(() => findEnds({ ...vault, asset: HANDLER }, other))).toBe('cross_chain_not_available')
+    expect(catchErrorCode(() => findEnds(vault, { ...other, chainId: GNOSIS }))).toBe('unsupported_source_chain')
+    expect(catchErrorCode(() => findEnds({ ...vault, chainId: GNOSIS }, other))).toBe('cross_chain_not_available')
+    expect(catchErrorCode(() => findEnds({ ...vault, asset: HANDLER }, other))).toBe('cross_chain_not_available')
   })
 })
 
@@ -62,7 +62,7 @@ describe('A transfer is prepared', () => {
   const clocks = { source: 0, quoteTimeBuffer: 0, fillDeadlineBuffer: 0 }
   const isOpen = (sourcePaused: boolean, paused: boolean, accountIsContract: boolean, accountHasCode: boolean) => {
     const source = { paused: sourcePaused, allowance: 0n, clocks, accountIsContract }
-    return codeOf(() => requireOpen(source, { paused, time: 0, accountHasCode })) === undefined
+    return catchErrorCode(() => requireOpen(source, { paused, time: 0, accountHasCode })) === undefined
   }
 
   test('while the source pool takes deposits and the destination pool fills them', () => {

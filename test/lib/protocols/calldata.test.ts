@@ -17,7 +17,7 @@ import { encodeOperation, type OperationRequest, verifyOperations } from '../../
 import { findOperation, findWithdrawalOperation, OPERATIONS } from '../../../lib/protocols/operations.ts'
 import type { RequestKind } from '../../../lib/protocols/request-kind.ts'
 import { someVault } from '../../support/clients.ts'
-import { type Call, mutantsOf } from '../../support/mutants.ts'
+import { type Call, listMutants } from '../../support/mutants.ts'
 import { CANCELLATION_ABI, VAULT_ABI } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
@@ -211,7 +211,7 @@ describe('The verification of an operation', () => {
       fc.property(anySetting, ({ request, stranger }) => {
         const { vault, account, payer } = request
         const right = [{ to: vault.address, value: 0n, call: CALLS[operation].call(request) }]
-        for (const mutant of mutantsOf(right, [vault.address, vault.asset, account, payer, stranger])) {
+        for (const mutant of listMutants(right, [vault.address, vault.asset, account, payer, stranger])) {
           const transactions = mutant.map(({ call, ...rest }) => ({ ...rest, data: encode(call) }))
           expect(() => check(operation, request, transactions)).toThrow()
         }

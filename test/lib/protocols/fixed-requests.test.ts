@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isFixed, matchPayments, sumSharesBehind } from '../../../lib/protocols/fixed-requests.ts'
-import { type Given, inOrder } from '../../support/ledger-entries.ts'
+import { inOrder, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
-const request = (assets: bigint): Given => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
-const paid = (assets: bigint): Given => ({ kind: 'paid', assets })
+const request = (assets: bigint): UnlocatedEntry => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
+const paid = (assets: bigint): UnlocatedEntry => ({ kind: 'paid', assets })
 
 /** Groups of an account's requests, each paid in one sum. */
 const lives = fc.array(fc.array(fc.bigInt({ min: 1n, max: 10n ** 9n }), { minLength: 1, maxLength: 5 }), {

@@ -15,7 +15,7 @@ import { rewardTree } from '../../../sandbox/reward-tree.ts'
 import { DISTRIBUTOR, distributorAbi, installDistributor } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
@@ -84,7 +84,7 @@ async function balances({ chain, good, bad }: World, user: Address): Promise<Map
     const args = [user] as const
     return [
       token,
-      await readContract(chainClient(chain), { address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args }),
+      await readContract(createChainClient(chain), { address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args }),
     ] as const
   }
   return new Map(await Promise.all([...good, ...bad].map(read)))

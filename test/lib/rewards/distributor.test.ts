@@ -25,7 +25,7 @@ const TREE = fc
   .uniqueArray(leaf, { minLength: 1, maxLength: 40, selector: ({ user, token }) => user + token })
   .chain((leaves) => fc.record({ leaves: fc.constant(leaves), own: fc.constantFrom(...leaves) }))
 
-const reported = (token: Address, total: bigint, proof: readonly Hex[], pending = 0n) => ({
+const buildReward = (token: Address, total: bigint, proof: readonly Hex[], pending = 0n) => ({
   ...{ chainId: 8453, token, symbol: 'MORPHO', amount: total, claimed: 0n, pending, proof: [...proof], vaults: {} },
 })
 
@@ -68,7 +68,7 @@ describe('The state of a reward', () => {
     fc.assert(
       fc.property(TREE, amount, ({ leaves, own: { user, token, amount: total } }, claimed) => {
         const tree = rewardTree(leaves)
-        const reward = reported(token, total, tree.proofOf({ user, token, amount: total }), 3n)
+        const reward = buildReward(token, total, tree.proofOf({ user, token, amount: total }), 3n)
         const standing = deriveRewardState(user, reward, at(tree.root, undefined, token, claimed, user))
         const left = total > claimed ? total - claimed : 0n
         expect(standing).toEqual({ amount: left, pending: 3n, claimed, claimableAt: undefined, recipient: user })
@@ -80,7 +80,7 @@ describe('The state of a reward', () => {
     fc.assert(
       fc.property(TREE, hash, ({ leaves, own: { user, token, amount: total } }, last) => {
         const tree = rewardTree(leaves)
-        const reward = reported(token, total, tree.proofOf({ user, token, amount: total }), 3n)
+        const reward = buildReward(token, total, tree.proofOf({ user, token, amount: total }), 3n)
         const next = { root: tree.root, at: 1_800_000_000n }
         const pending = { amount: 0n, pending: total + 3n, claimed: 0n, recipient: user }
         expect(deriveRewardState(user, reward, at(last, next, token, 0n, user))).toEqual({
@@ -98,7 +98,7 @@ describe('The state of a reward', () => {
     const next = { root: tree.root, at: 2n ** 48n - 1n }
     const standing = deriveRewardState(
       TOKEN_OWNER,
-      reported(TOKEN_OWNER, 5n, []),
+      buildReward(TOKEN_OWNER, 5n, []),
       at(zeroHash, next, TOKEN_OWNER, 0n, TOKEN_OWNER),
     )
     expect(standing).toMatchObject({ amount: 0n, pending: 5n, claimableAt: undefined })
@@ -108,7 +108,7 @@ describe('The state of a reward', () => {
     fc.assert(
       fc.property(address, address, amount, fc.array(hash, { maxLength: 5 }), (user, token, total, proof) => {
         const distributions = at(zeroHash, { root: zeroHash, at: 0n }, token, 0n, user)
-        expect(deriveRewardState(user, reported(token, total, proof), distributions)).toMatchObject({ amount: 0n })
+        expect(deriveRewardState(user, buildReward(token, total, proof), distributions)).toMatchObject({ amount: 0n })
       }),
     )
   })

@@ -6,7 +6,7 @@ import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { addPrices } from '../../../lib/vaults/prices.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import { yieldLookup } from '../../../lib/vaults/yields.ts'
-import { countedTables, virtualClock } from '../../support/counted.ts'
+import { createCountedTables, createVirtualClock } from '../../support/counted.ts'
 
 const DAY = 86_400
 /** Noon of a UTC day. */
@@ -16,9 +16,9 @@ const vaultAt = (index: number): VaultKey => ({
   address: getAddress(numberToHex(index + 1, { size: 20 })) as Address,
 })
 
-function openBooks() {
-  const clock = virtualClock(NOW * 1000)
-  const { tables, requests } = countedTables(clock, 0)
+function openRecords() {
+  const clock = createVirtualClock(NOW * 1000)
+  const { tables, requests } = createCountedTables(clock, 0)
   const [records, prices] = [recordingStore(tables.deposits), priceStore(tables.deposits)]
   const getYield = yieldLookup({ records, prices, now: clock.now })
   /** Records prices from these numbers of days ago. */
@@ -40,7 +40,7 @@ function openBooks() {
 
 describe('The yield of recorded prices', () => {
   test('compares with the first price of the day at the start of its range', async () => {
-    const { record, getYield } = openBooks()
+    const { record, getYield } = openRecords()
     await record(
       vaultAt(0),
       // The vault has a price each hour.
@@ -56,7 +56,7 @@ describe('The yield of recorded prices', () => {
 
   test('is 0.00 at every age if the price never changed', async () => {
     for (const age of [7, 7.4, 8, 29, 30, 31, 90, 91, 400]) {
-      const { record, getYield } = openBooks()
+      const { record, getYield } = openRecords()
       await record(vaultAt(0), [
         [age, 1_000_000n],
         [age / 3, 1_000_000n],
@@ -69,7 +69,7 @@ describe('The yield of recorded prices', () => {
   })
 
   test('compares with the last earlier price if that day has none', async () => {
-    const { record, getYield } = openBooks()
+    const { record, getYield } = openRecords()
     await record(vaultAt(0), [
       [40, 900_000n],
       [14, 990_000n],
@@ -80,7 +80,7 @@ describe('The yield of recorded prices', () => {
   })
 
   test('has only the growth since the first price below seven days', async () => {
-    const { record, getYield } = openBooks()
+    const { record, getYield } = openRecords()
     await record(vaultAt(0), [
       [3, 1_000_000n],
       [1, 1_050_000n],
@@ -91,7 +91,7 @@ describe('The yield of recorded prices', () => {
 })
 
 test('The yields of 200 vaults take eight table requests, then none within ten minutes', async () => {
-  const { clock, record, getYield, requests } = openBooks()
+  const { clock, record, getYield, requests } = openRecords()
   const vaults = Array.from({ length: 200 }, (_, index) => vaultAt(index))
   const past = [7, 30, 90, 100].map((days) => [days + 0.45, 999_000n] as const)
   for (const vault of vaults) await record(vault, past)
@@ -108,7 +108,7 @@ test('The yields of 200 vaults take eight table requests, then none within ten m
 })
 
 test('A vault whose past is not fully recorded has no yield', async () => {
-  const { clock, records, record, getYield } = openBooks()
+  const { clock, records, record, getYield } = openRecords()
   await record(vaultAt(0), [[100, 900_000n]])
   const [progress] = await records.getProgress([vaultAt(0)])
   if (!progress) throw new Error('nothing is recorded')
@@ -123,7 +123,7 @@ test('A vault whose past is not fully recorded has no yield', async () => {
 })
 
 test('A vault younger than every range needs only one request for its progress', async () => {
-  const { record, getYield, requests } = openBooks()
+  const { record, getYield, requests } = openRecords()
   await record(vaultAt(0), [[2, 1_000_000n]])
   const before = requests()
   await getYield(vaultAt(0), 1_000_000n)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, vi } from 'vitest'
 import { listSecrets } from '../../../lib/webhooks/secret.ts'
 import type { SendResult } from '../../../lib/webhooks/sent.ts'
-import { DOWN, deliveries, type Got, KEY, OK, REFUSED, START } from '../../support/deliveries.ts'
+import { createDeliveries, DOWN, KEY, OK, REFUSED, type ReceivedDelivery, START } from '../../support/deliveries.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { runs } from '../../support/runs.ts'
@@ -16,7 +16,7 @@ const PAUSES = [5 * SECOND, 5 * MINUTE, HOUR, ...Array.from({ length: 6 }, () =>
 const BUSY: SendResult = { delivered: false, reason: 'status', status: 429, retryAfterMs: MINUTE }
 const GONE: SendResult = { delivered: false, reason: 'status', status: 410 }
 
-const test = base.extend('world', ({ memory }) => deliveries(memory))
+const test = base.extend('world', ({ memory }) => createDeliveries(memory))
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
@@ -24,7 +24,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 let clients = 0
 
 /** Returns the pauses between the attempts of an event, in milliseconds. */
-function pausesOf(got: readonly Got[], sequence: number): number[] {
+function pausesOf(got: readonly ReceivedDelivery[], sequence: number): number[] {
   const attempts = got.filter((one) => one.sequence === sequence).map(({ at }) => at)
   return attempts.slice(1).map((at, index) => at - (attempts[index] ?? at))
 }
@@ -689,7 +689,7 @@ describe('Whatever happens,', () => {
           const chosen = choices.values()
           clients += 1
           const choose = (below: number) => (chosen.next().value ?? 0) % below
-          const world = deliveries(memory, { choose, clientId: `client${clients}` })
+          const world = createDeliveries(memory, { choose, clientId: `client${clients}` })
           const webhook = await world.register()
           const taken = new Set<number>()
           let sent = 0

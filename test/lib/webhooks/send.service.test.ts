@@ -6,7 +6,7 @@ import { createServer as createTlsServer, request } from 'node:https'
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSender } from '../../../lib/webhooks/send.ts'
-import { serverCertificate } from '../../support/certificates.ts'
+import { createServerCertificate } from '../../support/certificates.ts'
 import { serve } from '../../support/serve.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00.000Z')
@@ -188,7 +188,7 @@ describe('A delivery', () => {
 })
 
 /** Timeout for servers that never end; all others have five seconds. */
-const SHORT = { timeoutMs: 150 }
+const SHORT_TIMEOUT = { timeoutMs: 150 }
 
 describe('A server', () => {
   test('that is unreachable or hangs up is reported as a connection failure', async () => {
@@ -228,12 +228,12 @@ describe('A server', () => {
       request.socket.on('close', () => closed.resolve())
       listener(request, response)
     })
-    expect(await sender(SHORT)(url)).toEqual({ delivered: false, reason: 'timeout' })
+    expect(await sender(SHORT_TIMEOUT)(url)).toEqual({ delivered: false, reason: 'timeout' })
     await closed.promise
   })
 
   test('whose name is never resolved is given up at the same timeout', async () => {
-    const send = sender({ ...SHORT, resolve: () => new Promise(() => {}) })
+    const send = sender({ ...SHORT_TIMEOUT, resolve: () => new Promise(() => {}) })
     expect(await send('http://localhost:1/')).toEqual({ delivered: false, reason: 'timeout' })
   })
 
@@ -265,7 +265,7 @@ describe('Over TLS', () => {
   /** Starts a server with a certificate of this name, and returns a request function that trusts it. */
   async function serveTls(name: string) {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const cert = serverCertificate(keys, name)
+    const cert = createServerCertificate(keys, name)
     const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' })
     let reached = 0
     const server = createTlsServer({ key, cert }, (_, response) => {

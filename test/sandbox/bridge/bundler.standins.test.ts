@@ -1,14 +1,14 @@
 import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
-import { bundleOn, type SmartAccount } from '../../support/bundler.ts'
+import { createBundler, type SmartAccount } from '../../support/bundler.ts'
 import { approval, openBridge, RELAYER, STRANGER, word } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
-let bundler: Awaited<ReturnType<typeof bundleOn>>
+let bundler: Awaited<ReturnType<typeof createBundler>>
 beforeAll(async () => {
   bridge = await openBridge()
-  bundler = await bundleOn(bridge.origin.chain)
+  bundler = await createBundler(bridge.origin.chain)
 })
 afterAll(() => bridge.stop())
 

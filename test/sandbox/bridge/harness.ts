@@ -29,7 +29,7 @@ import { deployTether } from '../../../sandbox/deploy.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
-import { chainClient } from '../../support/chain-client.ts'
+import { createChainClient } from '../../support/chain-client.ts'
 import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 
@@ -78,7 +78,7 @@ export function word(address: Address): Hex {
 }
 
 function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
-  return readContract(chainClient(chain), {
+  return readContract(createChainClient(chain), {
     address: token,
     abi: TOKEN_ABI,
     functionName: 'balanceOf',
@@ -103,7 +103,7 @@ async function openSide(chainId: number) {
     { address: usdc, decimals },
     { address: usdt, decimals: 6 },
   ])
-  const client = chainClient(chain)
+  const client = createChainClient(chain)
   const { pool, multicallHandler: handler } = bridgeContracts(chainId)
 
   return {

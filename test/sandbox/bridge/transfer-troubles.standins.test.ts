@@ -3,8 +3,8 @@ import { getTransaction, getTransactionReceipt } from 'viem/actions'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type BridgeDeposit, multicallHandlerAbi, readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
-import { bundleOn } from '../../support/bundler.ts'
-import { REFUND_WAYS, troublesOn } from '../../support/transfer-troubles.ts'
+import { createBundler } from '../../support/bundler.ts'
+import { createTransferTroubles, REFUND_WAYS } from '../../support/transfer-troubles.ts'
 import { depositMessage } from '../../support/transfers.ts'
 import {
   ALICE,
@@ -20,11 +20,11 @@ import {
 } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
-let troubles: ReturnType<typeof troublesOn>
+let troubles: ReturnType<typeof createTransferTroubles>
 beforeAll(async () => {
   bridge = await openBridge()
   const { origin, destination, relayer } = bridge
-  troubles = troublesOn({ chains: [origin.chain, destination.chain], relayer })
+  troubles = createTransferTroubles({ chains: [origin.chain, destination.chain], relayer })
 })
 afterAll(() => bridge.stop())
 // Transfers that a test leaves waiting must not affect the next test.
@@ -161,7 +161,7 @@ describe('a reorganisation', () => {
 
   test('has a user operation included again by another bundler', async () => {
     const { origin } = bridge
-    const { accounts, sign, include, outcomesOf } = await bundleOn(origin.chain)
+    const { accounts, sign, include, outcomesOf } = await createBundler(origin.chain)
     const [{ address: depositor }, other] = accounts
     await origin.mint(depositor, 111_000_000n)
     const args = await bridge.argsOf({ depositor, inputAmount: 111_000_000n, outputAmount: 1n })

@@ -4,7 +4,7 @@ import { cooldownClaimTerms, cooldownOpenRequest } from '../../../../lib/protoco
 import { cooldownWithdrawalTerms } from '../../../../lib/protocols/cooldown/withdrawal.ts'
 import { erc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
 import type { WithdrawalAmount } from '../../../../lib/protocols/protocol.ts'
-import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { COOLDOWN_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
@@ -29,28 +29,40 @@ const AMOUNTS: readonly (readonly [WithdrawalAmount, string])[] = [
 describe('A cooldown vault', () => {
   test.for(AMOUNTS)('pays %o by its own call, with the amounts of ERC-4626', async ([amount, name]) => {
     const chain = contracts(0n, END)
-    const erc4626 = await readOf(erc4626WithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(readerOf(chain), 1n)
-    const terms = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(readerOf(chain), 1n)
+    const erc4626 = await runReadPlan(erc4626WithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(
+      createContractsReader(chain),
+      1n,
+    )
+    const terms = await runReadPlan(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(
+      createContractsReader(chain),
+      1n,
+    )
     const { refusal: _, ...amounts } = erc4626
     expect(terms).toMatchObject({ ...amounts, steps: [{ name, amount: erc4626.steps[0].amount }], prolongs: null })
     const open = contracts(0n, END, { cooldownDuration: 0 })
-    const atOnce = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), open)(readerOf(open), 1n)
+    const atOnce = await runReadPlan(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), open)(
+      createContractsReader(open),
+      1n,
+    )
     expect(atOnce.steps).toEqual(erc4626.steps)
   })
 
   test('reports which withdrawal a new one prolongs, even after its end', async () => {
     for (const now of [END - 1n, END]) {
       const chain = contracts(5n, now)
-      const terms = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, 'max'), chain)(readerOf(chain), 1n)
+      const terms = await runReadPlan(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, 'max'), chain)(
+        createContractsReader(chain),
+        1n,
+      )
       expect(terms.prolongs).toEqual({ assets: 5n, claimableAt: ENDS_AT })
     }
   })
 
   test('pays from the second at which the cooldown ends, or at any time without a cooldown', async () => {
-    const claim = (chain: Contracts) => readOf(cooldownClaimTerms(COOLDOWN_VAULT, ALICE, 'withdrawal'), chain)
+    const claim = (chain: Contracts) => runReadPlan(cooldownClaimTerms(COOLDOWN_VAULT, ALICE, 'withdrawal'), chain)
     for (const chain of [contracts(5n, END), contracts(5n, 0n, { cooldownDuration: 0 })]) {
       const { calls, claimable } = claim(chain)
-      expect([calls, await claimable(readerOf(chain), 1n)]).toEqual([
+      expect([calls, await claimable(createContractsReader(chain), 1n)]).toEqual([
         [{ name: 'unstake', amount: 0n }],
         { assets: 5n, shares: null },
       ])
@@ -68,7 +80,7 @@ describe('A cooldown vault', () => {
   })
 
   test('reports open requests in assets, and nothing if its getters fail', () => {
-    const ask = (chain: Contracts) => readOf(cooldownOpenRequest(COOLDOWN_VAULT, { account: ALICE }), chain)
+    const ask = (chain: Contracts) => runReadPlan(cooldownOpenRequest(COOLDOWN_VAULT, { account: ALICE }), chain)
     expect(ask(contracts(5n, END - 1n))).toEqual({ pending: 5n, claimable: 0n, cancelled: 0n })
     expect(ask(contracts(5n, END))).toEqual({ pending: 0n, claimable: 5n, cancelled: 0n })
     expect(ask(contracts(5n, END, { cooldownDuration: undefined }))).toBeUndefined()
@@ -76,7 +88,7 @@ describe('A cooldown vault', () => {
 
   test('is recognised by its cooldown, its silo and the cooldowns of accounts', () => {
     const describe = (answers: Contracts['answers']) =>
-      readOf(cooldown.describe({ ...COOLDOWN_VAULT, isAsync: false }), contracts(0n, END, answers))
+      runReadPlan(cooldown.describe({ ...COOLDOWN_VAULT, isAsync: false }), contracts(0n, END, answers))
     const { silo } = COOLDOWN_VAULT
     expect(describe({ silo })).toEqual({ protocol: 'cooldown', silo, hasCap: false, version: null })
     for (const missing of ['cooldownDuration', 'silo', 'cooldowns']) {
@@ -86,7 +98,7 @@ describe('A cooldown vault', () => {
 
   test('has terms that depend on its cooldown', () => {
     const termsOf = (answers: Contracts['answers']) =>
-      readOf(cooldown.overview(COOLDOWN_VAULT), contracts(0n, END, answers)).terms
+      runReadPlan(cooldown.overview(COOLDOWN_VAULT), contracts(0n, END, answers)).terms
     expect(termsOf({ maxDeposit: 9n })).toMatchObject({
       entry: 'instant',
       ...{ exit: 'cooldown', cooldownSeconds: 7 * DAY, liquidity: 0n, room: 9n },

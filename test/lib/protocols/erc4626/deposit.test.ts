@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { erc4626DepositTerms } from '../../../../lib/protocols/erc4626/deposit.ts'
-import { type Contracts, readOf } from '../../../support/contracts-in-memory.ts'
+import { type Contracts, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { SYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
 const termsOf = (answers: Contracts['answers']) =>
-  readOf(erc4626DepositTerms(SYNC_VAULT, ALICE, 1_000_000n), vaultContracts({}, answers))
+  runReadPlan(erc4626DepositTerms(SYNC_VAULT, ALICE, 1_000_000n), vaultContracts({}, answers))
 
 test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bigint | undefined]>([
   ['without a limit takes any amount', { paused: false }, 2n ** 255n, undefined],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { erc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
-import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 import { conversionOf, SYNC_VAULT, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
@@ -13,7 +13,10 @@ async function termsOf(
   answers: Contracts['answers'] = {},
 ): Promise<WithdrawalTerms> {
   const contracts = vaultContracts(facts, answers)
-  return await readOf(erc4626WithdrawalTerms(SYNC_VAULT, ALICE, amount), contracts)(readerOf(contracts), 1n)
+  return await runReadPlan(erc4626WithdrawalTerms(SYNC_VAULT, ALICE, amount), contracts)(
+    createContractsReader(contracts),
+    1n,
+  )
 }
 
 const ALL = 10n ** 30n

@@ -6,14 +6,14 @@ import {
   erc7540OpenRequest,
 } from '../../../../lib/protocols/erc7540/requests.ts'
 import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
-import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
-import { type Given, inOrder } from '../../../support/ledger-entries.ts'
+import { inOrder, type UnlocatedEntry } from '../../../support/ledger-entries.ts'
 import { ASYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-type Stand = { readonly pending?: bigint; readonly isCancelling?: boolean; readonly cancelled?: bigint }
+type RequestState = { readonly pending?: bigint; readonly isCancelling?: boolean; readonly cancelled?: bigint }
 
-function contractsWith(requests: Readonly<Record<string, Stand>>): Contracts {
+function contractsWith(requests: Readonly<Record<string, RequestState>>): Contracts {
   const pending = (id: bigint) => requests[`${id}`]?.pending ?? 0n
   const isCancelling = (id: bigint) => requests[`${id}`]?.isCancelling ?? false
   const cancelled = (id: bigint) => requests[`${id}`]?.cancelled ?? 0n
@@ -32,18 +32,20 @@ const NAMES = {
   withdrawal: { ask: 'cancelRedeemRequest', take: 'claimCancelRedeemRequest', of: 'shares' },
 } as const
 
-async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, Stand>>, vault = ASYNC_VAULT) {
+async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, RequestState>>, vault = ASYNC_VAULT) {
   const contracts = contractsWith(requests)
   const ids = Object.keys(requests).map(BigInt)
   const entries = ids.map(
-    (requestId): Given =>
+    (requestId): UnlocatedEntry =>
       kind === 'deposit'
         ? { kind: 'deposit', requestId, assets: 9n, shares: null }
         : { kind: 'redeem', requestId, shares: 9n },
   )
   try {
-    return await readOf(erc7540CancelTerms(vault, ALICE, kind), contracts)(readerOf(contracts), 1n, async () =>
-      inOrder(entries),
+    return await runReadPlan(erc7540CancelTerms(vault, ALICE, kind), contracts)(
+      createContractsReader(contracts),
+      1n,
+      async () => inOrder(entries),
     )
   } catch (error) {
     return (error as { code: string }).code
@@ -55,7 +57,7 @@ const ask = (requestId: bigint, amount: bigint) => ({ does: 'ask', requestId, am
 const take = (requestId: bigint, amount: bigint) => ({ does: 'take', requestId, amount }) as const
 type Does = ReturnType<typeof ask> | ReturnType<typeof take>
 
-const cases: [which: string, requests: Readonly<Record<string, Stand>>, answer: Does | string][] = [
+const cases: [which: string, requests: Readonly<Record<string, RequestState>>, answer: Does | string][] = [
   ['that is pending gets a cancellation request', { 0: { pending: 7n } }, ask(0n, 7n)],
   [
     'that is being cancelled gets no second cancellation request',
@@ -120,14 +122,14 @@ test.for<[kind: RequestKind, settled: object, calls: readonly object[] | string]
   ['deposit', { maxDeposit: 0n, maxMint: 0n }, 'no_claimable_deposit'],
   ['withdrawal', { maxWithdraw: 0n, maxRedeem: 0n }, 'no_claimable_withdrawal'],
 ])('A claim of a %s with %o takes all, by assets or by shares', ([kind, settled, calls]) => {
-  const claim = () => readOf(erc7540ClaimTerms(ASYNC_VAULT, ALICE, kind), vaultContracts({}, { ...settled }))
+  const claim = () => runReadPlan(erc7540ClaimTerms(ASYNC_VAULT, ALICE, kind), vaultContracts({}, { ...settled }))
   if (typeof calls === 'string') expect(claim).toThrow(expect.objectContaining({ code: calls }))
   else expect(claim().calls.map(({ name, amount }) => [name, amount])).toEqual(calls)
 })
 
 test('A deposit is requested unless another one is being cancelled', () => {
   const choose = (isCancelling: boolean, vault = ASYNC_VAULT) =>
-    readOf(
+    runReadPlan(
       erc7540.depositTerms(vault, ALICE, 1n),
       vaultContracts({}, { pendingCancelDepositRequest: isCancelling }),
     ).choose(1n)
@@ -142,5 +144,5 @@ test('Shares worth nothing are not claimable, even if the vault reports them as 
     ...{ maxRedeem: 0n, maxWithdraw: 0n },
   }
   const request = { kind: 'withdrawal', requestId: 0n, account: ALICE } as const
-  expect(readOf(erc7540OpenRequest(ASYNC_VAULT, request), { answers })).toMatchObject({ claimable: 0n })
+  expect(runReadPlan(erc7540OpenRequest(ASYNC_VAULT, request), { answers })).toMatchObject({ claimable: 0n })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { erc7540WithdrawalTerms } from '../../../../lib/protocols/erc7540/withdrawal.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
-import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 import { ASYNC_VAULT, conversionOf, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
@@ -19,7 +19,10 @@ async function termsOf(
   vault = ASYNC_VAULT,
 ): Promise<WithdrawalTerms> {
   const contracts = vaultContracts(facts, { ...IDLE, ...answers })
-  return await readOf(erc7540WithdrawalTerms(vault, ALICE, amount), contracts)(readerOf(contracts), 1n)
+  return await runReadPlan(erc7540WithdrawalTerms(vault, ALICE, amount), contracts)(
+    createContractsReader(contracts),
+    1n,
+  )
 }
 
 test('A request for an amount has just enough shares, with at most one more', async () => {

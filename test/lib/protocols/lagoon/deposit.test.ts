@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lagoon } from '../../../../lib/protocols/lagoon/protocol.ts'
-import { readOf } from '../../../support/contracts-in-memory.ts'
+import { runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 
@@ -11,7 +11,7 @@ const PAYER = '0x0000000000000000000000000000000000000017'
 
 /** Returns the operation that deposits for ALICE, or the error code. `until` is the latest time of arrival. */
 function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amount = AMOUNT } = {}): string {
-  const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n, payer), lagoonContracts(facts))
+  const terms = runReadPlan(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n, payer), lagoonContracts(facts))
   try {
     return terms.choose(amount, until)
   } catch (error) {
@@ -75,7 +75,7 @@ test('The cap includes the vault’s assets and its pending deposits', () => {
     fc.property(anyAmount, anyAmount, anyAmount, anyAmount, (totalAssets, pendingDeposits, maxCap, amount) => {
       const facts = { totalAssets, pendingDeposits, maxCap }
       const room = maxCap - totalAssets - pendingDeposits
-      const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n), lagoonContracts(facts))
+      const terms = runReadPlan(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n), lagoonContracts(facts))
       expect(terms.room()).toBe(room)
       expect(answerOf(facts, { amount })).toBe(amount <= room ? 'syncDeposit' : 'vault_cap_reached')
       if (room > 0n) expect(answerOf(facts, { amount: room })).toBe('syncDeposit')

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { lagoonCancelTerms, lagoonClaimTerms } from '../../../../lib/protocols/lagoon/requests.ts'
 import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
-import { readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 
 async function cancelOf(kind: RequestKind, facts: Partial<LagoonFacts>) {
   const contracts = lagoonContracts(facts)
   try {
-    const finish = readOf(lagoonCancelTerms(LAGOON_VAULT, ALICE, kind), contracts)
-    const { name, cancelled } = await finish(readerOf(contracts), 1n, () =>
+    const finish = runReadPlan(lagoonCancelTerms(LAGOON_VAULT, ALICE, kind), contracts)
+    const { name, cancelled } = await finish(createContractsReader(contracts), 1n, () =>
       Promise.reject(new Error('Nothing is listed')),
     )
     return { name, cancelled }
@@ -42,12 +42,12 @@ test.for<[which: string, facts: Partial<LagoonFacts>, answer: unknown]>([
 
 test('A settled redemption is claimed by its shares, with a call by assets as alternative', async () => {
   const contracts = lagoonContracts({ redeemableShares: 9n, maxWithdraw: 8n })
-  const { calls, claimable } = readOf(lagoonClaimTerms(LAGOON_VAULT, ALICE, 'withdrawal'), contracts)
+  const { calls, claimable } = runReadPlan(lagoonClaimTerms(LAGOON_VAULT, ALICE, 'withdrawal'), contracts)
   expect(calls).toEqual([
     { name: 'redeem', amount: 9n },
     { name: 'withdraw', amount: 8n },
   ])
-  expect(await claimable(readerOf(contracts), 1n)).toEqual({ assets: 8n, shares: 9n })
+  expect(await claimable(createContractsReader(contracts), 1n)).toEqual({ assets: 8n, shares: 9n })
 })
 
 test.for<[kind: RequestKind, facts: Partial<LagoonFacts>, code: string]>([
@@ -56,6 +56,6 @@ test.for<[kind: RequestKind, facts: Partial<LagoonFacts>, code: string]>([
   ['withdrawal', {}, 'no_claimable_withdrawal'],
   ['withdrawal', { redeemableShares: 1n, paused: true }, 'vault_is_paused'],
 ])('A claim of a %s is refused with %o', ([kind, facts, code]) => {
-  const read = () => readOf(lagoonClaimTerms(LAGOON_VAULT, ALICE, kind), lagoonContracts(facts))
+  const read = () => runReadPlan(lagoonClaimTerms(LAGOON_VAULT, ALICE, kind), lagoonContracts(facts))
   expect(read).toThrow(expect.objectContaining({ code }))
 })

@@ -3,7 +3,7 @@ import { numberToHex } from 'viem'
 import { expect, test } from 'vitest'
 import { lagoon } from '../../../../lib/protocols/lagoon/protocol.ts'
 import { buildTerms, VaultTerms } from '../../../../lib/protocols/terms.ts'
-import { readOf } from '../../../support/contracts-in-memory.ts'
+import { runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { LAGOON_VAULT, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 
 /** Slot of the last fee's time: third word of `hopper.storage.FeeManager`. */
@@ -22,7 +22,7 @@ test('A vault with any state has terms that can be encoded, without negative amo
   fc.assert(
     fc.property(facts, word, (given, lastFeeTime) => {
       const { words, ...contracts } = lagoonContracts(given)
-      const { terms } = readOf(lagoon.overview(LAGOON_VAULT), {
+      const { terms } = runReadPlan(lagoon.overview(LAGOON_VAULT), {
         ...contracts,
         words: { ...words, [LAST_FEE_TIME]: lastFeeTime },
       })

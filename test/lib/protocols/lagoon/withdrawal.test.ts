@@ -2,13 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lagoonWithdrawalTerms } from '../../../../lib/protocols/lagoon/withdrawal.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
-import { readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 import { runs } from '../../../support/runs.ts'
 
 async function termsOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms> {
   const contracts = lagoonContracts(facts)
-  return await readOf(lagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(readerOf(contracts), 1n)
+  return await runReadPlan(lagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(
+    createContractsReader(contracts),
+    1n,
+  )
 }
 
 function answerOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms | string> {
@@ -16,7 +19,7 @@ function answerOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promis
 }
 
 /** Computes a payment like Lagoon 0.6: both fees are rounded up, and the haircut applies after the exit fee. */
-function paidBy({ totalAssets, totalSupply }: Price, shares: bigint, exit: number, haircut: number) {
+function computePayment({ totalAssets, totalSupply }: Price, shares: bigint, exit: number, haircut: number) {
   const feeOn = (of: bigint, rate: number) => (of * BigInt(rate) + 9_999n) / 10_000n
   // The vault has one virtual unit of the asset and 10^12 virtual shares, by the difference of decimals.
   const worth = (of: bigint) => (of * (totalAssets + 1n)) / (totalSupply + 10n ** 12n)
@@ -39,7 +42,7 @@ describe('An instant payment of Lagoon 0.6', () => {
   test('for shares is their value minus the exit fee, and minus the haircut of the rest', async () => {
     await fc.assert(
       fc.asyncProperty(anyPrice, anyRate, anyRate, anyShares, async (price, exit, haircut, shares) => {
-        const expected = paidBy(price, shares, exit, haircut)
+        const expected = computePayment(price, shares, exit, haircut)
         fc.pre(expected.assets > 0n)
         const terms = await termsOf({ ...ample, ...price, rates: { entry: 77, exit, haircut } }, { shares })
         expect(terms).toMatchObject({ ...expected, shares, claimedAssets: 0n })
@@ -57,10 +60,10 @@ describe('An instant payment of Lagoon 0.6', () => {
     const anyAmount = fc.bigInt({ min: 1n, max: 10n ** 9n })
     await fc.assert(
       fc.asyncProperty(anyPrice, anyRate, anyRate, anyAmount, async (price, exit, haircut, assets) => {
-        fc.pre(paidBy(price, HELD, exit, haircut).assets >= assets)
+        fc.pre(computePayment(price, HELD, exit, haircut).assets >= assets)
         const { steps, shares } = await termsOf({ ...ample, ...price, rates: { entry: 0, exit, haircut } }, { assets })
-        expect(paidBy(price, shares ?? 0n, exit, haircut).assets).toBeGreaterThanOrEqual(assets)
-        expect(paidBy(price, (shares ?? 0n) - 1n, exit, haircut).assets).toBeLessThan(assets)
+        expect(computePayment(price, shares ?? 0n, exit, haircut).assets).toBeGreaterThanOrEqual(assets)
+        expect(computePayment(price, (shares ?? 0n) - 1n, exit, haircut).assets).toBeLessThan(assets)
         expect(steps).toEqual([{ name: 'syncRedeem', amount: shares, minimum: assets }])
       }),
       { numRuns: runs(300) },
@@ -71,7 +74,7 @@ describe('An instant payment of Lagoon 0.6', () => {
 test('A redemption request has no haircut, unlike an instant payment', async () => {
   await fc.assert(
     fc.asyncProperty(anyPrice, anyRate, anyRate, anyShares, async (price, exit, haircut, shares) => {
-      const expected = paidBy(price, shares, exit, 0)
+      const expected = computePayment(price, shares, exit, 0)
       fc.pre(expected.assets > 0n)
       const facts = { ...ample, ...price, isTotalAssetsValid: false, rates: { entry: 0, exit, haircut } }
       expect(await termsOf(facts, { shares })).toMatchObject({
@@ -91,7 +94,7 @@ test.for([
 })
 
 const atOnce = { shares: 10n ** 18n, safeBalance: 10n ** 12n, safeAllowance: 10n ** 12n }
-const PAID = paidBy({ totalAssets: 10n ** 12n, totalSupply: 10n ** 24n }, 10n ** 18n, 0, 0).assets
+const PAID = computePayment({ totalAssets: 10n ** 12n, totalSupply: 10n ** 24n }, 10n ** 18n, 0, 0).assets
 
 test.for<[why: string, facts: Partial<LagoonFacts>, step: string]>([
   ['instantly while a valuation is valid', {}, 'syncRedeem'],
