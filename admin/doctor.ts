@@ -14,7 +14,7 @@ import { checkTables, type ProbeTable } from './doctor/aws.ts'
 import { checkClients, checkVaults } from './doctor/clients.ts'
 import { checkEdge, checkRates } from './doctor/edge.ts'
 import { describeFindings, examine } from './doctor/examine.ts'
-import { type Check, type Finding, operatorGuide } from './doctor/finding.ts'
+import { type Check, type Finding, guideSection } from './doctor/finding.ts'
 import { checkMarket, checkRecords } from './doctor/jobs.ts'
 import { checkChainNodes, readNodes } from './doctor/nodes.ts'
 import { checkPasskeyDomain } from './doctor/passkeys.ts'
@@ -200,6 +200,6 @@ async function checkPasskeys({ stage, ...environment }: Examined, stagesFile: st
   if (!stage) return [{ mark: 'skip', name, found: NOT_LOCAL }]
   const relyingParty = (await readStages(stagesFile)).get(stage)?.relyingParty
   if (relyingParty) return await checkPasskeyDomain(environment, relyingParty)
-  const remedy = `Go where stages.json is, or name the file with --stages: ${operatorGuide('stages', 'Settings')}`
+  const remedy = `Go where stages.json is, or name the file with --stages: ${guideSection('stages', 'Settings')}`
   return [{ mark: 'WARN', name, found: `no file of stages names ${stage}`, remedy }]
 }

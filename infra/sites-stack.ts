@@ -11,7 +11,7 @@ import { parseApiKey } from '../lib/clients/api-key.ts'
 import { docsPolicy } from './docs-policy.ts'
 import { type CopySettings, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
-import { type WalletConfig, walletPolicy } from './wallet-config.ts'
+import { buildWalletCsp, type WalletConfig } from './wallet-config.ts'
 
 /** Folders of the documentation and the wallet, which are built before a deploy. */
 export type BuiltFolders = { readonly docs: string; readonly wallet: string }
@@ -76,7 +76,7 @@ export class SitesStack extends Stack {
       new Site(this, 'Wallet', {
         ...{ domain, copying },
         pages: 'one',
-        contentSecurityPolicy: walletPolicy(config),
+        contentSecurityPolicy: buildWalletCsp(config),
         lasting: Source.asset(built.wallet, { exclude: ['/*', '!/assets'], ignoreMode: IgnoreMode.GIT }),
         changing: [
           Source.asset(built.wallet, { exclude: ['/assets'], ignoreMode: IgnoreMode.GIT }),

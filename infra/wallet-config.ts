@@ -28,7 +28,7 @@ export type WalletConfig = {
  * Returns the `Content-Security-Policy` of the wallet's pages. They load only their own files and call only the API and the chains. Only
  * the sandbox's control room may frame them. `apiUrl` has no path.
  */
-export function walletPolicy({ apiUrl, chains, sandbox }: WalletConfig): string {
+export function buildWalletCsp({ apiUrl, chains, sandbox }: WalletConfig): string {
   const rpcOrigins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)
   return [
     "default-src 'self'",

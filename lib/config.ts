@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BridgeApi } from './bridge/apis.ts'
 import { RpcUrls } from './chain/readers.ts'
 import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
-import { AlchemyApi, GoldRushApi, SolanaNftsApi, TokenIndexes } from './portfolio/apis.ts'
+import { AlchemyApi, GoldRushApi, SolanaNftsApi, TokenIndexApis } from './portfolio/apis.ts'
 import { MerklApi } from './rewards/merkl.ts'
 
 /** Content of a stage's secret: its confidential configuration. */
@@ -14,7 +14,7 @@ export const Config = z.object({
   liFi: LiFiApi.prefault({}),
   goldRush: GoldRushApi.prefault({}),
   alchemy: AlchemyApi.prefault({}),
-  tokenIndexes: TokenIndexes,
+  tokenIndexes: TokenIndexApis,
   merkl: MerklApi.prefault({}),
   solanaNfts: SolanaNftsApi.optional(),
 })

@@ -43,7 +43,7 @@ import { tokenValues } from './markets/token-values.ts'
 import { type PayFor, UNITS } from './meter/meter.ts'
 import { createAlchemy } from './portfolio/alchemy.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
-import { createSolanaNfts } from './portfolio/solana-nfts.ts'
+import { createSolanaNftClient } from './portfolio/solana-nfts.ts'
 import { createFallbackIndex, type TokenIndex } from './portfolio/token-index.ts'
 import type { BridgeServices } from './prepare/transfer.ts'
 import { campaignsReader } from './rewards/campaigns.ts'
@@ -312,5 +312,5 @@ export const watchedAccounts = (env: Env<'deposits'>) => watchedStore(openTable(
 /** Source of Solana's NFTs; undefined unless the configuration names one. */
 export const solanaNfts = async (env: Env<'config' | 'cache'>) => {
   const api = (await config(env)).solanaNfts
-  return api && createSolanaNfts(upstream(env, { name: 'DAS', url: api.url }))
+  return api && createSolanaNftClient(upstream(env, { name: 'DAS', url: api.url }))
 }

@@ -13,7 +13,7 @@ import {
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
-import type { TokenIndexes } from '../lib/portfolio/apis.ts'
+import type { TokenIndexApis } from '../lib/portfolio/apis.ts'
 import { createSigningKey, publicKeyOf, SigningKeys } from '../lib/signing/keys.ts'
 import type { PublicKey } from '../lib/signing/public-key.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
@@ -76,7 +76,7 @@ const IDENTITY_SECRET = identitySecretName('local')
 const SIGNING_SECRET = signingSecretName('local')
 
 /** A wallet index, by its name in the configuration. */
-export type IndexName = z.output<typeof TokenIndexes>[number]
+export type IndexName = z.output<typeof TokenIndexApis>[number]
 
 /** Options of the backends. */
 export type BackendsOptions = {

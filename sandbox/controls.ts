@@ -24,7 +24,7 @@ import { transferControls } from './controls/transfers.ts'
 import { webhookControls } from './controls/webhooks.ts'
 import type { Curator } from './curator.ts'
 import { upgradeToCopy } from './deploy.ts'
-import type { Fake } from './fake.ts'
+import type { FakeService } from './fake.ts'
 import { listen } from './listen.ts'
 import type { Node } from './nodes.ts'
 import type { Receiver } from './receiver.ts'
@@ -34,14 +34,14 @@ import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
 /** Parts of the sandbox that the controls change. */
-export type Controlled = {
+export type ControlledParts = {
   readonly chains: readonly (RunningChain &
     Pick<LocalWorld, 'vaults' | 'tokens' | 'unlisted' | 'rewardToken'> & { readonly hosts: readonly Node[] })[]
   readonly relayer: Relayer
   readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
   /** Fakes of the outside services, by name in the controls. */
-  readonly sources: Readonly<Record<string, Fake>>
+  readonly sources: Readonly<Record<string, FakeService>>
   readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
   /** Pins a vault's current code, as an operator does after a review. */
   readonly confirmVault: (vault: VaultKey) => Promise<unknown>
@@ -91,7 +91,7 @@ const MAX_REORGANISED = 100
  * 403. `stop` also resumes the chains.
  */
 export async function startControls(
-  controlled: Controlled,
+  controlled: ControlledParts,
   { origins, shownUrl, roomUrl }: ControlsOptions,
 ): Promise<Controls> {
   const controls = controlsOf(controlled)
@@ -110,7 +110,7 @@ export async function startControls(
   }
 }
 
-function controlsOf(controlled: Controlled): readonly Listed[] {
+function controlsOf(controlled: ControlledParts): readonly Listed[] {
   const { chains, relayer, rewards, curator, sources, receiver, confirmVault, throttle, tamper } = controlled
   const Chain = z.literal(chains.map(({ chainId }) => chainId)).meta({ title: 'Chain', choices: 'chains' })
   const Source = z.enum(Object.keys(sources))
@@ -347,7 +347,7 @@ function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
 }
 
 /** Returns the possible values of fields, by the name in their schemas. */
-async function listChoices({ chains, relayer }: Controlled): Promise<Readonly<Record<string, readonly Choice[]>>> {
+async function listChoices({ chains, relayer }: ControlledParts): Promise<Readonly<Record<string, readonly Choice[]>>> {
   const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
   const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
   const tokens = chains.flatMap(({ tokens }) => tokens)
@@ -403,7 +403,7 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   controls: readonly Listed[],
-  controlled: Controlled,
+  controlled: ControlledParts,
   shownUrl: string,
 ): Promise<void> {
   const send = (status: number, body: unknown) =>

@@ -25,7 +25,7 @@ type Rewrite = (
 ) => ProviderReply | 'hang up' | Promise<ProviderReply | 'hang up'>
 
 /** A fake of an outside service. */
-export type Fake = {
+export type FakeService = {
   readonly answer: Provider
   /** The last thousand paths with queries, without the prefix, newest last. */
   readonly requests: string[]
@@ -42,8 +42,11 @@ export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
 const REMEMBERED_REQUESTS = 1_000
 
 /** Returns a fake below a path prefix, such as `/coingecko`. */
-export function fake(prefix: string, answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>): Fake {
-  const service: Fake = {
+export function fake(
+  prefix: string,
+  answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>,
+): FakeService {
+  const service: FakeService = {
     requests: [],
     rewrite: undefined,
     async answer(request) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Fake, Provider } from './fake.ts'
+import type { FakeService, Provider } from './fake.ts'
 import { listen } from './listen.ts'
 import { type BridgedChain, fakeAcross } from './providers/across.ts'
 import { type FakeAlchemy, fakeAlchemy } from './providers/alchemy.ts'
@@ -21,18 +21,18 @@ import { createRewards, type Rewards } from './rewards.ts'
 export type Providers = {
   readonly url: string
   /** Path /api. */
-  readonly acrossApi: Fake
+  readonly acrossApi: FakeService
   /** Paths /coingecko, /defillama and /lifi; all report the same invented market. */
-  readonly coinGecko: Fake
-  readonly defiLlama: Fake
-  readonly liFi: Fake
+  readonly coinGecko: FakeService
+  readonly defiLlama: FakeService
+  readonly liFi: FakeService
   /** Paths /goldrush, /alchemy/<network>, /solana (a node with NFTs) and /idle/<chain id>. */
-  readonly goldRush: Fake
+  readonly goldRush: FakeService
   readonly alchemy: FakeAlchemy
-  readonly solana: Fake
-  readonly idleChains: Fake
+  readonly solana: FakeService
+  readonly idleChains: FakeService
   /** Path /merkl. */
-  readonly merkl: Fake
+  readonly merkl: FakeService
   stop(): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import * as z from 'zod'
-import { walletPolicy } from '../infra/wallet-config.ts'
+import { buildWalletCsp } from '../infra/wallet-config.ts'
 import { PublicKey } from '../lib/signing/public-key.ts'
 import { contentTypeOf } from '../sandbox/built-site.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
@@ -105,7 +105,7 @@ async function serve(config: z.output<typeof Config>) {
     const headers = {
       'content-type': contentTypeOf(name),
       'content-encoding': 'gzip',
-      'content-security-policy': walletPolicy(config),
+      'content-security-policy': buildWalletCsp(config),
       'cache-control': name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
     }
     try {

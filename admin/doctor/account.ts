@@ -2,7 +2,7 @@ import type { Stage } from '../../infra/environments.ts'
 import type { AwsAccount } from '../stage/aws-account.ts'
 import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
 import { operatorRights } from '../stage/rights.ts'
-import { type Finding, operatorGuide } from './finding.ts'
+import { type Finding, guideSection } from './finding.ts'
 
 /** Part of an account that the doctor reads. */
 export type ExaminedAccount = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
@@ -12,7 +12,7 @@ export async function checkQuota({ countExecutions }: ExaminedAccount, stage: St
   const name = 'quota'
   const executions = await countExecutions().catch(orUndefinedIfDenied)
   if (executions === undefined) {
-    const remedy = `Let them lambda:GetAccountSettings: ${operatorGuide('watch', 'Rights')}`
+    const remedy = `Let them lambda:GetAccountSettings: ${guideSection('watch', 'Rights')}`
     return [{ mark: 'WARN', name, found: 'your AWS credentials may not read it', remedy }]
   }
   const found = `${executions} functions at a time`
@@ -28,7 +28,7 @@ export async function checkGrants({ identify, listDenied }: ExaminedAccount, sta
   if (!denied) return [{ mark: 'skip', name, found: 'AWS does not let your role look at its rights' }]
   if (denied.length === 0) return [{ mark: 'ok', name, found: "suffice for an operator's commands" }]
   const found = `your AWS credentials may not ${denied.join(', ')}`
-  return [{ mark: 'WARN', name, found, remedy: operatorGuide('watch', 'Rights') }]
+  return [{ mark: 'WARN', name, found, remedy: guideSection('watch', 'Rights') }]
 }
 
 function orUndefinedIfDenied(error: unknown): undefined {

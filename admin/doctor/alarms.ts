@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { alarmsTopicName, EDGE_REGION, edgeAlarmsTopicName, type Stage } from '../../infra/environments.ts'
 import { queueName } from '../../infra/queues.ts'
 import { findQueueUrl } from '../../lib/aws/queue.ts'
-import { countOf, type Finding, operatorGuide } from './finding.ts'
+import { countOf, type Finding, guideSection } from './finding.ts'
 
 /** Alarms of a stage: those of its own region, or those of its edge. */
 export type AlarmsOf = 'stage' | 'edge'
@@ -57,6 +57,6 @@ export function checkSubscribers({ confirmed, pending }: Subscribers, stage: Sta
     const remedy = `Confirm the e-mail that AWS sent; where it is gone, subscribe the address to ${topic} again`
     return { mark, name, found: `reach nobody: ${pending} not confirmed`, remedy }
   }
-  const remedy = `Set alarmEmail in stages.json and deploy: ${operatorGuide('stages', 'Settings')}`
+  const remedy = `Set alarmEmail in stages.json and deploy: ${guideSection('stages', 'Settings')}`
   return { mark, name, found: 'reach nobody', remedy }
 }

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
 import type { Table } from '../../lib/aws/table.ts'
-import { describeReason, type Finding, operatorGuide } from './finding.ts'
+import { describeReason, type Finding, guideSection } from './finding.ts'
 
 /** Throws if an environment's table cannot be read. One request, the smallest possible. */
 export type ProbeTable = (table: TableKey) => Promise<void>
@@ -27,7 +27,7 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
   const lacking = await Promise.all([lacks('region', config.region), lacks('credentials', config.credentials)])
   const found = lacking.flat().join(', ') || (await describeRefusal(probe))
   if (!found) return []
-  const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${operatorGuide('watch', 'Rights')}`
+  const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${guideSection('watch', 'Rights')}`
   return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
 }
 

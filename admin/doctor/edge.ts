@@ -1,7 +1,7 @@
 import type { EdgeEnvironment } from '../../infra/stages.ts'
 import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import type { ClientKeys } from './clients.ts'
-import { type Finding, firstOf, operatorGuide } from './finding.ts'
+import { type Finding, firstOf, guideSection } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -9,7 +9,7 @@ type Environment = {
   readonly questionMs: number
 }
 
-const REMEDY = operatorGuide('edge', 'Add it')
+const REMEDY = guideSection('edge', 'Add it')
 
 /**
  * Checks that the domain of a stage's edge leads to the API through CloudFront, with a valid certificate. Also checks that direct access

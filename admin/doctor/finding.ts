@@ -14,7 +14,7 @@ export type Finding = {
 export type Check = { readonly name: string; readonly look: () => Promise<readonly Finding[]> }
 
 /** Returns the section of a page in docs/operate with instructions. */
-export function operatorGuide(page: string, heading: string): string {
+export function guideSection(page: string, heading: string): string {
   return `docs/operate/${page}.md, "${heading}"`
 }
 

@@ -9,9 +9,9 @@ import type { BlockHeader } from '../../lib/chain/logs.ts'
 import { CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
 import type { JobContract } from '../../lib/frame/contract.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../lib/markets/cache-keys.ts'
-import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
+import { countOf, type Finding, firstOf, guideSection } from './finding.ts'
 
-const WATCHING = operatorGuide('watch', 'Alarms that wake somebody')
+const WATCHING = guideSection('watch', 'Alarms that wake somebody')
 
 type RecordProgress = {
   /** Progress of each vault of the chain; undefined for one that has no record yet. */

@@ -4,7 +4,7 @@ import { groupByHost } from '../../lib/chain/readers.ts'
 import type { EvmChain } from '../../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import { compareNodes } from '../compare-nodes.ts'
-import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
+import { countOf, type Finding, firstOf, guideSection } from './finding.ts'
 
 /** Services that calls to nodes need. */
 export type NodeEnvironment = {
@@ -119,7 +119,7 @@ export function checkChainNodes(
   const finding = { name: `nodes of ${chain.name}` }
   const bad = hasVaults ? 'FAIL' : 'WARN'
   const lookCloser = command(`check-nodes --chain ${chain.id}`)
-  const guide = operatorGuide('nodes', 'What a node must support')
+  const guide = guideSection('nodes', 'What a node must support')
   if (differences.length > 0) {
     const remedy = `${lookCloser}, and docs/runbooks/nodes-disagree.md`
     return { ...finding, mark: 'FAIL', found: differences.join('; '), remedy }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { buildAppleAssociation, buildAssetLinks, type RelyingParty } from '../../lib/accounts/relying-party.ts'
 import { FailedTry, sendOnce } from '../../lib/core/http.ts'
-import { type Finding, firstOf, operatorGuide } from './finding.ts'
+import { type Finding, firstOf, guideSection } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -64,7 +64,7 @@ async function checkFile(
   if (count === 0) return { mark: 'skip', name, found: 'the stage has no application there' }
   const fail = (why: string): Finding => ({
     ...{ mark: 'FAIL', name, found: `${url} ${why}` },
-    remedy: operatorGuide('stages', 'Passkeys in applications'),
+    remedy: guideSection('stages', 'Passkeys in applications'),
   })
   let contentType = ''
   const watched: typeof fetch = async (...request) => {

@@ -4,7 +4,7 @@ import { evmChain, SOLANA } from '../../lib/chain/registry.ts'
 import { Config } from '../../lib/config.ts'
 import { KeysByAge } from '../../lib/core/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
-import { describeReason, type Finding, firstOf, operatorGuide } from './finding.ts'
+import { describeReason, type Finding, firstOf, guideSection } from './finding.ts'
 
 type SecretName = 'config' | 'identity' | 'signing' | 'webhook-key'
 
@@ -24,9 +24,9 @@ export async function checkSecrets(readSecret: ReadSecret, command: Command): Pr
   })
   return await Promise.all([
     look('config', judgeConfig),
-    look('identity', (content) => judgeKeys(content, operatorGuide('secrets', 'The identity key'))),
+    look('identity', (content) => judgeKeys(content, guideSection('secrets', 'The identity key'))),
     look('signing', (content) => checkSigning(content, command)),
-    look('webhook-key', (content) => judgeKeys(content, operatorGuide('secrets', 'The webhook key'))),
+    look('webhook-key', (content) => judgeKeys(content, guideSection('secrets', 'The webhook key'))),
   ])
 }
 
@@ -57,7 +57,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
     return {
       mark: 'FAIL',
       found: `not of the form that is expected: ${fields.join(', ')}`,
-      remedy: operatorGuide('secrets', 'Nodes and data sources'),
+      remedy: guideSection('secrets', 'Nodes and data sources'),
     }
   }
   const unread = countUnread(content, data)
@@ -65,7 +65,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
     return {
       mark: 'WARN',
       found: `of its form, and ${unread} of its names or chain ids are none that the service reads`,
-      remedy: operatorGuide('secrets', 'Nodes and data sources'),
+      remedy: guideSection('secrets', 'Nodes and data sources'),
     }
   }
   return { mark: 'ok', found: 'of its form' }
@@ -88,7 +88,7 @@ function judgeKeys(content: unknown, remedy: string): Omit<Finding, 'name'> {
 }
 
 function checkSigning(content: unknown, command: Command): Omit<Finding, 'name'> {
-  const remedy = operatorGuide('secrets', 'Signing keys')
+  const remedy = guideSection('secrets', 'Signing keys')
   const keys = SigningKeys.safeParse(content).data?.keys
   if (!keys) return { mark: 'FAIL', found: 'not of the form that is expected', remedy }
   const [first, ...others] = keys

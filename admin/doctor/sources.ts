@@ -1,7 +1,7 @@
 import { findBridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import type { Config } from '../../lib/config.ts'
 import { FailedTry, type HttpRequest, sendOnce } from '../../lib/core/http.ts'
-import { type Finding, operatorGuide } from './finding.ts'
+import { type Finding, guideSection } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -125,7 +125,7 @@ export async function checkSources(environment: Environment, config: Config): Pr
 
 async function checkSource(environment: Environment, source: Source): Promise<Finding> {
   const { name, request, missed, hasKey, plan } = source
-  const remedy = operatorGuide('secrets', 'Nodes and data sources')
+  const remedy = guideSection('secrets', 'Nodes and data sources')
   if (!request) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
   const problem = await askSource(environment, source, request)
   if (problem) return { name, ...problem }
@@ -143,7 +143,7 @@ async function askSource(
   try {
     const { status, body } = await sendOnce({ fetch }, request, AbortSignal.timeout(questionMs))
     if (status < 300 || isAnswer(status, body)) return undefined
-    const remedy = operatorGuide('secrets', 'Nodes and data sources')
+    const remedy = guideSection('secrets', 'Nodes and data sources')
     const what = hasKey ? 'the key' : 'who has no key'
     switch (status) {
       case 401:

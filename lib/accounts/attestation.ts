@@ -49,7 +49,7 @@ export function requireFields<Parts extends { readonly [Name in keyof typeof MIS
 }
 
 /** Returns the temporary authentication token of the body or the header; undefined if there is none. */
-export function issueTemporaryToken({ headers, body }: TokenRequest): string | undefined {
+export function findTemporaryToken({ headers, body }: TokenRequest): string | undefined {
   return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
 }
 

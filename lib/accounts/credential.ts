@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { BASE64, base64url, Timestamp } from '../core/codecs.ts'
-import { field, problemBeside } from '../core/field.ts'
+import { buildSiblingIssue, field } from '../core/field.ts'
 
 /** COSE numbers of the accepted passkey algorithms: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
@@ -17,7 +17,7 @@ const CredentialId = z
   .meta({ pattern: BASE64.source, description: 'base64url of at most 1023 bytes' })
 
 /** Id of a key: 32 bytes like the dummies' ids, or a list would reveal the dummies. */
-export const KeyId = CredentialId.refine(
+export const KeyCredentialId = CredentialId.refine(
   (id) => Buffer.byteLength(id, 'base64url') === 32,
   'must be 32 bytes',
 ).describe('base64url of 32 bytes')
@@ -51,7 +51,7 @@ const made = {
   attestationData: base64url(16_384).describe('Attestation by the authenticator or the key, in base64url'),
 }
 const credentialInfo = z
-  .strictObject({ credId: KeyId, ...made })
+  .strictObject({ credId: KeyCredentialId, ...made })
   .describe('Public key, with a signature that proves possession')
 const fido2 = z.strictObject({
   credentialKind: z.literal('Fido2'),
@@ -118,7 +118,7 @@ type CredentialPair = {
 export const onePasskey = z.refine<CredentialPair>(
   ({ firstFactorCredential, secondFactorCredential }) =>
     firstFactorCredential?.credentialKind !== 'Fido2' || secondFactorCredential?.credentialKind !== 'Fido2',
-  problemBeside(
+  buildSiblingIssue(
     'secondFactorCredential',
     'must be of another kind: a second passkey from the same options replaces the first. Add it with POST /auth/credentials/init',
   ),

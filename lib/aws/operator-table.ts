@@ -4,12 +4,12 @@ import { asPage, pageInput, sharedClient } from './dynamo.ts'
 import { placeholders } from './expressions.ts'
 import type { OperatorDynamo, Page, PageKey } from './requests.ts'
 import { parseItem, type RangeOptions } from './table.ts'
-import { connectTransacting, createTransactingTable } from './transactions.ts'
+import { createTransactingTable, createTransactionClient } from './transactions.ts'
 
 /** Returns DynamoDB over this client, for operators. */
 export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   return {
-    ...connectTransacting(client),
+    ...createTransactionClient(client),
 
     async scan({ table, ...options }) {
       return asPage(await client.send(new ScanCommand({ TableName: table, ...pageInput(options, placeholders()) })))

@@ -30,7 +30,7 @@ const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
 const PUTS = 25
 
 /** Returns DynamoDB over this client, with transactions. */
-export function connectTransacting(client: DynamoDBClient): TransactingDynamo {
+export function createTransactionClient(client: DynamoDBClient): TransactingDynamo {
   return {
     ...createDynamo(client),
 
@@ -98,7 +98,7 @@ export type TransactingTable = ReturnType<typeof createTransactingTable>
 
 /** Opens the table with this name in the process's DynamoDB, with transactions. */
 export function openTransactingTable(name: string): TransactingTable {
-  return createTransactingTable(connectTransacting(sharedClient()), name)
+  return createTransactingTable(createTransactionClient(sharedClient()), name)
 }
 
 function asTransactItem(TableName: string, write: Write) {

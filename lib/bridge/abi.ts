@@ -53,6 +53,6 @@ export const termsParameters = parseAbiParameters([
 ])
 
 /** Event of the ERC-4337 entry point for an included user operation, the same in all versions. */
-export const entryPointAbi = parseAbi([
+export const erc4337EntryPointAbi = parseAbi([
   'event UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, uint256 actualGasCost, uint256 actualGasUsed)',
 ])

@@ -18,7 +18,7 @@ import { min } from '../core/bigint.ts'
 import { Address as AddressText, TransactionHash } from '../core/codecs.ts'
 import { badAnswer } from '../core/errors.ts'
 import { DAY_SECONDS, HOUR_SECONDS, toSeconds } from '../core/time.ts'
-import { entryPointAbi, poolAbi } from './abi.ts'
+import { erc4337EntryPointAbi, poolAbi } from './abi.ts'
 import {
   hashRelay,
   type LoggedDeposit,
@@ -64,7 +64,7 @@ const ENTRY_POINTS: readonly Address[] = [
 ]
 /** Maximum number of deposits of one transaction; their indices are 0 to 49. */
 const MAX_DEPOSITS = 50
-const USER_OPERATION = toEventSelector(entryPointAbi[0])
+const USER_OPERATION = toEventSelector(erc4337EntryPointAbi[0])
 /** Seconds of blocks to search for a user operation. An older one is found by its transaction hash. */
 const OPERATION_SECONDS = HOUR_SECONDS
 /** Age in seconds above which no pool takes a quote; the pool's own limit is an hour. */
@@ -192,7 +192,7 @@ function isEntryPoint(address: Address): boolean {
 
 function parseOperations({ logs }: Receipt, account: Address) {
   return ENTRY_POINTS.flatMap((address) =>
-    parseEvents(entryPointAbi, logs, address).flatMap(({ event: { args } }) =>
+    parseEvents(erc4337EntryPointAbi, logs, address).flatMap(({ event: { args } }) =>
       isAddressEqual(args.sender, account) ? [args] : [],
     ),
   )

@@ -31,7 +31,7 @@ export const whenFieldsFit =
     typeof value === 'object' && value !== null && !issues.some(({ path }) => fields.includes(String(path?.[0])))
 
 /** Returns the problem that other fields cause in this one. */
-export const problemBeside = (field: string, message: string) => ({
+export const buildSiblingIssue = (field: string, message: string) => ({
   path: [field],
   message,
   when: whenFieldsFit(field),
@@ -42,7 +42,7 @@ export function bothOrNeither<Name extends string>(one: Name, other: Name) {
   const requires = (name: Name, beside: Name) =>
     z.refine<Partial<Record<Name, unknown>>>(
       (fields) => fields[name] !== undefined || fields[beside] === undefined,
-      problemBeside(name, 'is required'),
+      buildSiblingIssue(name, 'is required'),
     )
   return [requires(one, other), requires(other, one)] as const
 }

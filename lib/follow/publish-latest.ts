@@ -12,7 +12,7 @@ import { publishVaultNotices } from './publish-notices.ts'
 import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-batches.ts'
 import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
-import { findNotices, hashesOf } from './slice-notices.ts'
+import { collectBlockHashes, findNotices } from './slice-notices.ts'
 
 /** Maximum number of noisy vaults to leave out before a run stops reading; each costs about one call. */
 const MAX_LEFT_OUT = 20
@@ -39,7 +39,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     const part = { vault, progress, events: posted.events, entries: posted.entries }
     const accounts = accountEntries(records, part)
     const notices: Notice[] = []
-    const hashes = hashesOf(posted.events)
+    const hashes = collectBlockHashes(posted.events)
     for await (const some of findNotices({ openRequests, accounts }, part, hashes)) notices.push(...some)
     found.push({ vaultRun, notices: notices.filter((notice) => !notice.final), hashes, accounts })
   }

@@ -7,7 +7,7 @@ import { buildRevertedNotice } from './latest-notices.ts'
 import { publishVaultNotices } from './publish-notices.ts'
 import { leaveForNextRun, type postNew, type Run, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
-import { type Found, findNotices, hashesOf } from './slice-notices.ts'
+import { collectBlockHashes, type Found, findNotices } from './slice-notices.ts'
 import { readDueSnapshots } from './snapshot-requests.ts'
 
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
@@ -43,7 +43,7 @@ export async function publishSlices(
     const { confirmed = [] } = snapshots.get(vaultRun) ?? {}
     const accounts = accountEntries(records, { vault, progress, entries })
     const finding = findNotices({ openRequests, accounts }, { vault, progress, events, entries, snapshots: confirmed })
-    const hashes = hashesOf(events)
+    const hashes = collectBlockHashes(events)
     const reverted = listDue(progress, through).filter((one) => hashes.get(one.blockNumber) !== one.blockHash)
     let notices = reverted.map((latest) => buildRevertedNotice(vault, latest))
     let part = await finding.next()

@@ -121,7 +121,7 @@ export async function* findNotices(
 }
 
 /** Returns the block hashes of these events, by block number. */
-export function hashesOf(events: readonly VaultEvent[]): Hashes {
+export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
   return new Map(
     events.flatMap(({ location: { blockNumber, blockHash } }) => (blockHash ? [[Number(blockNumber), blockHash]] : [])),
   )

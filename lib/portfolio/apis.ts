@@ -18,7 +18,7 @@ export const AlchemyApi = z.object({
 export type AlchemyApi = z.output<typeof AlchemyApi>
 
 /** Indexes in the order of use, the cheaper one first; those without a key are skipped. */
-export const TokenIndexes = z
+export const TokenIndexApis = z
   .array(z.enum(['alchemy', 'goldRush']))
   .refine((names) => new Set(names).size === names.length, 'must name each index once')
   .default(['alchemy', 'goldRush'])

@@ -39,7 +39,7 @@ type Asset = z.output<typeof Asset>
  * Creates the client of a Solana node with the Digital Asset Standard API
  * (https://github.com/metaplex-foundation/digital-asset-standard-api).
  */
-export function createSolanaNfts(ask: Upstream) {
+export function createSolanaNftClient(ask: Upstream) {
   return {
     /** Fetches a wallet's NFTs by collection, from at most 500 assets, without burnt and fungible ones. Throws AppError `upstream_*`. */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {

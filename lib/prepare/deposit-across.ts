@@ -8,7 +8,7 @@ import type { DepositOperation } from '../protocols/calldata.ts'
 import { findDepositOperation, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { buildCapError } from '../protocols/refusals.ts'
-import { type Pin, whilePinned } from '../vaults/pin.ts'
+import { type Pin, prepareIfPinMatches } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { expectDeposit } from './deposit.ts'
 import {
@@ -67,7 +67,7 @@ export async function prepareDepositAcross(
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, inputAmount, route.destination.handler)
   const { pool } = route.source
-  const [{ source, value: coin, ...atSource }, { value, destination, block, ...atVault }] = await whilePinned(
+  const [{ source, value: coin, ...atSource }, { value, destination, block, ...atVault }] = await prepareIfPinMatches(
     vaultReader,
     { vault, pin },
     vaultTerms,

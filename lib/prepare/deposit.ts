@@ -10,7 +10,7 @@ import { type DepositOperation, encodeOperation, type OperationRequest } from '.
 import { findDepositOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { DepositTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { type Pin, whilePinned } from '../vaults/pin.ts'
+import { type Pin, prepareIfPinMatches } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { firstApproved } from './dry-run.ts'
 import { prepare } from './prepare.ts'
@@ -26,7 +26,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
     return { approval: encodeApprovals(spending, needed), operations: intents.map(encodeOperation), intents }
   }
   const terms = getProtocol(vault).depositTerms(vault, account, amount)
-  return whilePinned(reader, request, terms, async (plan) => {
+  return prepareIfPinMatches(reader, request, terms, async (plan) => {
     const { choice, ...prepared } = await prepare(reader, account, {
       plan,
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>

@@ -23,7 +23,7 @@ import { REVERT_ERRORS } from './known-errors.ts'
 import { syncRedeem } from './lagoon/calldata.ts'
 import { findDepositOperation } from './operations.ts'
 import { getProtocol } from './protocols.ts'
-import { formatPercent, type RoundTrip } from './terms.ts'
+import { formatPercent, type SimulatedRoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
 /** Result of a simulated deposit and withdrawal with made-up balances. */
@@ -39,7 +39,7 @@ export type SimulatedTrip = {
 }
 
 type MeasuredTrip = {
-  readonly roundTrip: RoundTrip
+  readonly roundTrip: SimulatedRoundTrip
   readonly deposit: string | undefined
   /** Reason that no deposit was taken; the exit was then simulated with made-up shares. */
   readonly noDeposit: string | undefined

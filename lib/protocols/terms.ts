@@ -74,11 +74,11 @@ export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
 }
 
 /** Entry, exit and measured fees in percent, simulated when an operator added the vault. */
-export const RoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
-export type RoundTrip = z.output<typeof RoundTrip>
+export const SimulatedRoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
+export type SimulatedRoundTrip = z.output<typeof SimulatedRoundTrip>
 
 type Known = {
-  readonly roundTrip: RoundTrip | undefined
+  readonly roundTrip: SimulatedRoundTrip | undefined
   readonly settlement: VaultTerms['settlement']
 }
 

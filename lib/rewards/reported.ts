@@ -24,7 +24,7 @@ type ReportRequest = { readonly account: Address; readonly chainIds: readonly nu
  * Returns the source's report of an account on each of these chains. Fetches all chains together, at most once in five minutes for
  * all clients. Throws AppError `upstream_*` or `too_many_requests` if there is no cached report.
  */
-export async function getReported(
+export async function fetchReportedRewards(
   { cache, merkl }: { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl },
   { account, chainIds, payment }: ReportRequest,
 ): Promise<Reported[]> {

@@ -67,7 +67,7 @@ export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned
  * Prepares something by a vault's plan while the vault matches its pin, if any. Throws `vault_has_changed` before any
  * error of `prepare`; and `upstream_*`.
  */
-export async function whilePinned<T, Prepared>(
+export async function prepareIfPinMatches<T, Prepared>(
   reader: ChainReader,
   { vault, pin }: { readonly vault: Pinnable; readonly pin: Pin | undefined },
   plan: ReadPlan<T>,

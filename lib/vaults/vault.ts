@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { Timestamp } from '../core/codecs.ts'
 import { AppError } from '../core/errors.ts'
-import { RoundTrip } from '../protocols/terms.ts'
+import { SimulatedRoundTrip } from '../protocols/terms.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /** Key of a vault: its chain and its address there. */
@@ -22,7 +22,7 @@ export const Vault = z.intersection(
     hasCap: z.boolean(),
     addedAt: Timestamp,
     /** Simulated round trip; absent in older records. */
-    roundTrip: RoundTrip.optional(),
+    roundTrip: SimulatedRoundTrip.optional(),
   }),
 )
 export type Vault = z.output<typeof Vault>

@@ -7,7 +7,7 @@ import { COIN_ADDRESS } from '../../lib/chain/registry.ts'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalToken } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
+import { type FakeService, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
@@ -84,7 +84,10 @@ type Route = { readonly from: LocalToken; readonly to: LocalToken }
 /**
  * Returns the bridge's `suggested-fees` and `deposit/status`, under /api. Quotes are invented, and their ids say so.
  */
-export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
+export function fakeAcross(options: {
+  readonly chains: readonly BridgedChain[]
+  readonly relayer: Relayer
+}): FakeService {
   const { chains, relayer } = options
   const routes = routesBetween(chains)
 

@@ -2,7 +2,7 @@ import { type Address, getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { LocalToken } from '../chains/world.ts'
-import { type Fake, fake, type ProviderReply } from '../fake.ts'
+import { type FakeService, fake, type ProviderReply } from '../fake.ts'
 import { type IndexedChain, readCollectibles, readTokens } from './indexed-chain.ts'
 
 /** API key that the fake accepts. */
@@ -20,7 +20,7 @@ type Call = z.output<typeof Call>
 const BalancesParams = z.tuple([z.string(), z.literal('erc20')]).rest(z.object({ pageKey: z.string().optional() }))
 
 /** Alchemy's fake; `units` are the compute units spent. */
-export type FakeAlchemy = Fake & { readonly spent: { units: number } }
+export type FakeAlchemy = FakeService & { readonly spent: { units: number } }
 
 /**
  * Returns Alchemy's wallet index, under /alchemy/<network>, with these chains' tokens and NFTs, even unlisted ones.

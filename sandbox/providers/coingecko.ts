@@ -1,6 +1,6 @@
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type Fake, fake, type Question } from '../fake.ts'
+import { type FakeService, fake, type Question } from '../fake.ts'
 import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from './market.ts'
 
 const PUBLIC_RANGE_DAYS = 365
@@ -14,7 +14,7 @@ const ALL_DAYS = 36_500
  * Returns CoinGecko's API for the invented market, under /coingecko (https://docs.coingecko.com). `now` is in epoch
  * milliseconds.
  */
-export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
+export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeService {
   const { coins, priceAt } = market
 
   /** Sorts by size; coins without a price have no rank. */

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type Fake, fake, type Question } from '../fake.ts'
+import { type FakeService, fake, type Question } from '../fake.ts'
 import { type MadeUpCoin, type MadeUpMarket, minuteOf } from './market.ts'
 
 const MAX_POINTS = 500
@@ -12,7 +12,7 @@ const CONFIDENCE = 0.99
  * Returns DefiLlama's prices for the invented market, under /defillama (https://api-docs.defillama.com). Responses omit
  * unknown coins. `now` is in epoch milliseconds.
  */
-export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
+export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeService {
   const findCoin = (name: string): MadeUpCoin | undefined => {
     const [prefix, rest = ''] = name.split(/:(.*)/)
     if (prefix === 'coingecko') return market.coins.find(({ id }) => id === rest)

@@ -1,7 +1,7 @@
 import { type Address, isAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type Fake, fake } from '../fake.ts'
+import { type FakeService, fake } from '../fake.ts'
 import { type IndexedChain, readCoin, readCollectibles, readUnlisted } from './indexed-chain.ts'
 
 /** API key that the fake accepts. */
@@ -13,7 +13,7 @@ const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
  * Returns GoldRush's wallet index, under /goldrush, with these chains' unlisted tokens and NFTs; other chains are empty
  * (https://goldrush.dev/docs/api-reference).
  */
-export function fakeGoldRush(chains: readonly IndexedChain[]): Fake {
+export function fakeGoldRush(chains: readonly IndexedChain[]): FakeService {
   return fake('/goldrush', async ({ parts, headers }) => {
     if (headers.authorization !== `Bearer ${GOLDRUSH_KEY}`) return refuse(401, 'No valid API key was provided.')
     const [chainName, , wallet = '', list] = parts

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import * as z from 'zod'
 import { MULTICALL3 } from '../chains.ts'
-import { type Fake, fake } from '../fake.ts'
+import { type FakeService, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 
 const BLOCK_MS = 2_000
@@ -32,7 +32,7 @@ const BlockParams = z.tuple([z.string()]).rest(z.unknown())
 const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })]).rest(z.unknown())
 
 /** Returns nodes of chains with blocks but without balances or events, under /idle/<chain id>. */
-export function fakeIdleChains(now: () => number): Fake {
+export function fakeIdleChains(now: () => number): FakeService {
   return fake('/idle', ({ parts: [chainId], body }) =>
     jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),
   )

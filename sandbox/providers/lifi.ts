@@ -1,6 +1,6 @@
 import { zeroAddress } from 'viem'
 import { CHAINS, type Chain } from '../../lib/chain/registry.ts'
-import { type Fake, fake } from '../fake.ts'
+import { type FakeService, fake } from '../fake.ts'
 import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
 
 const SOLANA_NATIVE = '11111111111111111111111111111111'
@@ -9,7 +9,7 @@ const SOLANA_NATIVE = '11111111111111111111111111111111'
  * Returns LI.FI's list of these tokens and all native coins with invented prices, under /lifi (https://docs.li.fi).
  * `now` is in epoch milliseconds.
  */
-export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): Fake {
+export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): FakeService {
   const figuresOf = (coin: MadeUpCoin | undefined) => {
     const price = coin && market.priceAt(coin, 'usd', now())
     const marketCapUSD = coin && price !== undefined ? price * coin.supply : null

@@ -13,7 +13,7 @@ import {
 import { CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import type { LocalToken, LocalVault, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
+import { type FakeService, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Rewards } from '../rewards.ts'
 import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
 
@@ -52,7 +52,7 @@ export function fakeMerkl(options: {
   readonly rewards: Rewards
   readonly market: MadeUpMarket
   readonly now: () => number
-}): Fake {
+}): FakeService {
   const { chains, rewards, market, now } = options
   const endsAt = Math.ceil(now() / DAY_MS + CAMPAIGN_DAYS) * DAY_MS
   const recent: number[] = []

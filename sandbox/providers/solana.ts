@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { SOLANA_WALLET } from '../accounts.ts'
-import { type Fake, fake } from '../fake.ts'
+import { type FakeService, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 import type { MarketToken } from './market.ts'
 
@@ -51,7 +51,7 @@ const Assets = z.object({ ownerAddress: z.string() })
  * Returns a Solana node with the Digital Asset Standard API, under /solana. Holdings are invented: tokens and NFTs in
  * the local wallet, a little SOL and USDC elsewhere (https://solana.com/docs/rpc).
  */
-export function fakeSolana(): Fake {
+export function fakeSolana(): FakeService {
   return fake('/solana', ({ body }) => jsonRpcReply(body, resultOf))
 }
 

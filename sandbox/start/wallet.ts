@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { type WalletConfig, walletPolicy } from '../../infra/wallet-config.ts'
+import { buildWalletCsp, type WalletConfig } from '../../infra/wallet-config.ts'
 import { builtSite, contentTypeOf, pageHeaders } from '../built-site.ts'
 import { listen } from '../listen.ts'
 
@@ -27,7 +27,7 @@ const SOURCES = [
  */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const site = builtSite({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })
-  const securityHeaders = pageHeaders(walletPolicy(config()))
+  const securityHeaders = pageHeaders(buildWalletCsp(config()))
 
   const answer = async ({ method, url = '/', headers: { host } }: IncomingMessage, response: ServerResponse) => {
     if (method !== 'GET' && method !== 'HEAD') return response.writeHead(405, { allow: 'GET, HEAD' }).end()

@@ -1,7 +1,7 @@
 import { consumers, endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Counted, Counts, EndpointCounts } from './counts.ts'
-import { ASSUMED, EVENTS_PER_OPEN, OPENS_IN_BUSIEST_SECOND, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
+import { APP_OPENS_IN_PEAK_SECOND, ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, INDEX_UNITS, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
 /** Costs in dollars by item. */
@@ -277,7 +277,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
 export function busiestSecond({ endpoints: counted }: Counted, users: number) {
   const asked = Object.entries(PER_OPEN).flatMap(([name, perOpen]) => {
     const counts = counted[name]
-    return counts ? [{ counts, requests: users * OPENS_IN_BUSIEST_SECOND * perOpen }] : []
+    return counts ? [{ counts, requests: users * APP_OPENS_IN_PEAK_SECOND * perOpen }] : []
   })
   const sum = (of: (counts: Counts, startMs: number, body: number) => number) =>
     asked.reduce((total, { counts, requests }) => {

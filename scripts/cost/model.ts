@@ -26,7 +26,7 @@ export const ASSUMED = {
 export const OPENS_PER_MONTH = 9
 
 /** Times a user opens the wallet in the busiest second: a day's opens within eight hours, doubled. */
-export const OPENS_IN_BUSIEST_SECOND = (OPENS_PER_MONTH / 30 / (8 * 3600)) * 2
+export const APP_OPENS_IN_PEAK_SECOND = (OPENS_PER_MONTH / 30 / (8 * 3600)) * 2
 
 /** Requests per opening of the wallet; an endpoint that is missing here is called too rarely to count. */
 export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {

@@ -8,7 +8,7 @@ import { createSigningKey, publicKeyOf, SigningKeys } from '../../lib/signing/ke
 import { vaultPartition } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
-import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
+import type { FakeService, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
 import { startProviders } from '../../sandbox/providers.ts'
 import type { Relay, Relayer } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
@@ -39,13 +39,13 @@ export type Bridge = {
   /** Returns the quote that was requested for the transfer in a reply. Throws without one. */
   quoteBehind(reply: HttpReply): Quoted
   /** Replaces the API's response. */
-  answer: Fake['rewrite']
+  answer: FakeService['rewrite']
   /** Changes a quote before it is sent. */
   changeQuote(change: (offer: Offer) => unknown): void
 }
 
 /** Records the quote requests to the bridge's API; other requests pass. */
-function listenTo(api: Fake): Bridge {
+function listenTo(api: FakeService): Bridge {
   const quotes: Quoted[] = []
   const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
   const bridge: Bridge = {

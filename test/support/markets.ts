@@ -9,7 +9,7 @@ import { createDefiLlama } from '../../lib/markets/defillama.ts'
 import { createLiFi } from '../../lib/markets/lifi.ts'
 import { listedCoins } from '../../lib/markets/listed-coins.ts'
 import type { PriceSource } from '../../lib/markets/source.ts'
-import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
+import type { FakeService, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
 import { NO_RATE } from './clients.ts'
@@ -26,7 +26,7 @@ export const [USDC, DAI] = [
 ] as const
 
 /** Failures of a market data source, one for each resulting error. The sources' own tests cover the other failures. */
-export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<Fake['rewrite']>])[] = [
+export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<FakeService['rewrite']>])[] = [
   ['hangs up', () => 'hang up'],
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
@@ -112,6 +112,6 @@ export const CALL = {
 }
 
 /** Changes the JSON of a fake's responses before they are sent. */
-export function rewriteJson(fake: Fake, change: (body: unknown, url: URL) => unknown): void {
+export function rewriteJson(fake: FakeService, change: (body: unknown, url: URL) => unknown): void {
   fake.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CreationOptions } from '../../../lib/accounts/creation-options.ts'
-import { KeyId } from '../../../lib/accounts/credential.ts'
+import { KeyCredentialId } from '../../../lib/accounts/credential.ts'
 import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
 import { Email } from '../../../lib/accounts/user.ts'
 import { field } from '../../../lib/core/field.ts'
@@ -26,7 +26,7 @@ export const contract = {
     headers: z.object({ platform: PlatformHeader }),
     body: z.strictObject({
       email: Email,
-      credentialId: field(KeyId, 'invalid_credential_id')
+      credentialId: field(KeyCredentialId, 'invalid_credential_id')
         .optional()
         .describe('Id of the recovery key, from the recovery kit: base64url of 32 bytes'),
     }),

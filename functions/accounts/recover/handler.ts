@@ -2,8 +2,8 @@ import { changeAccess } from '../../../lib/accounts/access.ts'
 import {
   assignIds,
   createAttestor,
+  findTemporaryToken,
   isPasswordOnly,
-  issueTemporaryToken,
   requireFields,
 } from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
@@ -36,7 +36,7 @@ function completeRecovery({
     const { clientId } = request.client
     const { body } = request
     const { temporaryAuthenticationToken, recovery, newCredentials } = requireFields({
-      temporaryAuthenticationToken: issueTemporaryToken(request),
+      temporaryAuthenticationToken: findTemporaryToken(request),
       recovery: body.recovery ?? body.signedRecoveryPackage,
       newCredentials: body.newCredentials,
       ...(isPasswordOnly(body.newCredentials ?? {}) && { 'newCredentials.secondFactorCredential': undefined }),

@@ -1,8 +1,8 @@
 import {
   assignIds,
   createAttestor,
+  findTemporaryToken,
   isPasswordOnly,
-  issueTemporaryToken,
   requireFields,
 } from '../../../lib/accounts/attestation.ts'
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
@@ -32,7 +32,7 @@ function completeRegistration({
     const { clientId } = request.client
     const credentials = request.body.signedChallenge ?? request.body
     const { temporaryAuthenticationToken: token } = requireFields({
-      temporaryAuthenticationToken: issueTemporaryToken(request),
+      temporaryAuthenticationToken: findTemporaryToken(request),
       firstFactorCredential: credentials.firstFactorCredential,
       ...(isPasswordOnly(credentials) && { secondFactorCredential: undefined }),
     })

@@ -6,7 +6,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { UNITS } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
-import { getReported } from '../../../lib/rewards/reported.ts'
+import { fetchReportedRewards } from '../../../lib/rewards/reported.ts'
 import { MIN_WORTH_USD } from '../../../lib/rewards/responses.ts'
 import type { WatchedKey } from '../../../lib/rewards/watched-store.ts'
 import { cache, getReader, getTokenValues, merkl, now, type Services, watchedAccounts } from '../../../lib/services.ts'
@@ -42,7 +42,7 @@ function listRewards({
       (id) => (query.chainId ?? id) === id && (limits.chains?.includes(id) ?? true),
     )
     const [reported, usdOf] = await Promise.all([
-      getReported({ cache, merkl }, { account, chainIds, payment: payFor(UNITS.merkl) }),
+      fetchReportedRewards({ cache, merkl }, { account, chainIds, payment: payFor(UNITS.merkl) }),
       getTokenValues(chainIds),
     ])
     const ofChains = await Promise.all(

@@ -5,7 +5,7 @@ import { toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 import { FREE } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
-import { getReported, type Reported } from '../../../lib/rewards/reported.ts'
+import { fetchReportedRewards, type Reported } from '../../../lib/rewards/reported.ts'
 import { MIN_WORTH_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
 import type { Watched } from '../../../lib/rewards/watched-store.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -54,7 +54,7 @@ async function findClaimable(
     const { account } = one
     if (index > 0) await sleep(PAUSE_MS)
     const question = { account, chainIds: [chainId], payment: FREE }
-    const result = await toResult(getReported({ cache, merkl }, question))
+    const result = await toResult(fetchReportedRewards({ cache, merkl }, question))
     const [ofChain] = 'value' in result ? result.value : []
     if (ofChain && !ofChain.isStale) reported.set(one, ofChain)
     else failures.push('error' in result ? result.error.cause : 'the source has failed')

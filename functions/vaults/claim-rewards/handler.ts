@@ -4,7 +4,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { UNITS } from '../../../lib/meter/meter.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { prepareRewardsClaim } from '../../../lib/rewards/claim.ts'
-import { getReported } from '../../../lib/rewards/reported.ts'
+import { fetchReportedRewards } from '../../../lib/rewards/reported.ts'
 import { agree, cache, merkl, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -13,7 +13,7 @@ function buildRewardsClaim({ agree, cache, merkl }: Services<'agree' | 'cache' |
     const { userAddress: account, tokens, chainId } = body
     // Only withdrawals and claims can spend this share of the budget.
     const payment = payFor(UNITS.merkl, 'quotes')
-    const reported = await getReported({ cache, merkl }, { account, chainIds: [chainId], payment })
+    const reported = await fetchReportedRewards({ cache, merkl }, { account, chainIds: [chainId], payment })
     const { rewards = [], isWhole = true } = reported[0] ?? {}
     if (rewards.length === 0 && !isWhole) throw badAnswer('rewards that cannot be read')
     return agree(

@@ -4,7 +4,7 @@ import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
 import { AGREEMENT_ERRORS } from '../../../lib/core/errors.ts'
-import { bothOrNeither, problemBeside } from '../../../lib/core/field.ts'
+import { bothOrNeither, buildSiblingIssue } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
@@ -34,7 +34,7 @@ export const contract = {
       .check(...bothOrNeither('dstChainId', 'dstToken'))
       .refine(
         ({ kind, dstChainId }) => kind !== 'deposit' || dstChainId === undefined,
-        problemBeside('dstChainId', "must be left out: a deposit's shares stay on the vault's chain"),
+        buildSiblingIssue('dstChainId', "must be left out: a deposit's shares stay on the vault's chain"),
       ),
   },
   response: TransactionsReply.extend({

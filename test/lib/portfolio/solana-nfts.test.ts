@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSolanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
+import { createSolanaNftClient } from '../../../lib/portfolio/solana-nfts.ts'
 import { createFakeUpstream, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
@@ -35,13 +35,13 @@ function answer(...items: unknown[]): Reply {
 }
 
 function nftsOf(...items: unknown[]) {
-  return createSolanaNfts(createFakeUpstream(() => answer(...items)).ask).fetchNfts(WALLET)
+  return createSolanaNftClient(createFakeUpstream(() => answer(...items)).ask).fetchNfts(WALLET)
 }
 
 describe('NFTs on Solana', () => {
   test('are requested by wallet, in one page', async () => {
     const { ask, urls, requests } = createFakeUpstream(() => answer())
-    await createSolanaNfts(ask).fetchNfts(WALLET)
+    await createSolanaNftClient(ask).fetchNfts(WALLET)
     expect(urls.map(String)).toEqual(['https://service.example/api'])
     expect(requests.map(({ method, body }) => [method, JSON.parse(String(body))])).toMatchObject([
       ['POST', { method: 'getAssetsByOwner', params: { ownerAddress: WALLET, page: 1, limit: 500 } }],
@@ -108,13 +108,15 @@ describe('NFTs on Solana', () => {
 
   test.for([401, 403])('are upstream_unavailable for a response of %i', async (status) => {
     const { ask } = createFakeUpstream(() => ({ status, body: {} }))
-    await expect(createSolanaNfts(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    await expect(createSolanaNftClient(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
   test.for<readonly [string, Reply, string]>([
     ...UPSTREAM_FAILURES,
     ['an error of JSON-RPC', { body: { id: 1, error: { code: -32601, message: 'x' } } }, 'upstream_bad_answer'],
   ])('fail with %s', async ([, said, code]) => {
-    await expect(createSolanaNfts(createFakeUpstream(() => said).ask).fetchNfts(WALLET)).rejects.toMatchObject({ code })
+    await expect(createSolanaNftClient(createFakeUpstream(() => said).ask).fetchNfts(WALLET)).rejects.toMatchObject({
+      code,
+    })
   })
 })

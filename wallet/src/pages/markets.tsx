@@ -9,7 +9,7 @@ import { useCurrency, useService } from '../context.ts'
 import { Change, Money } from '../parts/figures.tsx'
 import { Movers } from '../parts/movers.tsx'
 import { Empty, ProblemNotice } from '../parts/notices.tsx'
-import { OrderHeadings, OrderSelect } from '../parts/order.tsx'
+import { OrderSelect, SortHeadings } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
@@ -142,7 +142,7 @@ function SupportedCoins() {
         <table className={coins.data?.isStale ? 'list compact stale' : 'list compact'}>
           <thead>
             <tr>
-              <OrderHeadings {...sorting} />
+              <SortHeadings {...sorting} />
             </tr>
           </thead>
           <tbody>

@@ -8,7 +8,7 @@ import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
 import { Amount, AsOf, CampaignRates, Money, PoweredByMerkl, Yield } from '../parts/figures.tsx'
 import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
-import { OrderHeadings, OrderSelect } from '../parts/order.tsx'
+import { OrderSelect, SortHeadings } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
@@ -114,7 +114,7 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
         <table className="list compact">
           <thead>
             <tr>
-              <OrderHeadings {...sorting} />
+              <SortHeadings {...sorting} />
               <th scope="col">Deposits</th>
               {account && <th scope="col">You have</th>}
             </tr>

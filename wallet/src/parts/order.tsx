@@ -10,7 +10,7 @@ type OrderProps<By extends string> = {
 const ARROWS = { none: '', ascending: '↑', descending: '↓' } as const
 
 /** Headings of the columns that sort a table. */
-export function OrderHeadings<By extends string>({ orders, order, isReversed, onChoose }: OrderProps<By>) {
+export function SortHeadings<By extends string>({ orders, order, isReversed, onChoose }: OrderProps<By>) {
   return orders.map(({ by, text }) => {
     const sorted = by !== order ? 'none' : (by === 'name') === isReversed ? 'descending' : 'ascending'
     return (
