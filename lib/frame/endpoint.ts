@@ -80,7 +80,6 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
-    // This runs before the contract's headers replace those of the request.
     .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(

@@ -1,7 +1,7 @@
 import { type Address, isAddressEqual } from 'viem'
 import { requireUint256 } from '../chain/call.ts'
 import { decodeLog } from '../chain/decode.ts'
-import { encodeApprovals, erc20Abi, listApprovalPlans } from '../chain/erc20.ts'
+import { type ApprovalPlan, encodeApprovals, erc20Abi, listApprovalPlans } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
 import { sum } from '../core/bigint.ts'
@@ -19,29 +19,30 @@ type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pi
 
 /** Prepares a deposit, in one round trip. Throws the AppError of a refusal, `vault_has_changed` before any other, or `upstream_*`. */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit) {
-  const { vault, account, amount } = request
+  const { vault, pin, account, amount } = request
   const spending = { token: vault.asset, spender: vault.address, amount }
-  const draftOf = (needed: Parameters<typeof encodeApprovals>[1], operations: readonly DepositOperation[]) => {
+  const draftOf = (needed: ApprovalPlan, operations: readonly DepositOperation[]) => {
     const intents = operations.map((operation) => ({ operation, request: { vault, account, amount } }))
     return { approval: encodeApprovals(spending, needed), operations: intents.map(encodeOperation), intents }
   }
-  const terms = getProtocol(vault).depositTerms(vault, account, amount)
-  return prepareIfPinMatches(reader, request, terms, async (plan) => {
+  const termsPlan = getProtocol(vault).depositTerms(vault, account, amount)
+  return prepareIfPinMatches(reader, { vault, pin }, termsPlan, async (plan) => {
     const { choice, ...prepared } = await prepare(reader, account, {
       plan,
+      // The vault's state, read in the same request, decides the operation. Until then each candidate tries all of them.
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
-      choose: async ({ terms }) => {
-        const operation = findDepositOperation(vault, terms.choose(amount))
-        const drafts = listApprovalPlans(amount, terms.allowance).map((needed) => draftOf(needed, [operation]))
-        return { terms, drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
+      choose: async ({ terms: depositTerms }) => {
+        const operation = findDepositOperation(vault, depositTerms.choose(amount))
+        const drafts = listApprovalPlans(amount, depositTerms.allowance).map((needed) => draftOf(needed, [operation]))
+        return { depositTerms, drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
       },
       upperEstimate: 'deposit',
     })
-    const { terms, isAsync } = choice
+    const { depositTerms, isAsync } = choice
     const arrived = isAsync ? undefined : sharesArrived(vault, account, prepared.calls?.at(-1))
-    return { ...prepared, isAsync, terms: terms.terms, deposit: expectDeposit(terms, amount, arrived) }
+    return { ...prepared, isAsync, terms: depositTerms.terms, deposit: expectDeposit(depositTerms, amount, arrived) }
   })
 }
 

@@ -11,7 +11,7 @@ type OtherChain = { readonly chainId: number; readonly token: Address }
  * Throws `missing_or_invalid_user_address` for a contract of the vault or the bridge: no user controls it, and its
  * funds are lost or open to anyone.
  */
-export function requireUser(
+export function refuseContractAsUser(
   account: Address,
   { chainId, address, asset, shareToken }: Pick<Vault, 'chainId' | 'address' | 'asset' | 'shareToken'>,
   other?: OtherChain,

@@ -64,26 +64,23 @@ export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned
 }
 
 /**
- * Prepares something by a vault's plan while the vault matches its pin, if any. Throws `vault_has_changed` before any
- * error of `prepare`; and `upstream_*`.
+ * Runs `work` with a plan that also compares the vault with its pin, if it has one. Throws `vault_has_changed` before any error of
+ * `work`; and `upstream_*`.
  */
 export async function prepareIfPinMatches<T, Prepared>(
   reader: ChainReader,
   { vault, pin }: { readonly vault: Pinnable; readonly pin: Pin | undefined },
   plan: ReadPlan<T>,
-  prepare: (plan: ReadPlan<T>) => Promise<Prepared>,
+  work: (plan: ReadPlan<T>) => Promise<Prepared>,
 ): Promise<Prepared> {
-  if (!pin) return prepare(plan)
+  if (!pin) return work(plan)
   if (pin.changedAt) throw new AppError('vault_has_changed')
   const compared = mapReadPlan(buildSnapshotPlan({ vault, pin }), (seen) =>
     requireSame(compareWithPin(vault, pin, seen)),
   )
   // The first of two joined plans is parsed first.
   const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
-  const [beyond, prepared] = await Promise.all([
-    compareBeyondVaults(reader, [{ vault, pin }]),
-    toResult(prepare(guarded)),
-  ])
+  const [beyond, prepared] = await Promise.all([compareBeyondVaults(reader, [{ vault, pin }]), toResult(work(guarded))])
   requireSame(beyond[0])
   return unwrap(prepared)
 }

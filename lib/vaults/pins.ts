@@ -26,16 +26,16 @@ export function cachedPins({
     list: memory.list,
 
     /**
-     * Prepares something with a vault's pin. On `vault_has_changed` it retries if the stored pin differs: an operator
+     * Runs `work` with a vault's pin. On `vault_has_changed` it retries if the stored pin differs: an operator
      * may have confirmed the vault, or the job updated its price.
      */
-    async prepare<T>(vault: VaultKey, prepare: (pin: Found) => Promise<T>): Promise<T> {
+    async withPin<T>(vault: VaultKey, work: (pin: Found) => Promise<T>): Promise<T> {
       const [before] = await memory.list([vault])
-      const prepared = await toResult(prepare(before))
+      const prepared = await toResult(work(before))
       if ('value' in prepared || prepared.error.code !== 'vault_has_changed') return unwrap(prepared)
       memory.forget(vault)
       const [pin] = await memory.list([vault])
-      return textOf(pin) === textOf(before) ? unwrap(prepared) : prepare(pin)
+      return textOf(pin) === textOf(before) ? unwrap(prepared) : work(pin)
     },
   }
 }

@@ -15,6 +15,7 @@ export const contract = {
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',
+  // Quotes of deposits from other chains are stored in the deposits table.
   uses: { deposits: ['BatchGetItem', 'PutItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z

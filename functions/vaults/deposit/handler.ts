@@ -7,7 +7,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
-import { requireUser } from '../../../lib/prepare/user.ts'
+import { refuseContractAsUser } from '../../../lib/prepare/user.ts'
 import type { ReadTerms } from '../../../lib/protocols/terms.ts'
 import { agree, bridge, pins, quotes, records, type Services } from '../../../lib/services.ts'
 import { termsOf } from '../../../lib/vaults/terms.ts'
@@ -25,20 +25,27 @@ function buildDeposit({
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     const paidOn = srcChainId ?? vault.chainId
+    // Key limits name the wrapped coin of a chain; other tokens stay.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
-    requireUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
-    const recorded = records.recallProgress([vault]).catch(() => [])
-    const terms = async (read: ReadTerms) => termsOf(vault, read, (await recorded)[0]?.waits)
+    refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
+    // The progress only adds settlement times to the terms; a deposit does not fail without it.
+    const progress = records.recallProgress([vault]).catch(() => [])
+    const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
     // The contract accepts both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
-      return pins.prepare(vault, (pin) =>
+      return pins.withPin(vault, (pin) =>
         agree(
           [vault.chainId],
           async (getReader) => {
             const prepared = await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
             const { isAsync, deposit } = prepared
-            return { ...toReply(vault, account, prepared), isAsync, deposit, terms: await terms(prepared.terms) }
+            return {
+              ...toReply(vault, account, prepared),
+              isAsync,
+              deposit,
+              terms: await completeTerms(prepared.terms),
+            }
           },
           agreeOnReply,
         ),
@@ -46,7 +53,7 @@ function buildDeposit({
     }
     const source = { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
     const services = bridge(request)
-    const reply = await pins.prepare(vault, (pin) =>
+    const reply = await pins.withPin(vault, (pin) =>
       agree(
         [srcChainId, vault.chainId],
         async (getReader) => {
@@ -56,7 +63,7 @@ function buildDeposit({
             ...toReply(vault, account, prepared, srcChainId),
             isAsync,
             deposit,
-            terms: await terms(prepared.terms),
+            terms: await completeTerms(prepared.terms),
           }
         },
         agreeOnReply,
