@@ -5,6 +5,7 @@ import { refreshShard } from '../functions/queues/refresh-shard/handler.ts'
 import { buildDepositEvent, createCountedChain, createVirtualClock } from '../test/support/counted.ts'
 import { jobServices, listVaults, someVaults } from '../test/support/job.ts'
 import { memoryDynamo } from '../test/support/memory-dynamo.ts'
+import { isReading } from '../test/support/meter.ts'
 import { openTables, TEST_TABLES } from '../test/support/tables.ts'
 
 // Runs the job over 10,000 vaults of 1,000 clients, with tables in memory. The node takes ten calls in a request and 10,000 blocks of
@@ -46,12 +47,19 @@ async function main(): Promise<void> {
     }
     const report = z.looseObject({ vaults: z.number() }).parse(await run())
     const { user, system } = process.cpuUsage(before.cpu)
+    const units = (writes: boolean) =>
+      memory.tries
+        .slice(before.requests)
+        .filter(({ action }) => isReading(action) !== writes)
+        .reduce((sum, tried) => sum + tried.units, 0)
     rows.push({
       run: name,
       vaults: report.vaults,
       entries: report['entries'],
       behind: report['behind'],
       'table requests': memory.tries.length - before.requests,
+      'read units': units(false),
+      'write units': units(true),
       'chain requests': chain.counts.requests - before.chain.requests,
       'chain calls': chain.counts.calls - before.chain.calls,
       'chain s': (clock.now() - before.at) / 1000,

@@ -3,17 +3,21 @@ import { readFile, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
 import { COUNTS_FILE, Counted } from './cost/counts.ts'
+import { buildGrowth } from './cost/growth.ts'
 import { buildPage } from './cost/page.ts'
 import { readOptions } from './options.ts'
 
 const FILE = 'docs/cost.md'
+const SCALE = 'docs/scale.md'
+/** Section of SCALE with the pictures of growth, up to the next one. */
+const SECTION = /^## Growth\n[\s\S]*?(?=\n## )/m
 const USAGE = `Usage: npm run cost -- [--page | --check]
 
-Counts the requests of the wallet's story into ${COUNTS_FILE}, which takes a minute. Then writes ${FILE} from these
-counts and the list prices.
+Counts the requests of the wallet's story into ${COUNTS_FILE}, which takes a minute. Then writes ${FILE}, and
+the pictures of growth in ${SCALE}, from these counts and the list prices.
 
-  --page    Only writes ${FILE}, from the existing counts
-  --check   Writes nothing, and ends with 1 if ${FILE} does not match the counts and prices
+  --page    Only writes pages and pictures, from the existing counts
+  --check   Writes nothing, and ends with 1 if a page or picture does not match the counts and prices
 `
 const Flag = z.boolean().default(false)
 const Settings = z.object({ page: Flag, check: Flag })
@@ -30,11 +34,22 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
       `${missing.join(', ')}: not counted. Give it its place in test/support/wallet-story.ts, then: npm run cost`,
     )
   }
-  const text = buildPage(counted)
-  if (!isCheck) return await writeFile(FILE, text)
-  if ((await readFile(FILE, 'utf8').catch(() => '')) === text) return
-  process.stderr.write(`${FILE} is not what ${COUNTS_FILE} and the prices say. Run: npm run cost\n`)
-  process.exitCode = 1
+  for (const [file, text] of Object.entries(await buildFiles(counted))) {
+    if (!isCheck) {
+      await writeFile(file, text)
+    } else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+      process.stderr.write(`${file} is not what ${COUNTS_FILE} and the prices say. Run: npm run cost\n`)
+      process.exitCode = 1
+    }
+  }
+}
+
+/** Returns the texts of all pages and pictures, by file. */
+async function buildFiles(counted: Counted): Promise<Readonly<Record<string, string>>> {
+  const { pictures, section } = buildGrowth(counted)
+  const scale = await readFile(SCALE, 'utf8')
+  if (!SECTION.test(scale)) throw new Error(`${SCALE} has no section Growth.`)
+  return { [FILE]: buildPage(counted), ...pictures, [SCALE]: scale.replace(SECTION, () => section) }
 }
 
 /** Runs a tool of this project with its output. Throws if it fails. */

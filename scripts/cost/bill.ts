@@ -20,7 +20,8 @@ export const ITEMS = [
 ] as const
 
 const GB = 1e9
-const MONTH_MINUTES = 30.4 * 24 * 60
+/** Minutes of a month. */
+export const MONTH_MINUTES = 30.4 * 24 * 60
 /** Polls of SQS in a month: five pollers per queue function wait 20 s each. */
 const POLLS_PER_MONTH = (5 * MONTH_MINUTES * 60) / 20
 
@@ -92,6 +93,11 @@ function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, s
   const { coldShare, againShare, startMs } = ASSUMED
   const usual = again ? againShare * of(again, 0) + (1 - againShare) * of(warm, 0) : of(warm, 0)
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
+}
+
+/** Returns the cost of a run each minute, for a month. */
+export function billRunMonth(counts: Counts, memoryMiB: number): Bill {
+  return times(billRun(counts, memoryMiB), MONTH_MINUTES)
 }
 
 function billRun(counts: Counts, memoryMiB: number): Bill {

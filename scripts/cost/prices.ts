@@ -109,7 +109,7 @@ export const INDEX_UNITS = {
   nfts: 480,
 } as const
 
-/** Maximum per second, and the service that sets it. */
+/** Maximum, per second except for an item's bytes, and the service that sets it. */
 export type Limit = { readonly most: number; readonly whose: string }
 
 /** Limits of new accounts and plans. AWS raises all of its limits on request. */
@@ -119,6 +119,10 @@ export const LIMITS = {
   readUnits: { most: 12_000, whose: 'one new table' },
   writeUnits: { most: 4_000, whose: 'one new table' },
   nodes: { most: 20_000, whose: 'two hosts of 10,000' },
+  freeNodes: { most: 1_000, whose: 'free plans of two hosts, 500 each' },
+  keyReadUnits: { most: 3_000, whose: 'one key of a table' },
+  keyWriteUnits: { most: 1_000, whose: 'one key of a table' },
+  itemBytes: { most: 400_000, whose: 'one item of a table' },
   goldrush: { most: 50, whose: 'Professional' },
   merkl: { most: 10, whose: 'Merkl, without a key' },
 } as const satisfies Readonly<Record<string, Limit>>

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { billCall, billEdgeRequests, billIdleStage, INDEXES, totalOf } from '../../scripts/cost/bill.ts'
 import { COUNTS_FILE, Counted, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
+import { COUNTED_TO, MOST, rounded } from '../../scripts/cost/draw.ts'
+import { buildGrowth, growthOf } from '../../scripts/cost/growth.ts'
 import { differences } from '../support/costs.ts'
 
 const NOTHING: Counts = {
@@ -68,6 +70,26 @@ test('The cost of a stage without users depends on its monitoring, nodes, deploy
   expect(usdOf({ gradual: true })).toBeCloseTo(6.676 + 17.1)
   expect(usdOf({ edge: {} })).toBeCloseTo(6.676 + 11.4)
   expect(usdOf({ observe: 'all', edge: {} })).toBeCloseTo(26.976 + 11.9)
+})
+
+test('Dollars never fall as a stage grows, and each picture has the mark of its limit', () => {
+  const counted = Counted.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
+  const { pictures, section } = buildGrowth(counted)
+  for (const { name, usd, limit } of growthOf(counted)) {
+    const counts = Array.from({ length: 61 }, (_, step) => Math.round(10 ** (step / 10)))
+    const paid = counts.map(usd)
+    expect(paid).toEqual(paid.toSorted((a, b) => a - b))
+    expect(limit.at).toBeGreaterThan(1)
+    expect(limit.at).toBeLessThan(MOST)
+    const path = `docs/images/growth-${name}.svg`
+    expect(pictures[path]).toContain(`>${limit.name}</text>`)
+    expect(pictures[path]).toContain(`>${rounded(limit.at)}</text>`)
+    expect(section).toContain(`](${path.replace('docs/', '')})`)
+  }
+  // The figures of docs/scale.md, before they are rounded.
+  const [users, vaults] = growthOf(counted)
+  expect(users?.limit.at).toBeCloseTo(61_603, -2)
+  expect(vaults?.usd(COUNTED_TO)).toBeCloseTo(390, -1)
 })
 
 test('A count without a price is an error', () => {

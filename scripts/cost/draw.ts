@@ -1,0 +1,84 @@
+/** The most that one machine counts (`npm run bench:shards`). Lines are dashed beyond. */
+export const COUNTED_TO = 10_000
+/** Largest count of a picture. */
+export const MOST = 1e6
+
+/** Curve of dollars a month, and the limit that ends first. */
+export type Curve = {
+  readonly name: 'users' | 'vaults' | 'events' | 'clients'
+  /** Name of the counts, with their unit. */
+  readonly axis: string
+  readonly usd: (count: number) => number
+  readonly limit: { readonly name: string; readonly at: number }
+  /** Sentence about the picture. */
+  readonly says: string
+}
+
+// The drawing is as wide as a small phone, so that its letters stay readable there.
+const SIZE = { width: 390, height: 300 }
+const PLOT = { left: 48, right: 376, top: 34, bottom: 250 }
+const STEPS_PER_DECADE = 24
+
+/** Draws a curve as SVG: solid as far as one machine counts, dashed beyond, with its limit. */
+export function draw({ name, axis, usd, limit }: Curve): string {
+  const decades = Math.log10(MOST)
+  const low = Math.floor(Math.log10(usd(1)))
+  const high = Math.ceil(Math.log10(usd(MOST)))
+  const x = (count: number) => round(PLOT.left + (Math.log10(count) / decades) * (PLOT.right - PLOT.left))
+  const y = (value: number) =>
+    round(PLOT.bottom - ((Math.log10(value) - low) / (high - low)) * (PLOT.bottom - PLOT.top))
+  const line = (from: number, to: number) => {
+    const steps = Math.round(Math.log10(to / from) * STEPS_PER_DECADE)
+    const counts = Array.from({ length: steps + 1 }, (_, step) => Math.round(from * 10 ** (step / STEPS_PER_DECADE)))
+    return `M${counts.map((count) => `${x(count)} ${y(usd(count))}`).join('L')}`
+  }
+  const powers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index))
+  const text = (at: readonly [number, number], anchor: string, what: string, more = '') =>
+    `<text x="${at[0]}" y="${at[1]}" text-anchor="${anchor}"${more}>${what}</text>`
+  const { left, right, top, bottom } = PLOT
+  const end = x(limit.at)
+  return `${[
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE.width} ${SIZE.height}" width="${SIZE.width * 1.6}" height="${SIZE.height * 1.6}" font-family="sans-serif" font-size="12" fill="#222">`,
+    `<title>Growth by ${name}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text([8, 18], 'start', 'US dollars a month'),
+    ...powers(low, high).flatMap((usd) => [
+      `<path d="M${left} ${y(usd)}H${right}" stroke="#ddd"/>`,
+      text([left - 6, y(usd) + 4], 'end', `$${short(usd)}`),
+    ]),
+    ...powers(0, decades).map((count) => text([x(count), bottom + 18], 'middle', short(count))),
+    text([(left + right) / 2, bottom + 40], 'middle', axis),
+    `<path d="M${left} ${top}V${bottom}H${right}" fill="none" stroke="#666"/>`,
+    `<path d="M${end} ${top}V${bottom}" stroke="#b3261e" stroke-width="1.5"/>`,
+    text([end - 6, top + 14], 'end', limit.name, ' fill="#b3261e"'),
+    text([end - 6, top + 30], 'end', rounded(limit.at), ' fill="#b3261e"'),
+    `<path d="${line(1, COUNTED_TO)}" fill="none" stroke="#1a56b0" stroke-width="2"/>`,
+    `<path d="${line(COUNTED_TO, MOST)}" fill="none" stroke="#1a56b0" stroke-width="2" stroke-dasharray="5 4"/>`,
+    `<circle cx="${x(COUNTED_TO)}" cy="${y(usd(COUNTED_TO))}" r="3.5" fill="#1a56b0"/>`,
+    text([x(COUNTED_TO) - 8, y(usd(COUNTED_TO)) - 8], 'end', dollars(usd(COUNTED_TO))),
+    '</svg>',
+  ].join('\n')}\n`
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+function short(count: number): string {
+  return count.toLocaleString('en', { notation: 'compact' })
+}
+
+/** Formats a whole number. */
+export function whole(count: number): string {
+  return Math.round(count).toLocaleString('en')
+}
+
+/** Formats a whole number of two digits. */
+export function rounded(count: number): string {
+  return whole(Number(count.toPrecision(2)))
+}
+
+/** Formats dollars of two digits. */
+export function dollars(usd: number): string {
+  return `$${rounded(usd)}`
+}

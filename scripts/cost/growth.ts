@@ -1,0 +1,102 @@
+import { listShards } from '../../lib/follow/shards.ts'
+import {
+  billIdle,
+  billIdleNodes,
+  billRunMonth,
+  billUsers,
+  busiestSecond,
+  EVENTS,
+  MONTH_MINUTES,
+  sumIdle,
+  sumOf,
+  totalOf,
+} from './bill.ts'
+import type { Counted, Counts } from './counts.ts'
+import { COUNTED_TO, type Curve, dollars, draw, MOST, rounded, whole } from './draw.ts'
+import { EVENTS_PER_OPEN, OPENS_PER_MONTH } from './model.ts'
+import { LIMITS } from './prices.ts'
+
+/** Users whose events the picture of clients has. */
+const USERS = 100_000
+/** A silent shard's run, and units of each vault and minute, in the silent minute of `npm run bench:shards`. */
+const SHARD = { requests: 20, rounds: 5, calls: 12, readUnits: 2.07, writeUnits: 0.2 }
+/** Read units of a chain's list for each vault, and bytes of a client's id in its set (decision 0047). */
+const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
+
+/** Returns the four curves of a stage with `slo` and paid nodes. */
+export function growthOf(counted: Counted): readonly Curve[] {
+  const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
+  const { bill, calls } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? { bill: sumOf([]), calls: 1 }
+  const eventUsd = totalOf(bill) / calls
+  const eventsOfUsers = USERS * OPENS_PER_MONTH * EVENTS_PER_OPEN
+  return [
+    {
+      name: 'users',
+      axis: 'registered users',
+      // Dollars are the idle stage plus the bill of its users.
+      usd: (users) => fixed + totalOf(sumOf(billUsers(counted, users).map((one) => one.bill))),
+      limit: { name: 'free plans of nodes', at: LIMITS.freeNodes.most / busiestSecond(counted, 1).computeUnits },
+      says: 'Users cost nodes and sources; the free plans of two hosts end first, in the busiest second.',
+    },
+    {
+      name: 'vaults',
+      axis: 'vaults of one more chain',
+      // Dollars are the idle stage plus a silent run of each shard, each minute.
+      usd: (vaults) => fixed + billShards(counted, vaults),
+      limit: { name: "reads of the chain's list", at: LIMITS.keyReadUnits.most / LISTED.readUnits },
+      says: 'Vaults without users or events cost a run for each shard, so the line has steps; one key’s read units, if a list is read within a second, end first.',
+    },
+    {
+      name: 'events',
+      axis: 'events a minute, of one client',
+      // Dollars are the idle stage plus each event's bill, recorded alone.
+      usd: (events) => fixed + events * MONTH_MINUTES * eventUsd,
+      limit: {
+        name: "writes of a client's log",
+        at: (LIMITS.keyWriteUnits.most * 60) / counted.event.table.writeUnits,
+      },
+      says: 'Events are recorded one by one here, the dearest way; the write units of one client’s log end first, and then events wait.',
+    },
+    {
+      name: 'clients',
+      axis: 'clients of one vault',
+      // Dollars are the idle stage plus each client's copy of all events.
+      usd: (clients) => fixed + clients * eventsOfUsers * eventUsd,
+      limit: { name: 'ids in one item of 400 KB', at: LIMITS.itemBytes.most / LISTED.idBytes },
+      says: `Clients multiply events: each client here gets those of ${whole(USERS)} users, about ${whole(eventsOfUsers / MONTH_MINUTES)} a minute; the item with a vault’s clients ends first.`,
+    },
+  ]
+}
+
+/** Builds the pictures by their paths, and the section of docs/scale.md that shows them. */
+export function buildGrowth(counted: Counted) {
+  const curves = growthOf(counted)
+  const pictures = Object.fromEntries(curves.map((curve) => [`docs/images/growth-${curve.name}.svg`, draw(curve)]))
+  const shown = curves.map((curve) => `![${describe(curve)}](images/growth-${curve.name}.svg)\n\n${curve.says}`)
+  const intro = `Dollars a month of a stage with \`slo\` and paid nodes, on logarithmic axes. \`npm run cost\` draws them from [what it costs](cost.md) and the limits of this page. All dollars are computed from counts of single requests and runs. Lines are dashed beyond ${whole(COUNTED_TO)}, the most that \`npm run bench:shards\` counts.`
+  return { pictures, section: `${['## Growth', intro, ...shown].join('\n\n')}\n` }
+}
+
+/** Returns dollars a month for silent runs of a chain's shards. */
+function billShards({ stage }: Counted, vaults: number): number {
+  const shards = listShards(vaults).length
+  const run: Counts = {
+    table: {
+      requests: SHARD.requests,
+      readUnits: (SHARD.readUnits * vaults) / shards,
+      writeUnits: (SHARD.writeUnits * vaults) / shards,
+    },
+    secrets: 0,
+    queue: 1,
+    // Two hosts confirm each call.
+    rpc: { eth_call: 2 * SHARD.calls },
+    sources: {},
+    inSeries: { aws: SHARD.requests, rpc: SHARD.rounds, sources: 0 },
+  }
+  return shards * totalOf(billRunMonth(run, stage.memoryMiB.others))
+}
+
+function describe({ axis, usd, limit }: Curve): string {
+  const at = [1, COUNTED_TO, MOST].map((count) => `${dollars(usd(count))} at ${whole(count)}`)
+  return `Dollars a month against ${axis}: ${at.join(', ')}. A red mark: ${limit.name} end at ${rounded(limit.at)}.`
+}
