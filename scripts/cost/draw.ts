@@ -1,7 +1,7 @@
 /** The most that one machine counts (`npm run bench:shards`). Lines are dashed beyond. */
 export const COUNTED_TO = 10_000
 /** Largest count of a picture. */
-export const MOST = 1e6
+export const MAX_COUNT = 1e6
 
 /** Curve of dollars a month, and the limit that ends first. */
 export type Curve = {
@@ -21,9 +21,9 @@ const STEPS_PER_DECADE = 24
 
 /** Draws a curve as SVG: solid as far as one machine counts, dashed beyond, with its limit. */
 export function draw({ name, axis, usd, limit }: Curve): string {
-  const decades = Math.log10(MOST)
+  const decades = Math.log10(MAX_COUNT)
   const low = Math.floor(Math.log10(usd(1)))
-  const high = Math.ceil(Math.log10(usd(MOST)))
+  const high = Math.ceil(Math.log10(usd(MAX_COUNT)))
   const x = (count: number) => round(PLOT.left + (Math.log10(count) / decades) * (PLOT.right - PLOT.left))
   const y = (value: number) =>
     round(PLOT.bottom - ((Math.log10(value) - low) / (high - low)) * (PLOT.bottom - PLOT.top))
@@ -53,7 +53,7 @@ export function draw({ name, axis, usd, limit }: Curve): string {
     text([end - 6, top + 14], 'end', limit.name, ' fill="#b3261e"'),
     text([end - 6, top + 30], 'end', rounded(limit.at), ' fill="#b3261e"'),
     `<path d="${line(1, COUNTED_TO)}" fill="none" stroke="#1a56b0" stroke-width="2"/>`,
-    `<path d="${line(COUNTED_TO, MOST)}" fill="none" stroke="#1a56b0" stroke-width="2" stroke-dasharray="5 4"/>`,
+    `<path d="${line(COUNTED_TO, MAX_COUNT)}" fill="none" stroke="#1a56b0" stroke-width="2" stroke-dasharray="5 4"/>`,
     `<circle cx="${x(COUNTED_TO)}" cy="${y(usd(COUNTED_TO))}" r="3.5" fill="#1a56b0"/>`,
     text([x(COUNTED_TO) - 8, y(usd(COUNTED_TO)) - 8], 'end', dollars(usd(COUNTED_TO))),
     '</svg>',

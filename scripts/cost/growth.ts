@@ -12,7 +12,7 @@ import {
   totalOf,
 } from './bill.ts'
 import type { Counted, Counts } from './counts.ts'
-import { COUNTED_TO, type Curve, dollars, draw, MOST, rounded, whole } from './draw.ts'
+import { COUNTED_TO, type Curve, dollars, draw, MAX_COUNT, rounded, whole } from './draw.ts'
 import { EVENTS_PER_OPEN, OPENS_PER_MONTH } from './model.ts'
 import { LIMITS } from './prices.ts'
 
@@ -97,6 +97,6 @@ function billShards({ stage }: Counted, vaults: number): number {
 }
 
 function describe({ axis, usd, limit }: Curve): string {
-  const at = [1, COUNTED_TO, MOST].map((count) => `${dollars(usd(count))} at ${whole(count)}`)
+  const at = [1, COUNTED_TO, MAX_COUNT].map((count) => `${dollars(usd(count))} at ${whole(count)}`)
   return `Dollars a month against ${axis}: ${at.join(', ')}. A red mark: ${limit.name} end at ${rounded(limit.at)}.`
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { billCall, billEdgeRequests, billIdleStage, INDEXES, totalOf } from '../../scripts/cost/bill.ts'
 import { COUNTS_FILE, Counted, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
-import { COUNTED_TO, MOST, rounded } from '../../scripts/cost/draw.ts'
+import { COUNTED_TO, MAX_COUNT, rounded } from '../../scripts/cost/draw.ts'
 import { buildGrowth, growthOf } from '../../scripts/cost/growth.ts'
 import { differences } from '../support/costs.ts'
 
@@ -80,7 +80,7 @@ test('Dollars never fall as a stage grows, and each picture has the mark of its 
     const paid = counts.map(usd)
     expect(paid).toEqual(paid.toSorted((a, b) => a - b))
     expect(limit.at).toBeGreaterThan(1)
-    expect(limit.at).toBeLessThan(MOST)
+    expect(limit.at).toBeLessThan(MAX_COUNT)
     const path = `docs/images/growth-${name}.svg`
     expect(pictures[path]).toContain(`>${limit.name}</text>`)
     expect(pictures[path]).toContain(`>${rounded(limit.at)}</text>`)
