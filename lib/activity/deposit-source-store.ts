@@ -7,10 +7,10 @@ import { buildEntryId } from './ledger-entry.ts'
 const Item = z.object({ source: DepositSource })
 const StoredItem = Item.extend({ pk: z.string() })
 
-/** Creates the store of source transactions of deposits from other chains, recorded once final. */
+/** Creates the store of the source transactions that caused cross-chain deposits. A source is stored once it is final. */
 export function depositSourceStore(table: Table) {
   return {
-    /** Records a deposit's source. It never changes. */
+    /** Records the source transaction of a cross-chain deposit. It never changes. */
     async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
       await table.put(Item, itemKey(deposit), { source })
     },

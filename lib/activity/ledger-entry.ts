@@ -15,12 +15,12 @@ export function isNothing(entry: LedgerEntry): boolean {
   return !('assets' in entry && entry.assets > 0n) && !('shares' in entry && entry.shares)
 }
 
-/** Builds an entry's key in its vault, for cursors and notices. Keys sort as text in the order of the events. */
+/** Builds an entry's key, unique in its vault, for pagination cursors and webhook events. Keys sort as text in the order of the events. */
 export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
-/** Builds the start of the keys of an event's entries. */
+/** Builds the common start of the keys of all ledger entries that one event causes. */
 export function buildLocationKey({
   timestamp,
   chainId,

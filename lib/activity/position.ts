@@ -18,7 +18,7 @@ export type Position = {
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** Kinds of entries that move nothing in or out, so they make no position. */
+/** Kinds of ledger entries that by themselves bring nothing into a vault or out of it, so they make no position. */
 const KINDS_WITHOUT_POSITION: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
 
 /** Builds an account's position from its entries in one vault, in order; null if none moved anything in or out. */
@@ -35,7 +35,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
     if (kind === 'deposit') totalDepositedAssets += entry.assets - (cancelled.get(entry) ?? 0n)
     else if (kind === 'withdraw') totalWithdrawnAssets += entry.assets
     else if (kind === 'redeem') totalWithdrawnAssets += entry.assets ?? 0n
-    // Shares that moved before the first known price count at the current price, so they earn nothing.
+    // Shares moved before the first known price are valued at the current price, so they show no gain.
     else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
     else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
   }
