@@ -24,10 +24,7 @@ import {
   type Tail,
 } from './tail.ts'
 
-/**
- * Account's ledger entries (deposits, withdrawals, transfers) in one vault, in block order up to the chain's last block, and its live
- * amounts there.
- */
+/** Account's ledger entries (deposits, withdrawals, transfers) in one vault, up to the chain's last block, and its live amounts. */
 export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]

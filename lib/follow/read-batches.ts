@@ -81,7 +81,7 @@ export async function readNextSlice(
     const through = slice.value
     run.done.slices += 1
     for (const vaultRun of batch) {
-      // If the read ended early because of many events, the next one reads as many blocks as this one.
+      // Many events end a read early. Then the next read covers only as many blocks as this one did.
       if (!vaultRun.isSlow) vaultRun.span = through < to ? through - from + 1 : vaultRun.span * GROW
     }
     return

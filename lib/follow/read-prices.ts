@@ -56,8 +56,8 @@ export async function readPrices(
 }
 
 /**
- * Lists the last deposit or withdrawal of each hour, or of each day if older than HOURLY_SECONDS, in a vault without price events. Skips
- * those within an hour after a known price.
+ * Lists the last deposit or withdrawal of each hour in a vault without price events; of each day if older than HOURLY_SECONDS. Skips those
+ * within an hour after a known price.
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const { vault, progress } = vaultRun

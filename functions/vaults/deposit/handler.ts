@@ -29,7 +29,7 @@ function buildDeposit({
     requireUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
     const recorded = records.recallProgress([vault]).catch(() => [])
     const terms = async (read: ReadTerms) => termsOf(vault, read, (await recorded)[0]?.waits)
-    // The contract accepts both of them or none.
+    // The contract accepts `srcChainId` and `srcToken` only together.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
       return pins.prepare(vault, (pin) =>
