@@ -47,7 +47,7 @@ export function createServer({ client: caller, trust, account }: ServerOptions):
   const client: Client = { ...caller, session: undefined, fetch: verifyingFetch(trust, caller.fetch) }
   const server = new McpServer({ name: 'vaultline', version: VERSION }, { instructions: INSTRUCTIONS })
   for (const [name, { title, description, inputSchema, ...tool }] of Object.entries(TOOLS)) {
-    // The cast is safe because the tool's schema and operation are generated from one contract, and the SDK checks the input by the schema.
+    // The cast is safe: the tool's schema and operation are generated from one contract, and the SDK checks the input by that schema.
     const operation = tool.operation as Operation<Input, Data, string>
     const url = urlOf(operation)
     const preparation = preparationOf(url)
