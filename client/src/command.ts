@@ -20,7 +20,7 @@ export type CommandInput = {
   readonly tolerance?: string | undefined
 }
 
-/** Lines to print, and the exit code: 0 for a valid response, 1 for a refused one, 3 for an expired one. */
+/** Lines to print, and the exit code. The code is 0 for a valid response, 1 for a refused and 3 for an expired one. */
 export type CommandResult = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
 
 /** Describes in plain words the effect of a saved response, or the reason why it is refused. Throws if a file has the wrong format. */

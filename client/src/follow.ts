@@ -4,8 +4,8 @@ import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type 
 type Polled = { readonly nextPollAfterMs: number | null }
 
 /**
- * Polls a status as often as its responses say, and yields each response. Ends when a response needs no further poll, on an error that
- * waiting does not fix, and when the signal aborts.
+ * Polls a status as often as its responses say, and yields each response. Ends if no further poll is needed, on an error that waiting does
+ * not fix, and when the signal aborts.
  */
 export async function* poll<Input, Data extends Polled, Code extends string>(
   operation: Operation<Input, Data, Code>,

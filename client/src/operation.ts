@@ -278,7 +278,7 @@ export function createFailure(
   }
 }
 
-/** Returns the pause before the next poll, in milliseconds: 250 if the response says 0, and at most a timer's longest delay. */
+/** Returns the pause before the next poll, in milliseconds. It is 250 if the response says 0, and at most a timer's longest delay. */
 export function pauseFor(ms: number): number {
   return ms > 0 ? Math.min(ms, MAX_TIMER_MS) : MIN_PAUSE_MS
 }

@@ -57,7 +57,7 @@ export type DepositProps = {
   readonly client: Client
   /** Signs and sends for the account. */
   readonly sender: Sender
-  /** Entry of `listVaults` or response of `getVault`. */
+  /** Vault as `listVaults` or `getVault` returns it. */
   readonly vault: Vault
   readonly account: Address
   /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. Without it the user types an amount. */

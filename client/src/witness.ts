@@ -155,7 +155,7 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
     const seen = see(name)
     return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${encodeWord(seen).slice(24)}`
   }
-  // Lagoon versions without fees on entry and exit return only two rates.
+  // Lagoon versions without fees on deposits and withdrawals return only two rates.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
   const allowed = new Map<string, bigint>()
   const movedOf = (token: string | undefined, way: 'given' | 'received') =>
@@ -318,7 +318,7 @@ function requireApprovalOf(token: Token, steps: readonly Step[]): void {
   if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the transactions take.')
 }
 
-/** Throws a Refusal if the amount sent to another chain exceeds the vault's payment, as far as the node confirms that payment. */
+/** Throws a Refusal if the amount sent to another chain exceeds the vault's payment that the node confirms. */
 function requireCover(response: Json, paid: bigint): void {
   if (response['isCrossChain'] !== true) return
   const sent = readAmount(readObject(response['quote'])['inputAmount'])

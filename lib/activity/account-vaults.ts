@@ -94,8 +94,8 @@ export async function readAccountVaults(
 }
 
 /**
- * Reads an account's ledger entries in one vault up to a block: the recorded ones, and later ones with one request to the chain. Throws
- * `upstream_*`, also for too many entries or a vault whose history is still being recorded.
+ * Reads an account's deposits, withdrawals and transfers in one vault up to a block: the recorded ones, and later ones with one request to
+ * the chain. Throws `upstream_*`, also for too many of them or a vault whose history is still being recorded.
  */
 export async function readAccountEntries(
   { getReader, records, now }: AccountServices,
@@ -119,7 +119,10 @@ type LiveTail = {
 
 type VaultOutcome = readonly [Followed, Result<LiveTail>]
 
-/** Adds the recorded ledger entries to a vault that was read. Returns undefined for an unreadable vault that the account never used. */
+/**
+ * Adds the recorded deposits, withdrawals and transfers to a vault that was read. Returns undefined for an unreadable vault that the
+ * account never used.
+ */
 function addRecorded(
   followed: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -137,7 +140,7 @@ function addRecorded(
 }
 
 /**
- * Returns the recorded entries up to `through`. Events after `through` were read from the chain, so entries recorded since would count
+ * Returns the recorded deposits, withdrawals and transfers up to `through`. Later events were read from the chain, so they would count
  * twice.
  */
 function entriesBefore(
@@ -160,7 +163,7 @@ async function readChain(
 ): Promise<{ readonly outcomes: VaultOutcome[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
-  // All calls read events up to one block number: "latest" may differ between calls, so events could be missing or double.
+  // All calls read events up to one block number, because "latest" may differ between calls. Then events could be missing or double.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
   const [tails, chainEvidence] = await Promise.all([readTails(on, followed, to), evidence()])
   const outcomes = followed.map(async (one, index): Promise<VaultOutcome> => {

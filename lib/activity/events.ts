@@ -58,8 +58,8 @@ function heardBy(vault: VaultOnChain) {
 
 /**
  * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token or from a token that its
- * accounting needs, all other events from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs of
- * their transactions, or only those that name `ofAccount`.
+ * accounting needs. All other events come from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs
+ * of their transactions, or only those that name `ofAccount`.
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],

@@ -17,7 +17,9 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type BlockPrice, type NewPrice, priceBefore } from '../vaults/prices.ts'
 import { isNothing } from './ledger-entry.ts'
 
-/** Vault's events, with the vault's assets and share supply after each one that moves shares, and the final ledger and prices. */
+/**
+ * Vault's events, with the total assets and share supply after each that moves shares. `ledger` and `prices` are those after all events.
+ */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger

@@ -7,7 +7,7 @@ import { divideProRata, divideRest } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
-/** Deposit and the part of the account's current amounts that came from it, in the smallest units of asset and share. */
+/** Deposit and the part of the account's current amounts that it made, in the smallest units of asset and share. */
 export type Deposit = {
   readonly entry: DepositEntry
   readonly status: HistoryStatus
@@ -60,7 +60,10 @@ export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<Le
   return new Map(depositLine(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
-/** Builds the queue of deposit requests from these entries and granted cancellations. Requests are in assets, claims pay shares. */
+/**
+ * Builds the queue of an account's deposit requests from its deposits, claims and cancellations. `granted`: cancellations not yet in these
+ * entries. Requests are in assets, claims pay shares.
+ */
 export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([
     ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {

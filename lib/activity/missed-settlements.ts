@@ -7,7 +7,7 @@ const MissedOfKind = z.object({
   requestedId: Amount,
   /** Id of the last request that the proposed valuation includes; absent before the first proposal. */
   proposedId: Amount.optional(),
-  /** Values of `proposedId` at each settlement that settled only the other kind of request, since the last one that settled this kind. */
+  /** Values of `proposedId` at each settlement that left this kind unsettled, since the last one that settled it. */
   missedIds: z.array(Amount),
 })
 

@@ -121,7 +121,7 @@ export function foldRecorded(
 
 /**
  * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in key order.
- * If a page ends in an unlisted vault, or in one with too many events, it skips the rest of that vault.
+ * If a page ends in an unlisted vault, or in one with too many events, the vault's rest is skipped.
  */
 export async function listRecorded(
   table: Table,
@@ -175,7 +175,7 @@ function partitionOf(account: Address): string {
   return `ACCOUNT#${account}`
 }
 
-/** Builds the common start of the sort keys of an account's events in a vault, to read or skip them together. */
+/** Builds the common start of the sort keys of an account's events in a vault, to read or skip them. */
 function recordedPrefix(chainId: number, vault: Address): string {
   return `EVENT#${chainId}#${vault}#`
 }

@@ -8,7 +8,10 @@ import { redemptionLine } from './withdrawals.ts'
 /** Ledger entry that begins a request to deposit or redeem. */
 export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
-/** Builds the queue of an account's requests of one kind, oldest first, from these entries and granted cancellations. */
+/**
+ * Builds the queue of an account's requests of one kind, oldest first. `entries` are its deposits, withdrawals, claims and cancellations;
+ * `granted` are cancellations that the vault reports.
+ */
 export function buildRequestLine(
   kind: RequestKind,
   entries: readonly LedgerEntry[],

@@ -40,8 +40,8 @@ export const VaultProgress = KnownPrices.extend({
   refreshedAt: Amount.optional(),
   state: z.string().optional(),
   /**
-   * Last block whose events are not published: the latest one when the vault was added, or else the last final one when the job first saw
-   * the vault.
+   * Last block whose events are not published. It was the latest block when the vault was added, or the last final one when the scheduled
+   * job first saw it.
    */
   eventsAfter: z.number().int().optional(),
   /** Block of the earliest stored snapshot whose requests are not yet settled. */
@@ -51,7 +51,8 @@ export const VaultProgress = KnownPrices.extend({
   /** Events in non-final blocks that were published, or are about to be, in order of detection. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
   /**
-   * Pause state by final blocks, and a non-final change of it. `since`: first block at which the job saw the change.
+   * Pause state of the vault in final blocks, and a change of it that is not final yet. `since`: first block at which the scheduled job saw
+   * the change.
    */
   paused: z
     .object({

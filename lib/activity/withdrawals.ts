@@ -93,8 +93,8 @@ function fixedWithdrawal(
 }
 
 /**
- * Builds the queue of redemption requests from these entries and granted cancellations. Requests are in shares, claims pay assets. Requests
- * with fixed assets are in assets instead, with `given` in shares.
+ * Builds the queue of an account's redemption requests from its withdrawals, claims and cancellations; `granted` are cancellations that the
+ * vault reports. Requests are in shares, claims pay assets. Requests with fixed assets are in assets instead, with `given` in shares.
  */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)

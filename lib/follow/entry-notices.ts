@@ -11,7 +11,7 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** Account's ledger entries in a vault, in order; undefined if they are too many to search. */
+/** Account's deposits, withdrawals and transfers in a vault, in order; undefined if they are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined
 
 /** Amounts of an event for one deposit or withdrawal. A null id stands for all those without a separate webhook event. */
@@ -131,7 +131,10 @@ export type ClaimablePart = {
   readonly given?: bigint | undefined
 }
 
-/** Lists the unclaimed parts of an account's requests with this id, from its entries up to their settlement. */
+/**
+ * Lists the unclaimed parts of an account's requests with this id. `entries` are the account's requests, claims and cancellations up to the
+ * settlement.
+ */
 export function listStanding(
   { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
   entries: readonly LedgerEntry[],
@@ -165,7 +168,7 @@ export function buildClaimableNotices(
   return parts.map(({ id, key, amount, given = null }) => build(key, id, amount, given))
 }
 
-/** Lists the amounts of a ledger entry for each request in the account's queue; undefined without the earlier entries. */
+/** Lists the amounts of a claim or cancellation for each request of the account; undefined if the account's earlier entries are unknown. */
 function listParts<Entry extends RequestEntry>(
   line: (entries: readonly LedgerEntry[]) => readonly LineRequest<Entry>[],
   before: Entries,

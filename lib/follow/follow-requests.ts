@@ -13,7 +13,7 @@ import { findTaken, findUnreported, isEnded, settleRequest } from './settle-requ
 
 type Slice = {
   readonly through: number
-  /** Lists an account's ledger entries up to the end of the processed block range; undefined if they are too many. */
+  /** Lists an account's deposits, withdrawals and transfers up to the end of the processed block range; undefined if they are too many. */
   readonly entriesOf: (account: Address) => Promise<readonly LedgerEntry[] | undefined>
   readonly steps: { left: number }
 }
@@ -61,7 +61,7 @@ export function followRequests(
         const upTo = entries?.filter(({ blockNumber }) => blockNumber <= snapshot.number)
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
-        // An account with too many ledger entries gets one webhook event, without amounts.
+        // An account with too many deposits and withdrawals gets one webhook event, without amounts.
         if (!entries || isEnded(request, entries, { amounts, number: snapshot.number }))
           ended.set(buildRequestName(request), request)
         if (settled) changed.set(buildRequestName(request), settled.request)
@@ -94,7 +94,7 @@ export function followRequests(
   }
 }
 
-/** Finds the requests that an entry claims, from the account's earlier entries; empty if the entry is no claim. */
+/** Finds the requests that a claim or withdrawal takes from, by the account's earlier entries; empty if it takes from none. */
 function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
   if (entry.kind === 'paid') return findTaken('withdrawal', entry, before)
   if (entry.kind === 'claim') return findTaken('deposit', entry, before)

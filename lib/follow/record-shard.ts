@@ -32,7 +32,7 @@ const READ_EVERY_MS = 13_000
 const MIN_LOOKS_MS = 35_000
 
 /**
- * Records a chain's vaults or a group of them, compares each with its pinned code and price, and publishes events to clients. Ends at
+ * Records a chain's vaults or a group of them, and compares each with its pinned code and price. Publishes events to clients. Ends at
  * `until` (epoch milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are
  * harmless: neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
  */

@@ -42,7 +42,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
   const number = numberOfRun(dependencies.now())
-  // Webhook events cover only blocks after the job's first run with a vault, even if earlier events are read later.
+  // Webhook events cover only blocks after the scheduled job's first run with a vault, even if earlier events are read later.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }

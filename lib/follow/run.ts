@@ -99,7 +99,9 @@ export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number):
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 
-/** Values a vault's new events by its last prices and those just read, and derives the accounts' ledger entries from them. */
+/**
+ * Values a vault's new events by its last prices and those just read. Derives the accounts' deposits, withdrawals and transfers from them.
+ */
 export function postNew(
   { vault, progress }: VaultRun,
   events: readonly VaultEvent[],

@@ -25,9 +25,9 @@ export function isReportable(
 }
 
 /**
- * Settles a request by a final snapshot and the account's entries up to its block. Returns the claimable parts to publish, and the updated
- * request. `known`: all entries known so far, if there are more. The settled amount is the unclaimed minus the pending amount. It reports
- * at most `claimable`, because some vaults round or refuse.
+ * Settles a request by a final snapshot and the account's requests, claims and cancellations up to its block (`entries`). Returns the
+ * claimable parts to publish, and the updated request. `known`: all entries known so far, if there are more. The settled amount is the
+ * unclaimed minus the pending amount. It reports at most `claimable`, because some vaults round or refuse.
  */
 export function settleRequest(
   request: OpenRequest,
@@ -67,7 +67,7 @@ type Taken = {
   readonly rate: Rate | undefined
 }
 
-/** Finds the requests that a claim took from, by the account's earlier entries. */
+/** Finds the requests that a claim took from, by the account's earlier requests and claims. */
 export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
   const byId = (entries: readonly LedgerEntry[]) =>
     Map.groupBy(buildRequestLine(kind, entries), ({ entry }) => entry.requestId)
@@ -95,8 +95,8 @@ export function findUnreported({ line, until, before, rate }: Taken, { reported 
 }
 
 /**
- * Returns true if all requests with this id are claimed or cancelled, or the vault no longer holds their fixed assets.
- * `amounts`: the vault's amounts after block `number`.
+ * Returns true if all requests with this id are claimed or cancelled. Also true if the vault no longer holds their fixed assets. `amounts`:
+ * the vault's amounts after block `number`.
  */
 export function isEnded(
   request: RequestKey,

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
 
-/** Maximum average number of vaults in a shard, a group of a chain's vaults that one run of the job handles. */
+/** Maximum average number of vaults in a shard. A shard is a group of a chain's vaults that one run handles. */
 export const MAX_IN_SHARD = 1_000
 const BITS = 160
 
@@ -20,7 +20,7 @@ export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
   return Array.from({ length: 2 ** bits }, (_, index) => (bits === 0 ? '' : index.toString(2).padStart(bits, '0')))
 }
 
-/** Rotates the list by the run's number, so that no shard is always last. */
+/** Rotates the list of vault groups by the run's number, so that no group is always handled last. */
 export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
   // Multiples of the golden ratio spread the runs' starting shards evenly.
   const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
@@ -28,7 +28,7 @@ export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
 }
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 
-/** Returns the lowest and the highest address that can belong to a shard. */
+/** Returns the lowest and the highest address that a vault of this group can have. */
 export function addressesOf(shard: Shard): { readonly from: Address; readonly to: Address } {
   return { from: toAddress(shard.padEnd(BITS, '0')), to: toAddress(shard.padEnd(BITS, '1')) }
 }

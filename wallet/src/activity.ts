@@ -61,7 +61,7 @@ export type Sources = {
 
 /**
  * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has more pages, the timeline ends at
- * that list's oldest loaded entry. Deposits and withdrawals that still wait are never cut off.
+ * that list's oldest loaded item. Deposits and withdrawals that still wait are never cut off.
  */
 export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
   const start = [deposits, withdrawals]
@@ -101,7 +101,7 @@ export function isOpen({ status }: Entry): boolean {
   return status === 'pending' || status === 'claimable'
 }
 
-/** Groups entries by day in the reader's time zone, in the same order. */
+/** Groups deposits, withdrawals and transfers by day in the reader's time zone, in the same order. */
 export function groupByDay(entries: readonly Entry[], now: number) {
   const days = new Map<string, Entry[]>()
   for (const entry of entries) {

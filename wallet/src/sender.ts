@@ -48,7 +48,7 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
 }
 
 /**
- * Returns the connected wallet as a sender of batches (EIP-5792), which the user confirms one time and which execute completely or not at
+ * Returns the connected wallet as a sender of batches (EIP-5792). The user confirms a batch one time, and it executes completely or not at
  * all. Undefined until the wallet is known to support them on this chain. Undefined too after a batch failed, or the user refused a smart
  * account.
  */

@@ -14,9 +14,8 @@ const ENCRYPTED_BYTES = 138 + 16
 const NONCE_BYTES = 16
 
 /**
- * Starts a recovery. Returns the options for new credentials, a token that must come with them, and the encrypted recovery key with the
- * requested id. The token works once, within ten minutes. Only the user's recovery kit has that id; any other id gets the same dummy each
- * time.
+ * Starts a recovery. Returns the options for new credentials, a token that must come with them, and the encrypted recovery key. The token
+ * works once, within ten minutes. Only the user's recovery kit has the key's id; any other id gets the same dummy each time.
  */
 function beginRecovery({
   users,

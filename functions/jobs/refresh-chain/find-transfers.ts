@@ -29,8 +29,8 @@ const FIRST_SPAN = 10_000n
 const SKEW_SECONDS = 600
 
 /**
- * Finds deposits made with this service's quotes in the newest blocks of their source chain, so that the job follows them. Returns the
- * number of new ones. Leaves a chain that cannot be read to the next run.
+ * Finds deposits made with this service's quotes in the newest blocks of their source chain. The job refresh-chain then follows them.
+ * Returns the number of new ones. Leaves a chain that cannot be read to the next run.
  */
 export async function findTransfers(
   {

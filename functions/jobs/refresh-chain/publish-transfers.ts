@@ -54,7 +54,7 @@ export async function publishTransfers(
       published.map(({ key, recorded }) => {
         const { final, latest } = recorded
         if (final || !latest) return transfers.postpone(key, undefined)
-        // The write fails if the job has recorded another outcome meanwhile. A later run publishes that one.
+        // The write fails if another outcome was recorded meanwhile. A later run publishes that one.
         const keep = { ...recorded, latest: markTransferPublished(latest), lookAt: getNextPoll(recorded, now()) }
         return transfers.record(key, keep, recorded)
       }),

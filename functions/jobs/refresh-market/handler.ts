@@ -24,7 +24,7 @@ const PAGES = [1, 2, 3, 4]
 const MIN_SHARE = 0.9
 /** Milliseconds by which a scheduled run may start early. */
 const TOLERANCE_MS = 60_000
-/** Factor between a new price and the price an hour ago from which a second source must confirm the new one. */
+/** Factor between a new price and the price an hour ago. From this factor on, a second source must confirm the new price. */
 const JUMP = 10
 /** Maximum factor between the prices of the two sources. */
 const AGREEMENT = 2

@@ -37,8 +37,8 @@ const MAX_AGE_MS = 14 * MINUTE_MS
 const MAX_CHECKED = 100
 
 /**
- * Refreshes the reward campaigns of a chain's vaults, and publishes claimable and claimed rewards to the clients that watch the accounts.
- * None of the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
+ * Refreshes the reward campaigns of a chain's vaults. Publishes claimable and claimed rewards to the clients that watch the accounts. None
+ * of the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
  */
 export function refreshRewards(dependencies: RewardsServices) {
   const { listedVaults, watchedAccounts, now } = dependencies

@@ -108,7 +108,7 @@ function readAllBalances({
       }),
     )
     const isRentFresh = cached.rent?.isStale === false
-    // The rent is read separately only if no Solana wallet is linked, because a wallet's balances are read together with it.
+    // A Solana wallet's balances are read together with the rent. So the rent is read separately only without such a wallet.
     const isRentUnread = !isRentFresh && !linked.some(({ chain }) => chain === 'solana')
     const [{ known, failures, rent: rentBeside }, rentAlone] = await Promise.all([
       refresh(inputs, payFor),

@@ -34,7 +34,7 @@ type Wallets = ReadonlyMap<string, WalletBalances>
 
 type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
 
-/** Balances after a refresh, the chains that could not be read, and the rent of an account on Solana in lamports. */
+/** Balances after a refresh, the chains that could not be read, and the rent of a Solana account in lamports. */
 type Refreshed = {
   readonly known: (chain: Chain, wallet: string) => KnownOnChain
   readonly failures: ReadonlyMap<ChainKey, AppError>

@@ -70,7 +70,10 @@ function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
-/** Returns true if the entry pays or cancels a redemption request, or is one with fixed assets. Such an entry proves an earlier request. */
+/**
+ * Returns true if a ledger entry pays or cancels a redemption request, or is one with fixed assets. It proves that the account once had a
+ * request.
+ */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }

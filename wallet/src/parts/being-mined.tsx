@@ -15,7 +15,7 @@ import { Unseen, useUnseen } from './unseen.tsx'
 /** Error code of EIP-5792: the wallet does not know a batch. */
 const UNKNOWN_BATCH = 5730
 
-/** Shows an account's transactions that were sent before a reload and are not mined yet, so the user sends none twice. */
+/** Shows an account's transactions that were sent before a reload and are not mined yet. So the user sends none twice. */
 export function BeingMined({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   return useUnderWay(vault, account).map((sent) =>
     sent.batchId === undefined ? (

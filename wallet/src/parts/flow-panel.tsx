@@ -83,7 +83,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     startedAt: Date.now(),
     withdrawalHash: steps.find((step) => step.kind === 'withdraw')?.hash,
   })
-  // The transfer is stored as soon as it has a hash, since the page may be reloaded before it is mined.
+  // The transfer is stored once it has a hash, since the page may be reloaded before it is mined.
   const remember = useEffectEvent((hash: `0x${string}`) => rememberTransfer({ ...started(), hash }))
   useEffect(() => {
     if (transfer?.hash) remember(transfer.hash)
