@@ -14,7 +14,7 @@ const EVENTS = new Map(
 )
 const EVENT_ABI = [...EVENTS.values()]
 
-/** Event name for transfers of tokens other than the vault's shares, which some vault protocols need for their accounting. */
+/** Event name for transfers of tokens other than the vault's shares. Some vault protocols need them for their accounting. */
 const HEARD = 'HeardTransfer'
 const EVENT_NAMES = new Set([...EVENT_ABI.map(({ name }) => name), HEARD])
 

@@ -30,7 +30,7 @@ type Valued = {
 /** Vault's events with share values, and the ledger entries of accounts (deposits, withdrawals, transfers) that follow from them. */
 export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
 
-/** Returns true if all amounts are from 0 to 2^256 - 1. A vault can emit false events with any amounts. */
+/** Returns true if all amounts are from 0 to 2^256 - 1. A vault's contract can emit false events with any amounts. */
 export function isPossible({ ledger, events, entries, prices }: Posted): boolean {
   const ledgers = [ledger, ...events.flatMap((event) => event.ledger ?? [])]
   const amounts = entries.flatMap((entry) => [

@@ -61,8 +61,8 @@ export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<Le
 }
 
 /**
- * Builds the queue of an account's deposit requests from its deposits, claims and cancellations. `granted`: cancellations not yet in these
- * entries. Requests are in assets, claims pay shares.
+ * Builds the queue of an account's deposit requests from its deposits, claims and cancellations; `granted` are cancellations that the vault
+ * reports. Requests are in assets, claims pay shares.
  */
 export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([

@@ -12,7 +12,7 @@ export type Position = {
   readonly currentValue: bigint
   readonly earnedAssets: bigint
   readonly depositCount: number
-  /** Dates of the first and last uncancelled deposit. Without one, both are the date of the first receipt or withdrawal. */
+  /** Dates of the first and last uncancelled deposit. Without one, both are the date of the first entry that moved anything in or out. */
   readonly startDate: Date
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }

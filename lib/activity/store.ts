@@ -41,7 +41,7 @@ export const VaultProgress = KnownPrices.extend({
   state: z.string().optional(),
   /**
    * Last block whose events are not published. It was the latest block when the vault was added, or the last final one when the scheduled
-   * job first saw it.
+   * job first saw the vault.
    */
   eventsAfter: z.number().int().optional(),
   /** Block of the earliest stored snapshot whose requests are not yet settled. */

@@ -26,7 +26,7 @@ const READ_MS = 5_000
 
 /**
  * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults makes at most 250 table
- * requests, and most of them write the vaults' progress.
+ * requests, and the vaults' own records need most of them.
  */
 export function maxQueries(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
