@@ -140,8 +140,8 @@ function addRecorded(
 }
 
 /**
- * Returns the recorded deposits, withdrawals and transfers up to `through`. Later events were read from the chain, so they would count
- * twice.
+ * Returns the recorded deposits, withdrawals and transfers up to `through`. Later ones are also in the events read from the chain, so they
+ * would count twice.
  */
 function entriesBefore(
   { progress: { through } }: Followed,

@@ -22,7 +22,7 @@ export type SolanaWallet = {
   }
 }
 
-/** Connects the wallet's first Solana account that can sign messages. Throws if it has none, or the wallet's own error. */
+/** Connects the wallet's first Solana account that can sign messages. Throws if there is none, and throws the wallet's own errors. */
 export async function connectSolana(wallet: SolanaWallet): Promise<SolanaAccount> {
   const { accounts } = await wallet.features['standard:connect'].connect()
   const account = accounts.find(

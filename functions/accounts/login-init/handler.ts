@@ -17,9 +17,9 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
 ]
 
 /**
- * Starts a login. Returns a challenge for one attempt within ten minutes, and the security keys that may sign it. An unknown e-mail address
- * gets the same dummy keys each time. Passkeys are not listed: authenticators find them without a list, and the lengths of their ids would
- * reveal the dummies.
+ * Starts a login. Returns a challenge for one attempt within ten minutes, and the ids of the user's keys that may sign it. An unknown
+ * e-mail address gets the same dummy ids each time. Passkeys are not listed: authenticators find them without a list, and the lengths of
+ * their ids would reveal the dummies.
  */
 function beginLogin({
   users,
