@@ -42,7 +42,7 @@ export type FlowInputs = {
   readonly claim: PrepareClaimRequest
   readonly cancel: PrepareCancellationRequest
   readonly rewards: PrepareRewardsClaimRequest
-  /** Awaits the settlement of a pending request, then claims it. */
+  /** Input of the wait for the settlement of a pending request, after which it is claimed. */
   readonly settle: PrepareCancellationRequest
   readonly arrive: {
     readonly txHash: TransactionHash
@@ -57,7 +57,7 @@ export type Step = {
   readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
   /** `confirming`: the user confirms it in the wallet. `pending`: the transaction waits to be mined, or a wait is not over. */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
-  /** Chain of the step's transaction; undefined for other steps. */
+  /** Chain of the step's transaction; undefined if the step only waits. */
   readonly chainId: number | undefined
   /** Known once the transaction is sent; in a batch of calls, only once the batch is mined. */
   readonly hash: TransactionHash | undefined
@@ -80,7 +80,7 @@ export type FlowError =
         | 'transfer_failed'
         | 'wallet'
       readonly message: string
-      /** Error that the sender threw; only for `wallet`. */
+      /** Error that the `Sender` threw; only for the code `wallet`. */
       readonly cause?: unknown
     }
 
@@ -184,7 +184,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   let prepared: Prepared | undefined
   /** Prepared calls that are not yet executed. */
   let calls: readonly Call[] = []
-  /** Sent calls that have no receipt yet. */
+  /** Sent calls whose receipt has not arrived yet. */
   let sent: Sent | undefined
   let isActing = false
   let state: FlowState = {
@@ -318,7 +318,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return false
   }
 
-  /** Has the wallet sign and send. Returns what it sent, or undefined if it sent nothing. */
+  /** Lets the wallet sign and send the calls. Returns the sent calls, or undefined if it sent nothing. */
   async function sign(sender: Sender, of: Signing): Promise<Sent | undefined> {
     const [call] = calls
     if (!call || !prepared) return undefined

@@ -22,7 +22,7 @@ export type ServerOptions = {
   readonly client: Pick<Client, 'url' | 'key' | 'fetch' | 'timeoutMs'>
   /** Signing keys from the service's operator, and the vaults that you allow. */
   readonly trust: Trust
-  /** User's wallet; no tool prepares transactions for another one. */
+  /** User's account. Tools prepare transactions only for this account. */
   readonly account?: Address | undefined
 }
 

@@ -113,7 +113,7 @@ export function operation<Input, Data, Code extends string>(
   { query = [], headers = [], items, isEmpty = false }: InputPlaces = {},
 ): Operation<Input, Data, Code> {
   const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
-    // The cast is safe because an input is an object or nothing; the type parameter cannot express that.
+    // The cast is safe because an input is an object or undefined, which the type parameter cannot express.
     const request = buildRequest(client, { method, path, query, headers }, { ...(input as object) })
     for (const pause of method === 'GET' ? PAUSES_MS : []) {
       const result = await send<Data, Code>(client, request, isEmpty, signal)
@@ -296,7 +296,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Returns the data of a result. Throws a CallFailure if there is none, for scripts and for callers that catch. */
+/** Returns the data of a successful result. Throws a CallFailure otherwise, for scripts and for callers that catch errors. */
 export function orThrow<Data, Code extends string>(result: Result<Data, Code>): Data {
   if (result.ok) return result.data
   throw new CallFailure(result.error)

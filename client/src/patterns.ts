@@ -500,20 +500,20 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
   })
 }
 
-/** Reads an object. Throws a Refusal if it is none. */
+/** Reads a value as an object. Throws a Refusal if it is no object. */
 export function readObject(value: unknown): Json {
   demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
   // The cast is safe because any object is a record with text keys and unknown values.
   return value as Json
 }
 
-/** Reads an address. Throws a Refusal if it is none. */
+/** Reads a value as an address. Throws a Refusal if it is no address. */
 export function readAddress(value: unknown): string {
   demand(typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value), 'an address is missing')
   return value
 }
 
-/** Reads an amount in the smallest unit. Throws a Refusal if it is none. */
+/** Reads a value as an amount in the smallest unit. Throws a Refusal if it is no amount. */
 export function readAmount(value: unknown): bigint {
   demand(typeof value === 'string' && /^\d{1,78}$/.test(value), 'an amount is missing')
   return BigInt(value)

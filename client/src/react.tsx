@@ -42,7 +42,7 @@ export function useWithdrawal(client: Client, input: FlowInputs['withdraw']) {
   return useFlow(client, 'withdraw', input)
 }
 
-/** Claims rewards on one chain: all that are claimable now, or those of `tokens`. */
+/** Claims rewards on one chain: all that are claimable now, or only those in the given `tokens`. */
 export function useRewardsClaim(client: Client, input: FlowInputs['rewards']) {
   return useFlow(client, 'rewards', input)
 }
@@ -60,7 +60,7 @@ export type DepositProps = {
   /** Vault as `listVaults` or `getVault` returns it. */
   readonly vault: Vault
   readonly account: Address
-  /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. Without it the user types an amount. */
+  /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. If undefined, the user types an amount. */
   readonly amount?: string | undefined
   readonly className?: string | undefined
   /** Returns the URL of a transaction's page in a block explorer. */

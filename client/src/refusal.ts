@@ -1,4 +1,4 @@
-/** Reason why a response is refused. */
+/** Code of the reason why the verifier refuses a response. */
 export type Reason =
   | 'malformed'
   | 'unsigned'

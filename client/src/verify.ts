@@ -107,7 +107,7 @@ export function verifyingFetch(
   }
 }
 
-/** Returns whether a request is for market data, which is not signed. */
+/** Returns true if a request is for market data, whose responses are not signed. */
 export function isMarketData(url: string): boolean {
   return MARKETS.test(new URL(url).pathname)
 }

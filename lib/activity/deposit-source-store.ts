@@ -15,7 +15,10 @@ export function depositSourceStore(table: Table) {
       await table.put(Item, itemKey(deposit), { source })
     },
 
-    /** Returns a function that finds a deposit's source; undefined if none is recorded. Sends one request per 100 deposits. */
+    /**
+     * Returns a function that finds a cross-chain deposit's source transaction; undefined if none is recorded. Sends one request per 100
+     * deposits.
+     */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
       const items = await table.getMany(StoredItem, deposits.map(itemKey))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))

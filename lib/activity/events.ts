@@ -76,7 +76,7 @@ export function parseVaultEvents(
     return heard ? [{ vault, heard }] : []
   })
   const events = logs.flatMap((log) => {
-    // An event with the same first topic but other indexed parameters does not decode.
+    // A log with the same first topic but other indexed parameters cannot be decoded, so it is left out.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash, blockHash } = log
@@ -98,8 +98,8 @@ export function parseVaultEvents(
 }
 
 /**
- * Puts the accounts of each event into the arguments of the ERC standard; some vaults swap them. The events are all events of their
- * transactions, or only those that name `ofAccount`.
+ * Corrects the accounts in events' arguments to the order of the ERC standard, because some vaults swap them. The events are all events of
+ * their transactions, or only those that name `ofAccount`.
  */
 export function standardize(
   vaults: readonly VaultOnChain[],

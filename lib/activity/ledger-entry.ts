@@ -16,8 +16,8 @@ export function isNothing(entry: LedgerEntry): boolean {
 }
 
 /**
- * Builds the key of a deposit, withdrawal or other ledger entry, unique in its vault, for pagination cursors and webhook events. Keys sort
- * as text in the order of the events.
+ * Builds the key of a deposit, withdrawal or other ledger entry, unique in its vault. Pagination cursors and webhook events use it. Keys
+ * sort as text in the order of the events.
  */
 export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`

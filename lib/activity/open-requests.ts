@@ -29,7 +29,7 @@ export type OpenRequest = z.output<typeof OpenRequest>
 /** Amounts of a vault's waiting requests, read at a block. They count once that block is final, if the chain still has the block's hash. */
 export const Snapshot = StoredBlock.extend({
   hash: HashText,
-  /** `given`: amount that a claim of `claimable` pays, if the vault returns it. */
+  /** `given`: amount that a claim of `claimable` pays out, in the other unit, if the vault reports it. */
   requests: z.array(RequestKey.extend({ ...RequestAmounts.shape, given: Amount.optional() })),
 })
 export type Snapshot = z.output<typeof Snapshot>

@@ -28,7 +28,7 @@ export const RecordedEvents = z.object({
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
-  /** True if the item has only the events that name the account. */
+  /** True if the item has only the events that name the account, not its whole transaction. */
   isPartial: z.literal(true).optional(),
   events: z.array(
     z.object({

@@ -40,7 +40,7 @@ export const VaultProgress = KnownPrices.extend({
   refreshedAt: Amount.optional(),
   state: z.string().optional(),
   /**
-   * Last block whose events are not published. It was the latest block when the vault was added, or the last final one when the scheduled
+   * Last block whose events are not published: the latest one when the vault was added. Without it, the last final block when the scheduled
    * job first saw the vault.
    */
   eventsAfter: z.number().int().optional(),
@@ -79,8 +79,8 @@ const ProgressItem = VaultProgress.extend({ pk: z.string() })
  */
 export function recordsStore(table: Table) {
   /**
-   * Gets the progress of these vaults, in order; undefined for one without records. With `isConsistent: false` it may be some
-   * moments old, at half the price.
+   * Gets the stored progress of these vaults, in order; undefined for a vault without recorded events. With `isConsistent: false` the read
+   * costs half, but may be some moments old.
    */
   async function getProgress(
     vaults: readonly VaultKey[],

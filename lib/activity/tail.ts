@@ -46,7 +46,7 @@ export type Tails = ReadonlyMap<Vault, Result<Tail>>
 /** Account, and the chain on which it is read; `now` in epoch milliseconds. */
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
-/** Error for a vault that is left out though its chain can be read. The response has the reason. */
+/** Error for a vault that is left out of a response though its chain can be read. The response contains `reason`. */
 export class LeftOutError extends AppError {
   readonly reason: string
 

@@ -79,7 +79,7 @@ export async function readCallsAt<T>(
     const returned = outcome && 'result' in outcome && isHex(outcome.result) ? outcome.result : undefined
     return decodeReturnValues([call], [returned])[0]
   })
-  // A reverted call proves that the node has the state.
+  // A reverted call proves that the node still has the state of its block.
   const isForgotten = calls.every((_, index) => {
     const outcome = outcomeOf(index)
     return !outcome || ('error' in outcome && outcome.error.refusal === 'archive')

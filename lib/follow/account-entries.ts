@@ -25,7 +25,7 @@ export type AccountEntries = {
   readonly isRead: (account: Address) => boolean
 }
 
-/** Creates cached reads of accounts' deposits, withdrawals and transfers in a vault, up to the end of the processed block range. */
+/** Creates cached reads of accounts' deposits, withdrawals and transfers in a vault, up to the end of a block range. */
 export function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
   { vault, progress: { through }, entries }: EntriesOfSlice,

@@ -33,7 +33,7 @@ export async function publishPauses(
 
 type Paused = VaultProgress['paused']
 
-/** Vault's pause state at a block, with the last final block at that time. */
+/** Vault's pause state, the block at which it was read, and the last final block at that time. */
 type PauseSnapshot = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
 /**

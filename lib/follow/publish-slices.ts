@@ -17,7 +17,7 @@ const NOTICES_PER_BATCH = 500
 /** Age, in seconds, at which events are recorded although publishing them fails, so that recording never stops. */
 const MAX_UNREPORTED_SECONDS = DAY
 
-/** Fields of a vault's progress that a settlement changes. */
+/** Fields of a vault's stored progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**

@@ -96,7 +96,7 @@ export async function readNextSlice(
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of batch) Object.assign(vaultRun, { isSlow: true, span })
   } else if (batch.length > 1) {
-    // One vault is at fault, so the range of the others was not too long.
+    // The read failed because of one vault, so the range of blocks was not too long for the others.
     for (const vaultRun of batch) vaultRun.isSlow = false
     const parts = inBatches(batch, Math.ceil(batch.length / FAILED_PARTS))
     await Promise.all(parts.map((some) => readNextSlice(run, { ...part, batch: some }, take)))

@@ -11,7 +11,7 @@ import type { Run, VaultRun } from './run.ts'
 const REFRESH_PARTS = 60
 const MAX_REFRESHED = 25
 
-/** Records changed states, and the states and prices of vaults whose refresh is due. */
+/** Records states that have changed, and also the states and prices of vaults whose refresh is due. */
 export async function recordOverviews(
   { vaultRuns, prices, states, inTurn, done }: Run,
   { block, blocks, overviews, evidence }: Awaited<ReturnType<typeof readOverviews>>,

@@ -23,7 +23,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
-  // Two hosts are compared at a block that both know, because their latest blocks differ.
+  // With two nodes, states are read at a block that both know, because their latest blocks differ.
   const snapshotRead =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
@@ -42,7 +42,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
   const number = numberOfRun(dependencies.now())
-  // Webhook events cover only blocks after the scheduled job's first run with a vault, even if earlier events are read later.
+  // Webhook events cover only blocks after the job's first run with a vault, even if earlier events are read later.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }

@@ -38,7 +38,7 @@ export type VaultRun = {
   /** Vault's progress in this run, and the progress as stored (`saved`). */
   progress: VaultProgress
   saved: VaultProgress | undefined
-  /** True if another run has written its progress: this run no longer writes or reports it. */
+  /** True if another run has written the vault's progress, so this run no longer writes or reports it. */
   isTaken: boolean
   isRefused: boolean
   span: number
@@ -76,7 +76,7 @@ const SILENT_SECONDS = 600n
 /** Maximum number of vaults whose new states, and whose progress without events, a run writes; more vaults take turns. */
 const MAX_IN_TURN = 250
 
-/** Builds the state of a vault at the start of a run. */
+/** Builds the state of a vault for a run that starts. */
 export function startVaultRun(
   vault: VaultOnChain,
   progress: VaultProgress,
@@ -130,7 +130,7 @@ export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<vo
   if (taken.length > 0) leaveForNextRun(run, taken, 'another run has recorded them')
 }
 
-/** Lists the vaults whose unsaved progress is due to be written. */
+/** Lists the vaults whose changed progress must be written now. */
 export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved, isTaken } = vaultRun

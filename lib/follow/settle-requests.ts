@@ -89,7 +89,7 @@ function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
   return kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets }
 }
 
-/** Finds the part of a claim that was not reported as claimable. */
+/** Finds the part of a claim that was not yet published as claimable. */
 export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }

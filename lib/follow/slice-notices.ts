@@ -81,7 +81,7 @@ export async function* findNotices(
     rest = after
 
     const { kind, lastId, requested, given } = settlement
-    // A part that rounds to 0 cannot be claimed.
+    // A claimable part whose payment rounds to 0 cannot be claimed, so no event is published for it.
     const isWorth = ({ amount }: { readonly amount: bigint }) => requested === 0n || amount * given >= requested
     const settledId = settledIds[kind] ?? -1n
     const seconds: number[] = []

@@ -39,7 +39,7 @@ export type Entry = {
   readonly transfer: StartedTransfer | undefined
 }
 
-/** Transfer that this browser started; its progress is undefined while it is unknown. */
+/** Transfer that this browser started. `progress` is its last status, undefined while unknown. */
 export type FollowedTransfer = {
   readonly started: StartedTransfer
   readonly progress: GetTransferStatusResponse | undefined
@@ -322,7 +322,7 @@ function sumOf(asset: GetTransferStatusResponse['output'] | undefined, units: st
 
 type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: number }
 
-/** Lists the steps of a transfer: those that its events prove, the present one, and those to come. */
+/** Lists the steps of a transfer: past ones that its events prove, the present one, and future ones. */
 export function stepsOfTransfer(
   transfer: GetTransferStatusResponse | undefined,
   { srcChainId, hash, now }: Sent,

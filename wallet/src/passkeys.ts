@@ -65,7 +65,7 @@ export async function logIn(service: Client, email?: string, credentialId?: stri
 }
 
 /**
- * Runs `act`. On `fresh_login_required` it logs the same user in again, ends the older session and runs `act` once more. Throws
+ * Runs `act`. If it fails with `fresh_login_required`, logs the same user in again, ends the older session and runs `act` once more. Throws
  * as `logIn` does.
  */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {

@@ -239,7 +239,7 @@ function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number
   return { value, valueBefore }
 }
 
-/** Returns the vault of a position; undefined if the list lacks it. */
+/** Returns the vault of a position; undefined if `vaults` lacks it. */
 export function findVault(
   vaults: readonly Vault[],
   { chainId, vaultAddress }: Pick<Position, 'chainId' | 'vaultAddress'>,

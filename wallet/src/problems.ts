@@ -52,7 +52,7 @@ export function isSameFailure(one: unknown, other: unknown): boolean {
   return one instanceof CallFailure && other instanceof CallFailure && one.error.code === other.error.code
 }
 
-/** Returns true if an error or one of its causes has this code. */
+/** Returns true if an error, or one of the errors that caused it, has this code. */
 export function hasCode(error: unknown, code: number): boolean {
   if (!(error instanceof Error)) return false
   return ('code' in error && error.code === code) || hasCode(error.cause, code)

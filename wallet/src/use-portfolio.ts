@@ -116,7 +116,7 @@ export function usePortfolio() {
     failedTransfers: moved.filter(({ progress }) => progress.status === 'failed'),
     /** Number of transfers whose status could not be fetched. */
     unknownTransfers: unknown,
-    /** True while a part of the total is fetched for the first time. */
+    /** True while some data of the total is fetched for the first time. */
     isLoading:
       areTransfersLoading ||
       (isLoggedIn && (balances.isLoading || wallets.isLoading)) ||

@@ -28,7 +28,7 @@ export const WAYS = {
 
 type Terms = Vault['terms']
 
-/** Describes a way into a vault or out of it, with its usual time if known. */
+/** Describes a way into a vault or out of it, such as "After settlement", with its usual time if known. */
 export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }: Terms): string {
   if (way === 'request' && settlement) return `${WAYS[way]}, usually ${formatDuration(settlement.medianSeconds * 1000)}`
   if (way === 'cooldown' && cooldownSeconds !== null) return `Cooldown of ${formatDuration(cooldownSeconds * 1000)}`
@@ -82,7 +82,7 @@ const FEES = {
   management: 'a year',
 } as const satisfies Record<keyof Terms['fees'], string>
 
-/** Formats the fees of a vault as rates; undefined if it reports none. */
+/** Formats the fees of a vault as percentages; undefined if it reports none. */
 export function feesOf(fees: Terms['fees']): string | undefined {
   // The cast is safe because the object has no other keys.
   const names = Object.keys(FEES) as (keyof Terms['fees'])[]

@@ -166,7 +166,7 @@ async function refreshPrices(
     outliers: outliers.length,
     /** True if no source failed that might have had more prices. */
     isWhole: !current.failure && !dayAgo.failure,
-    /** Age of the oldest price that a failed source might have refreshed. */
+    /** Age in milliseconds of the oldest price that a failed source might have refreshed; 0 if none failed. */
     lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }
 }

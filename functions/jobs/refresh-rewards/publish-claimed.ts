@@ -14,7 +14,7 @@ import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
 /** Maximum number of blocks per run: seven hours of the fastest chain. */
 const MAX_BLOCKS = 100_000n
-/** Number of claims after which a run reads no further range. */
+/** Number of claims after which a run reads no further range of blocks. */
 const MANY_CLAIMS = 1_000
 
 /**

@@ -16,7 +16,7 @@ import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** A coin in one currency, with its supported token addresses by CoinGecko's platform. */
+/** Coin with its figures in one currency, and its token addresses by CoinGecko's names of chains. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 type Coin = z.output<typeof Coin>
 

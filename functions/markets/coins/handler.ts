@@ -14,7 +14,7 @@ import { contract } from './contract.ts'
 type Cached = Awaited<ReturnType<typeof recallAll>>
 type Entries = ReturnType<typeof toReply>[]
 
-/** Lists all chains' supported tokens in one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
+/** Lists the supported tokens of all chains with one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
 function listCoins({ cache, now }: Services<'cache' | 'now'>) {
   // Cached lists by currency, kept while their inputs stay the same: at most 62, of 2 MB each with their compressed forms.
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }

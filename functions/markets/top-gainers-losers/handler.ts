@@ -14,7 +14,7 @@ const MAX_MOVERS = 30
 const MIN_VOLUME_DOLLARS = 50_000
 
 /**
- * Lists the coins with the largest gains and losses in a day, by the cached market data, the largest change first. Throws
+ * Lists the coins with the largest gains and losses in a day, by the cached market data. The largest change comes first. Throws
  * `upstream_unavailable` if no market data or no rate of the currency is cached.
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {

@@ -49,7 +49,8 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
       { ...holdingOf({ address, symbol, name, decimals, logoUrl }, balance), share: { asset, assetDecimals, price } },
     ]
   })
-  // Solana reports every token that a wallet holds; an EVM chain only the requested ones.
+  // Solana reports every token that a wallet holds, so its balance replaces the token index's. An EVM chain reports only requested tokens,
+  // so the index's balance stays.
   const confirm = (token: IndexedToken) => {
     if (chain.kind === 'evm') return vaultOf.has(token.address) ? undefined : token
     if (read.some((one) => isUnread(one, token.address))) return token

@@ -27,7 +27,7 @@ function getCrossChainStatus(
     const question = { sourceChainId, hash: path.txHash, account, index }
     const findVault = (vault: VaultKey | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
-    // The scheduled job follows transfers into a client's vault or with one of the service's quotes, so these are due now.
+    // The scheduled job follows transfers into a client's vault or with one of the service's quotes. Such a transfer is due now.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined

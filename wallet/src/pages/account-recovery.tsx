@@ -249,7 +249,7 @@ function UseKit() {
   )
 }
 
-/** Saves the kit as a file. It uses a blob URL, so the browser's list of downloads has no address with the secret. */
+/** Saves the recovery kit as a file. It uses a blob URL, because a data URL would leave the secret in the browser's list of downloads. */
 function download(kit: RecoveryKit): void {
   const href = URL.createObjectURL(new Blob([formatKit(kit)], { type: 'text/plain' }))
   Object.assign(document.createElement('a'), { href, download: 'vaultline-recovery-kit.txt' }).click()

@@ -57,7 +57,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   const { name, description, asset, chainId, logo_url, terms, stateAsOf, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
-  // Deposits are refused immediately after a vault's code changes, but `hasChanged` follows up to two minutes later.
+  // Deposits are refused immediately after the vault has changed, but `hasChanged` follows up to two minutes later.
   const [isRefused, setRefused] = useState(false)
   const hasChanged = vault.hasChanged || isRefused
   const state = stateOf({ ...vault, hasChanged })

@@ -30,7 +30,7 @@ type DepositBoxProps = {
   readonly vault: Vault
   /** Value of the account's shares, in the asset's smallest unit; undefined while it is unknown. */
   readonly held: bigint | undefined
-  /** Called with true if a deposit is refused because the vault has changed. */
+  /** Called with true if the service refuses a deposit because the vault has changed since it was checked. */
   readonly onRefused: (isRefused: boolean) => void
 }
 

@@ -32,7 +32,7 @@ type FlowPanelProps<K extends Kind> = {
   readonly mostSent: bigint | undefined
   /** Called with true while a step is signed or pending, so that the form is locked. */
   readonly onUnderWay: (isUnderWay: boolean) => void
-  /** Called with true if a deposit is refused because the vault has changed. */
+  /** Called with true if the service refuses a deposit because the vault has changed since it was checked. */
   readonly onRefused: (isRefused: boolean) => void
   readonly onRestart: () => void
   /** Called when the vault has the money; with true if the vault is asynchronous, so the money waits for a settlement. */

@@ -14,7 +14,7 @@ import { ChainBadge } from './tokens.tsx'
 
 const REFRESH_MS = 60_000
 
-/** The code that signs is loaded only when the user claims. */
+/** The component that signs claims is loaded only when the user opens it. */
 const RewardsClaim = lazy(async () => ({ default: (await import('./rewards-claim.tsx')).RewardsClaim }))
 
 type Group = { readonly account: `0x${string}`; readonly chainId: Reward['chainId']; readonly rewards: ShownReward[] }

@@ -59,7 +59,7 @@ export function ControlRoom() {
             </button>
           </p>
         )}
-        {/* A new key creates a new iframe for each prepared state, because the page reads its iframe's name only on loading. */}
+        {/* A new key creates a new iframe for each prepared state. The page reads its iframe's name only on loading. */}
         <iframe key={shown?.name} name={shown?.name ?? ''} src={shown?.page ?? '/'} title="The wallet" />
       </section>
       <section className="card room-controls" aria-label="Controls">
