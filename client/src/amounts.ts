@@ -17,7 +17,8 @@ export function formatAmount(
 }
 
 /**
- * Parses a typed amount to smallest units. Returns undefined for zero, for no amount, and for more decimals than the token has.
+ * Parses a typed amount into the token's smallest units. Returns undefined for zero, for text that is no amount, and for more decimals than
+ * the token has.
  */
 export function parseAmount(text: string, decimals: number): bigint | undefined {
   // A comma is refused: it separates decimals in some countries and thousands in others.

@@ -9,10 +9,10 @@ import {
 } from './calls.ts'
 import { demand } from './refusal.ts'
 
-// Transfers by Across' SpokePool and MulticallHandler. Their ABI and addresses are published
+// Transfers between chains by Across' contracts SpokePool and MulticallHandler. Their ABI and addresses are published
 // (https://github.com/across-protocol/contracts, broadcast/deployed-addresses.json; npm @across-protocol/constants 3.1.127).
 
-/** Across' SpokePool, which takes tokens for another chain, by chain id. */
+/** Across' SpokePool contract by chain id. It takes tokens that are sent to another chain. */
 const POOLS: Readonly<Record<number, string>> = {
   1: '0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5',
   10: '0x6f26bf09b1c792e3228e5467807a900a503c0281',
@@ -22,13 +22,13 @@ const POOLS: Readonly<Record<number, string>> = {
   42161: '0xe35e9842fceaca96570b734083f4a58e8f7c5f2a',
 }
 
-/** Across' MulticallHandler, which deposits what arrives; the same address on each of these chains. */
+/** Across' MulticallHandler, which receives the tokens and deposits them into the vault; the same address on each of these chains. */
 const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
 
 /** Placeholder address of a chain's native coin. */
 const COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** Same asset on each chain. `wrapsCoin` marks the wrapped native coin. */
+/** Token addresses and decimals of each asset, by chain id. `wrapsCoin` marks the wrapped native coin. */
 const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number, wrapsCoin?: true]>>[] = [
   {
     1: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
@@ -69,14 +69,14 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
   },
 ]
 
-/** Maximum loss on the way, in percent of the amount sent. */
+/** Maximum loss between the amount sent and the amount that arrives, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 const MAX_EXCLUSIVITY_SECONDS = 300n
-/** Smaller numbers are a period that begins with the deposit; larger ones are Unix times. */
+/** Deadlines below this number are seconds that begin with the deposit; larger ones are Unix times. */
 const MAX_PERIOD_SECONDS = 31_536_000n
 const HOUR_SECONDS = 3600n
 
-/** Transfer that the user requested. */
+/** Transfer between chains that the user requested. */
 export type Transfer = {
   readonly user: string
   readonly fromChain: number
@@ -86,13 +86,13 @@ export type Transfer = {
   /** Token that must arrive on `toChain`, if known beforehand. */
   readonly arrives: string | undefined
   readonly amount: bigint
-  /** Amount that arrives by the response, in the smallest unit of the token on `toChain`. */
+  /** Amount that arrives according to the response, in the smallest unit of the token on `toChain`. */
   readonly outputAmount: bigint
-  /** Vault on `toChain` that takes the tokens, by one of these functions. Without it the user gets the tokens. */
+  /** Vault on `toChain` that takes the tokens, by one of these functions. Without `into` the user gets the tokens. */
   readonly into?: { readonly vault: string; readonly functions: readonly FunctionName[] }
 }
 
-/** Returns the bridge's contract on this chain. Throws a Refusal for an unknown chain. */
+/** Returns Across' SpokePool contract on this chain. Throws a Refusal for an unknown chain. */
 export function poolAddress(chainId: number): string {
   const { [chainId]: pool } = POOLS
   demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
@@ -115,8 +115,8 @@ export function toBridgedToken(chainId: number, token: string): string {
 }
 
 /**
- * Verifies that a transaction makes exactly this transfer. Returns the function by which the vault takes it. Throws a Refusal on
- * any difference.
+ * Verifies that a transaction makes exactly this transfer. Returns the function that deposits the tokens into the vault, if there is one.
+ * Throws a Refusal on any difference.
  */
 export function verifyTransfer(
   { to, data }: Pick<Transaction, 'to' | 'data'>,
@@ -132,7 +132,8 @@ export function verifyTransfer(
   demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
   verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
 
-  // The bridge chooses the relayer and the times: they are read, checked against limits, and encoded again.
+  // The bridge chooses the relayer and the times. So they are read from the call, checked against limits, and encoded again for the
+  // comparison.
   const [relayer = 0n, quotedAt = 0n, deadline = 0n, exclusivity = 0n] = [7, 8, 9, 10].map((index) => {
     const text = data.slice(8 + 64 * index, 72 + 64 * index)
     return text.length < 64 ? 0n : BigInt(`0x${text}`)
@@ -146,7 +147,7 @@ export function verifyTransfer(
         .map(encodeWord)
         .join('') +
       encodeBytes(message)
-    // Across lets integrators mark a deposit with two bytes behind a prefix.
+    // Across lets integrators mark a deposit with two extra bytes after a fixed prefix, so these may follow the call.
     const isRight = data.startsWith(expected) && /^(1dc0de[0-9a-f]{4})?$/.test(data.slice(expected.length))
     return isRight ? [{ name }] : []
   }
@@ -185,8 +186,8 @@ function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' 
 }
 
 /**
- * Encodes the handler's instructions: approve the vault, then deposit the whole balance for the user. If that fails, the user
- * gets the tokens. `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
+ * Encodes instructions for Across' MulticallHandler: approve the vault, then deposit the whole balance for the user. If that fails, the
+ * user gets the tokens. Form: `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
  */
 function depositMessage(
   user: string,
@@ -207,7 +208,10 @@ function call(target: string, data: string): string {
   return encodeWord(target) + encodeWord(0x60n) + encodeWord(0n) + encodeBytes(data)
 }
 
-/** Encodes `makeCallWithBalance(target, callData, 0, [(asset, offset)])`, which writes the handler's balance at this offset. */
+/**
+ * Encodes `makeCallWithBalance(target, callData, 0, [(asset, offset)])`. The handler writes its balance of the asset into the call data at
+ * this offset.
+ */
 function withBalance(
   target: string,
   data: string,

@@ -1,7 +1,7 @@
 import { demand } from './refusal.ts'
 
-// Calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, from their specifications. Nothing here is shared with
-// the service that builds the calls: expected calls are written as bytes and compared.
+// Calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, from their specifications. The service that builds the calls shares
+// no code with this file. So expected calls are encoded here independently and compared byte for byte.
 
 /** Encodes a 20-byte address or an amount as a 32-byte word, without 0x. */
 export function encodeWord(value: string | bigint): string {
@@ -9,12 +9,12 @@ export function encodeWord(value: string | bigint): string {
   return hex.padStart(64, '0')
 }
 
-/** Encodes dynamic bytes: their length, then the bytes padded to whole words. */
+/** Encodes a `bytes` value: its length, then its bytes padded to whole words. */
 export function encodeBytes(hex: string): string {
   return encodeWord(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
-/** Encodes dynamic parts: the offset of each, followed by the parts. */
+/** Encodes dynamic arguments: the offset of each one, followed by their contents. */
 export function encodeDynamicParts(parts: readonly string[]): string {
   const starts = parts.map((_, index) =>
     parts.slice(0, index).reduce((sum, before) => sum + before.length / 2, 32 * parts.length),
@@ -48,7 +48,7 @@ const FUNCTIONS = {
 
 type Argument = 'amount' | 'minimum' | 'id' | 'user' | 'payer' | 'spender' | 'nobody'
 
-/** Function's name; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
+/** Name of a known function; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
 export type FunctionName = keyof typeof FUNCTIONS
 
 type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | bigint }
@@ -59,10 +59,10 @@ export function encodeCall(name: FunctionName, given: Arguments): string {
   return selector + names.map((argument) => encodeWord(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
 }
 
-/** Well-formed transaction of a response: lower-case data without 0x, and the value in native coin. */
+/** Transaction of a response in normal form: lower-case data without 0x, and the value in the smallest unit of the native coin. */
 export type Transaction = { readonly to: string; readonly data: string; readonly value: bigint }
 
-/** Recognized call: its function, and its numbers. */
+/** Recognized call: its function, and the amounts among its arguments. */
 export type DecodedCall = {
   readonly name: FunctionName
   readonly amount: bigint
@@ -70,7 +70,7 @@ export type DecodedCall = {
   readonly id: bigint
 }
 
-/** Recognizes the transaction as one of these functions, called for this user only. Throws a Refusal if it is none of them. */
+/** Decodes the transaction as a call of one of these functions, made for this user only. Throws a Refusal if it is none of them. */
 export function decodeCall(
   { data }: Pick<Transaction, 'data'>,
   names: readonly FunctionName[],

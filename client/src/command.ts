@@ -2,28 +2,28 @@ import type { Exchange, PublicKey } from './signature.ts'
 import { type PinnedVault, verifyAnswer, type Witness, type Witnessed } from './verify.ts'
 import { createWitness } from './witness.ts'
 
-/** Input of the command: the contents of its files, and its options. */
+/** Input of the command that verifies a saved response: the contents of its files, and its options. */
 export type CommandInput = {
   /** Trusted public keys: one, a list, or a key set. */
   readonly keys: string
   readonly vaults?: string | undefined
   /** Maximum amount that may go to another chain, in the smallest unit of the vault's asset. */
   readonly mostSent?: string | undefined
-  /** Response as `curl -i` prints it, or an exchange as JSON. */
+  /** Response as `curl -i` prints it, or a request with its response as JSON. */
   readonly answer: string
   readonly url?: string | undefined
   /** Request body, byte for byte. */
   readonly data?: string | undefined
-  /** URL of the caller's own node. */
+  /** URL of the caller's own blockchain node. */
   readonly rpc?: string | undefined
-  /** Maximum difference from the node's values, in percent. */
+  /** Maximum difference from the node's values, in percent of them. */
   readonly tolerance?: string | undefined
 }
 
-/** Lines to print, and the exit code: 0 for a good response, 1 for a refused one, 3 for an expired one. */
+/** Lines to print, and the exit code. The code is 0 for a valid response, 1 for a refused and 3 for an expired one. */
 export type CommandResult = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
 
-/** Describes in plain words what a saved response does, or why it is refused. Throws if a file has another form. */
+/** Describes in plain words the effect of a saved response, or the reason why it is refused. Throws if a file has the wrong format. */
 export async function describeAnswer(
   { keys, vaults, mostSent, answer, url, data, rpc, tolerance }: CommandInput,
   now: Date,
@@ -61,7 +61,7 @@ function describeWitness({ chainId, isSimulated, notes }: Witnessed): string[] {
   return [`Your node of chain ${chainId} confirms them ${way}.`, ...notes]
 }
 
-/** Parses a response that `curl -i` printed, and skips interim responses. */
+/** Parses a response that `curl -i` printed, and skips informational 1xx responses before it. */
 function parseCurl(text: string, url: string, data: string | undefined): Exchange {
   const [, head = '', body = ''] =
     /^(?:HTTP\/\S+ 1\d\d[\s\S]*?\r?\n\r?\n)*(HTTP\/\S+ \d{3}[\s\S]*?)\r?\n\r?\n([\s\S]*)$/.exec(text) ?? []
@@ -77,7 +77,7 @@ function parseCurl(text: string, url: string, data: string | undefined): Exchang
   return { request: { method, url, ...(data !== undefined && { body: data }) }, answer: { status, headers, body } }
 }
 
-/** Parses public keys from JSON: one, a list, or a key set. Throws, naming the `source`, if the text has another form. */
+/** Parses public keys from JSON: one, a list, or a key set. Throws, naming the `source`, if the text has the wrong format. */
 export function parseKeys(text: string, source: string): PublicKey[] {
   const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, source)
   const keys: readonly unknown[] = [parsed].flatMap((one) => (hasFields(one, 'keys') ? one.keys : one)).flat()
@@ -89,7 +89,7 @@ export function parseKeys(text: string, source: string): PublicKey[] {
   return [...keys]
 }
 
-/** Parses pinned vaults from JSON. Throws, naming the `source`, if the text has another form. */
+/** Parses pinned vaults from JSON. Throws, naming the `source`, if the text has the wrong format. */
 export function parseVaults(text: string, source: string): PinnedVault[] {
   const vaults: unknown = parseJson(text, source)
   const isVault = (vault: unknown): vault is PinnedVault => hasFields(vault, 'chainId', 'address', 'protocol', 'asset')
@@ -118,7 +118,7 @@ function hasFields<Name extends string>(value: unknown, ...names: readonly Name[
   return typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name))
 }
 
-/** Parses JSON; the caller names its form, which is not checked. Throws, naming the `source`, if the text is no JSON. */
+/** Parses JSON as the type that the caller names, which is not checked. Throws, naming the `source`, if the text is no JSON. */
 export function parseJson<Form>(text: string, source: string): Form {
   try {
     return JSON.parse(text)

@@ -35,40 +35,40 @@ import { type Call, toCalls } from './transactions.ts'
 
 export type { Prepared }
 
-/** Inputs of a flow, by the leg where it begins: transactions to sign, or a wait that an earlier visit left. */
+/** Inputs of a flow by the operation where it begins: transactions to sign, or the wait for something that was sent earlier. */
 export type FlowInputs = {
   readonly deposit: PrepareDepositRequest
   readonly withdraw: PrepareWithdrawalRequest
   readonly claim: PrepareClaimRequest
   readonly cancel: PrepareCancellationRequest
   readonly rewards: PrepareRewardsClaimRequest
-  /** Awaits the settlement of a pending request, then claims it. */
+  /** Input of the wait for the settlement of a pending request, after which it is claimed. */
   readonly settle: PrepareCancellationRequest
   readonly arrive: {
     readonly txHash: TransactionHash
     readonly srcChainId: number
-    /** Selects the account's transfer in a bundle. */
+    /** Selects the account's transfer if one transaction contains several. */
     readonly userAddress?: Address | undefined
   }
 }
 
-/** Transaction to sign, or a wait (`settle`, `arrive`). */
+/** Transaction to sign, or a wait for a settlement (`settle`) or for a transfer's arrival (`arrive`). */
 export type Step = {
   readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
-  /** `confirming`: in the wallet. `pending`: on the chain, or waiting. */
+  /** `confirming`: the user confirms it in the wallet. `pending`: the transaction waits to be mined, or a wait is not over. */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
-  /** Chain of the step's transaction; undefined for other steps. */
+  /** Chain of the step's transaction; undefined if the step only waits. */
   readonly chainId: number | undefined
-  /** Known once the transaction is sent; in a batch, once it is mined. */
+  /** Known once the transaction is sent; in a batch of calls, only once the batch is mined. */
   readonly hash: TransactionHash | undefined
   /** Wallet's id of the batch, for `wallet_getCallsStatus`; undefined for a step that was not sent in a batch. */
   readonly batchId: string | undefined
 }
 
-/** Status response of a wait. */
+/** Response of a status request while the flow waits for a settlement or an arrival. */
 export type Progress = GetDepositStatusResponse | GetWithdrawalStatusResponse | GetTransferStatusResponse
 
-/** Reason why a flow stopped: the API's error, or an event on the way. */
+/** Reason why a flow stopped: an error of the API or the wallet, or a transaction that failed. */
 export type FlowError =
   | Failure<keyof Errors>['error']
   | {
@@ -80,22 +80,22 @@ export type FlowError =
         | 'transfer_failed'
         | 'wallet'
       readonly message: string
-      /** Error that the sender threw; only for `wallet`. */
+      /** Error that the `Sender` threw; only for the code `wallet`. */
       readonly cause?: unknown
     }
 
-/** State of a flow, complete for a page. */
+/** State of a flow, with everything that a page needs to show it. */
 export type FlowState = {
-  /** `ready`: `next` goes on, or tries again after an error. `failed` is final. */
+  /** `ready`: the method `next` continues, or tries again after an error. `failed` is final. */
   readonly status: 'busy' | 'ready' | 'done' | 'failed'
-  /** Steps in order; future ones are a forecast. */
+  /** Steps in order. Steps not yet begun are a forecast and may change. */
   readonly steps: readonly Step[]
   readonly current: Step | undefined
-  /** Transactions that are being signed, or were signed last. */
+  /** Transactions that are being signed, or that were signed last. */
   readonly prepared: Prepared | undefined
   /** Latest status response. */
   readonly progress: Progress | undefined
-  /** Undefined after a rejected signature. */
+  /** Error that stopped the flow. It stays undefined if the user only rejected the signature. */
   readonly error: FlowError | undefined
 }
 
@@ -106,9 +106,9 @@ export type Receipt =
   | { readonly status: 'reverted' | 'cancelled'; readonly transactionHash?: TransactionHash | undefined }
 
 /**
- * Signs and sends for the user: one call at a time, or with `sendCalls` all of them, of which all or none are executed (EIP-5792,
- * atomic). Sends from `account`, for which the calls were prepared. Throws if the wallet uses another account. `wait` returns the
- * receipt, also of a reverted transaction. If it throws, the flow calls it again and sends nothing twice.
+ * Signs and sends calls for the user: one call at a time, or with `sendCalls` all in one batch, executed completely or not at all
+ * (EIP-5792, atomic). Sends from `account`, for which the calls were prepared. Throws if the wallet uses another account. `wait` returns
+ * the receipt, also of a reverted transaction. If it throws, the flow calls it again and sends nothing twice.
  */
 export type Sender =
   | {
@@ -122,17 +122,14 @@ export type Sender =
       wait(id: string, chainId: number): Promise<Receipt>
     }
 
-/** Deposit, withdrawal or similar on its way, as a store for `useSyncExternalStore`. */
+/** Deposit, withdrawal or similar in progress, as a store for React's `useSyncExternalStore`. */
 export type Flow = {
   readonly getState: () => FlowState
-  /**
-   * Calls the listener on each new state until the returned function is called. The flow prepares and polls only while it has
-   * listeners.
-   */
+  /** Calls the listener on each new state, until the returned function is called. The flow sends requests only while it has listeners. */
   readonly subscribe: (listener: () => void) => () => void
   /**
-   * Takes the current step: has its transaction signed and waits for the receipt, or retries after an error. Prepares again
-   * before it asks the wallet, unless a quote still holds. Stops if that yields other steps or worse terms than shown. Does
+   * Takes the current step: has its transaction signed and waits for the receipt, or retries after an error. Before it calls the wallet, it
+   * prepares the transaction again, unless a bridge quote is still valid. Stops if that gives other steps or worse terms than shown. Does
    * nothing unless the flow is `ready`.
    */
   readonly next: (sender: Sender) => Promise<void>
@@ -170,24 +167,24 @@ const TERMS_CHANGED = {
   message: 'The terms have changed since they were shown. Please review them again.',
 } as const
 
-// The service's nodes may lag some blocks behind the node that returned a receipt.
+// Pause before a repeated read: the service's nodes may lag some blocks behind the node that returned the receipt.
 const LAG_MS = 1000
 const MAX_POLLS = 5
 
-/** Creates a flow that begins with this leg. */
+/** Creates a flow that begins with this operation. */
 export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]): Flow {
   const listeners = new Set<() => void>()
-  /** Aborts pending requests when the last listener leaves. */
+  /** Aborts pending requests once no listener is left. */
   let listening = new AbortController()
   // The cast pairs a kind with its own input; the compiler cannot infer this from a type parameter.
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
-  /** Number of polls that looked for this flow's own request. */
+  /** Number of polls that have looked for the request that this flow just sent. */
   let pollCount = MAX_POLLS
   let prepared: Prepared | undefined
-  /** Prepared calls that are not done. */
+  /** Prepared calls that are not yet executed. */
   let calls: readonly Call[] = []
-  /** Sent calls that have no receipt yet. */
+  /** Sent calls whose receipt has not arrived yet. */
   let sent: Sent | undefined
   let isActing = false
   let state: FlowState = {
@@ -214,7 +211,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return state.steps.map((step, index) => (index >= first && index < first + count ? { ...step, ...change } : step))
   }
 
-  /** Stops the flow, instead of leaving it busy, if a response cannot be used. */
+  /** Awaits the work. If a response cannot be used, stops the flow with an error instead of leaving it busy. */
   async function stopOnError(work: Promise<unknown>): Promise<void> {
     try {
       await work
@@ -224,7 +221,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
   }
 
-  /** Goes on until a signature is needed. */
+  /** Continues until a signature is needed. */
   async function proceed(): Promise<void> {
     const { signal } = listening
     if (leg.kind === 'settle' || leg.kind === 'arrive') return follow(leg)
@@ -253,7 +250,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     if (status === 'failed') {
       return set({ status, steps: changed({ status }), error: { code: 'transfer_failed', message } })
     }
-    // The service does not read the destination chain, so the arrival stays unknown.
+    // The service does not read this destination chain, so it cannot report the arrival and the flow ends.
     if (status === 'bridging') return set({ status: 'done' })
     const following = of.kind === 'arrive' ? afterArrival : afterSettlement(of, status)
     if (of.kind === 'settle' && !following && ++pollCount < MAX_POLLS) {
@@ -265,7 +262,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     set({ status: 'done', steps: done() })
   }
 
-  /** Prepares the leg. Returns whether its transactions can be sent. */
+  /** Prepares the operation's transactions. Returns true if they can be sent. */
   async function prepare(of: Signing): Promise<boolean> {
     const { signal } = listening
     const result = await prepareLeg(client, of, { signal })
@@ -290,7 +287,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return !isRefused
   }
 
-  /** Returns whether the next calls are those that the page shows, on terms that still hold. */
+  /** Prepares again. Returns true if the next calls are those that the page shows, on terms that are still valid. */
   async function recheck(of: Signing): Promise<boolean> {
     if (!prepared) {
       await prepare(of)
@@ -299,7 +296,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const { operations } = prepared
     const quote = 'quote' in prepared ? prepared.quote : undefined
     const hasExpired = Boolean(quote && !(Date.parse(quote.expiresAt) > Date.now()))
-    // Once an operation is done, preparing again would repeat it. The remaining calls belong to it.
+    // Once one transaction of the operation is done, preparing again would repeat it. So the remaining calls are sent as prepared.
     if (calls.length < operations.length) {
       if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED_MIDWAY })
       return !hasExpired
@@ -321,7 +318,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return false
   }
 
-  /** Has the wallet sign and send. Returns what it sent, or undefined if it sent nothing. */
+  /** Lets the wallet sign and send the calls. Returns the sent calls, or undefined if it sent nothing. */
   async function sign(sender: Sender, of: Signing): Promise<Sent | undefined> {
     const [call] = calls
     if (!call || !prepared) return undefined
@@ -351,7 +348,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const receipt = await wait().catch((cause: unknown) => set({ error: walletError(cause) }))
     if (!receipt) return
     const isLast = calls.length === count
-    // A transfer is followed by its hash, so the next try calls the wallet again and sends nothing twice.
+    // Tracking a transfer between chains needs its transaction hash. Without one, the next try fetches the receipt again and sends nothing
+    // twice.
     if (receipt.status === 'success' && isLast && prepared.isCrossChain && !receipt.transactionHash) {
       return set({ error: NO_HASH })
     }
@@ -433,7 +431,7 @@ function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncItera
     : poll(getDepositStatus, client, place, options)
 }
 
-/** Returns the leg that follows a settlement; undefined if all is done. */
+/** Returns the operation that follows a settlement; undefined if nothing is left to do. */
 function afterSettlement({ input }: Settling, status: Progress['status']): Leg | undefined {
   if (status === 'claimable') return { kind: 'claim', input }
   if (status === 'cancelled') return { kind: 'cancel', input }
@@ -453,7 +451,7 @@ function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'
 function stepsOf(leg: Signing, prepared: Prepared): Step[] {
   const { approval, operations, isCrossChain, isAsync } = prepared
   const chainId = chainOf(leg, prepared)
-  // Between chains the last operation is the transfer. A vault may need a claim before its own operation.
+  // Across chains the last transaction is the transfer. Before the vault's own operation there may be a claim of earlier amounts.
   const own = operations.length - (isCrossChain ? 2 : 1)
   return [
     ...approval.map(() => createStep('approve', chainId)),
@@ -481,13 +479,13 @@ function messageOf(thrown: unknown): string {
   return hasMessage && typeof thrown.message === 'string' ? thrown.message : 'It gave no reason.'
 }
 
-/** Codes of a user's rejection: EIP-1193, WalletConnect, EIP-5792 (the upgrade that a batch needs), and ethers. */
+/** Error codes that mean that the user rejected: EIP-1193, WalletConnect, EIP-5792 (the account upgrade that a batch needs), and ethers. */
 const REJECTIONS: readonly unknown[] = [4001, 5000, 5750, 'ACTION_REJECTED']
 
-/** Returns whether a wallet's error, or an error inside it, means that the user declined. */
+/** Returns true if a wallet's error, or an error inside it, means that the user rejected. */
 export function isRejection(thrown: unknown): boolean {
   const errors = new Set([thrown])
-  // A set also iterates over entries added on the way, each once, so circular errors end.
+  // A set also iterates over items added during the loop, each only one time, so circular causes end.
   for (const error of errors) {
     if (typeof error !== 'object' || error === null) continue
     if ('code' in error && REJECTIONS.includes(error.code)) return true

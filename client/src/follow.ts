@@ -4,8 +4,8 @@ import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type 
 type Polled = { readonly nextPollAfterMs: number | null }
 
 /**
- * Polls as often as the responses say, and yields each of them. Ends when a response needs no further poll, on an error that
- * waiting does not fix, and on the signal.
+ * Polls a status as often as its responses say, and yields each response. Ends if no further poll is needed, on an error that waiting does
+ * not fix, and when the signal aborts.
  */
 export async function* poll<Input, Data extends Polled, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -22,7 +22,7 @@ export async function* poll<Input, Data extends Polled, Code extends string>(
   }
 }
 
-/** Returns the last response of a poll, or the error that ended it; `aborted` if the signal came before any. */
+/** Returns the last response of a poll, or the error that ended it. Returns `aborted` if the signal came before any response. */
 async function findLast<Data, Code extends string>(
   answers: AsyncGenerator<Result<Data, Code>, void>,
   onAnswer: ((data: Data) => void) | undefined,
@@ -83,7 +83,7 @@ export function waitForTransfer(
 }
 
 type Page = { readonly nextCursor: string | null }
-/** Item of a page: an element of its only list, apart from its evidence. */
+/** Item of a paginated response: an element of its only list, apart from `evidence`. */
 type ItemOf<Data> = {
   [Field in Exclude<keyof Data, 'evidence'>]-?: Data[Field] extends readonly (infer Item)[] ? Item : never
 }[Exclude<keyof Data, 'evidence'>]

@@ -5,12 +5,12 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createServer } from './mcp.ts'
 import { readOptions, USAGE } from './mcp-config.ts'
 
-// The protocol owns the standard output, so everything else goes to the standard error.
+// The MCP protocol uses the standard output, so all other output goes to the standard error.
 const log = (line: string) => process.stderr.write(`vaultline-mcp: ${line}\n`)
 try {
   if (process.argv.length > 2) throw new Error(USAGE)
   const options = readOptions(process.env, (path) => readFileSync(path, 'utf8'))
-  // Creating a server here makes wrong options fail now, not at the first message.
+  // Creating a server here reports wrong options at the start, not at the first message.
   createServer(options)
   serveStdio(() => createServer(options), { onerror: ({ message }) => log(message) })
   const { account, trust } = options

@@ -13,7 +13,7 @@ const VARIABLES = {
   VAULTLINE_RPC: 'Optional: your own node, which dry-runs transactions: a URL, or JSON with a URL for each chain id',
 } as const
 
-/** Usage text of the command. */
+/** Help text of the command `vaultline-mcp`. */
 export const USAGE = `Usage: vaultline-mcp
 
 Serves the tools of Vaultline to an MCP host over stdin and stdout. It signs and sends nothing. It reads these variables:
@@ -23,7 +23,7 @@ ${Object.entries(VARIABLES)
   .join('\n')}
 `
 
-/** Reads the server's options from variables. Throws with the name of a variable that is missing or has another form. */
+/** Reads the server's options from environment variables. Throws with the name of a variable that is missing or has the wrong format. */
 export function readOptions(
   variables: Readonly<Record<string, string | undefined>>,
   readFile: (path: string) => string,
@@ -50,7 +50,7 @@ export function readOptions(
   }
 }
 
-/** Parses a node's URL, or one for each chain id. The error names no URL, since a URL may contain a key. */
+/** Parses the URL of a blockchain node, or one URL for each chain id. The error does not contain the URL, since a URL may contain a key. */
 function parseNodes(text: string): string | Readonly<Record<number, string>> {
   const nodes = isJson(text) ? parseJson<Readonly<Record<number, string>>>(text, 'VAULTLINE_RPC') : text
   const urls = typeof nodes === 'string' ? [nodes] : Object.values(nodes)

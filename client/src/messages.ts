@@ -4,12 +4,12 @@ import { TEXTS } from './texts.ts'
 
 export type { AmountToken }
 
-/** Tokens of the amounts in a request: the token that is sent or paid, and the vault's shares. */
+/** Tokens that an error's amounts count: the token that is sent or paid, and the vault's shares. */
 export type AmountTokens = { readonly amount?: AmountToken | undefined; readonly shares?: AmountToken | undefined }
 
 /**
- * Returns an error's text for the user, in English: one or two sentences with what they can do. With the `tokens` of the request
- * it includes the amount that works, if the error has one. Empty for `aborted`: the user has left.
+ * Returns an error's text for the user, in English: one or two sentences that say what to do next. With the `tokens` of the request it
+ * includes the amount that works, if the error has one. Empty for `aborted`, because the user has left.
  */
 export function messageForUser(error: Failure['error'], tokens: AmountTokens = {}): string {
   const { code, requestId, retryAfterMs, details } = error

@@ -2,42 +2,42 @@ import { encodeWord, isSame } from './calls.ts'
 import { toPrintable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
-/** Access to a node. */
+/** Access to the caller's own blockchain node. */
 export type NodeAccess = {
-  /** JSON-RPC URL, or one for each chain by its id. */
+  /** JSON-RPC URL, or a record of URLs by chain id. */
   readonly url: string | Readonly<Record<number, string>>
-  /** Platform's own by default. */
+  /** Replaces the platform's own `fetch`. */
   readonly fetch?: typeof fetch | undefined
   /** Milliseconds to wait for each response; 15,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Calls a node. Throws a Refusal (`node_failed`) if no JSON comes back. */
+/** Calls a method of a blockchain node. Throws a Refusal (`node_failed`) if the response is no JSON or does not come. */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<RpcReply>
 type RpcReply = { readonly result?: unknown; readonly error?: unknown }
 
-/** Call to try; data and value have 0x. */
+/** Call to simulate; data and value start with 0x. */
 export type TriedCall = { readonly to: string; readonly data: string; readonly value?: string }
 
-/** Tokens that left and reached the user in a dry run, by lower-case token. */
+/** Amounts of tokens that left and reached the user in a simulation, by lower-case token address. */
 type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
 
-/** Results of transactions and views on a node's latest block. */
+/** Results of simulated transactions and view calls on a node's latest block. */
 export type DryRun = {
-  /** 32-byte words that each view returned; none if it reverted. */
+  /** 32-byte words that each view call returned; an empty list if it reverted. */
   readonly views: readonly (readonly bigint[])[]
-  /** Words that each transaction returned; undefined if it was not tried. */
+  /** Words that each transaction returned; undefined if it was not simulated. */
   readonly returned: readonly (readonly bigint[] | undefined)[]
-  /** Undefined if the node cannot simulate, or leaves out logs. */
+  /** Tokens that moved; undefined if the node cannot simulate several transactions, or leaves out logs. */
   readonly moved: Moved | undefined
 }
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-/** Gas of a view: one million. That is enough for a vault of many markets, and seven views fit in any chain's block. */
+/** Gas limit of a view call: one million. That is enough for a vault of many markets, and seven such calls fit in any chain's block. */
 const VIEW_GAS = '0xf4240'
 const REVERT_CODE = 3
 
-/** Connects to the node of a chain. Throws a Refusal if there is none, or if it serves another chain. */
+/** Connects to the node of a chain. Throws a Refusal if no node is configured, or if it serves another chain. */
 export async function openNode(
   { url, fetch = globalThis.fetch, timeoutMs = 15_000 }: NodeAccess,
   chainId: number,
@@ -53,7 +53,7 @@ export async function openNode(
       const response = await fetch(place, { method: 'POST', headers, body, signal: controller.signal })
       return readFields(await response.json())
     } catch {
-      // The error may name the URL, which may contain a key.
+      // The node's own error may contain the URL with a key, so it is not passed on.
       throw new Refusal('node_failed', `Your node gave no response to ${method}.`)
     } finally {
       clearTimeout(timer)
@@ -70,8 +70,8 @@ export async function openNode(
 }
 
 /**
- * Tries a user's transactions in order, after views, all on the node's latest block. If the node cannot simulate, or leaves out
- * logs, it tries only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
+ * Simulates a user's transactions in order, after view calls, all on the node's latest block. If the node cannot simulate them, or leaves
+ * out logs, it tries only transaction number `first`, by `eth_call`. Throws a Refusal if one reverts.
  */
 export async function dryRun(
   rpc: Rpc,
@@ -83,7 +83,7 @@ export async function dryRun(
     ...transactions.map((transaction) => ({ from: user, ...transaction })),
   ]
   const { result, error } = await rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }], validation: false }, 'latest'])
-  // Nodes that cannot simulate return an error.
+  // An error means that the node does not support simulation, so only `first` is tried by `eth_call`.
   if (error !== undefined && error !== null) return callFirst(rpc, user, { views, transactions, first })
   const [block] = readList(result)
   const results = readList(readFields(block)['calls']).map(readFields)
@@ -93,7 +93,7 @@ export async function dryRun(
   const tried = results.slice(views.length)
   const reverted = tried.findIndex(({ status }) => status !== '0x1')
   if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
-  // Only logs show which tokens move.
+  // Only logs show which tokens move, so a simulation without them is not used.
   if (!tried.every(({ logs }) => Array.isArray(logs))) return callFirst(rpc, user, { views, transactions, first })
   return {
     views: results
@@ -134,7 +134,7 @@ function movementsIn(logs: readonly unknown[], user: string): Moved {
     const [topic, from, to, id] = readList(log['topics']).map(String)
     const { address, data } = log
     if (topic !== TRANSFER || from === undefined || to === undefined || typeof address !== 'string') continue
-    // ERC-20 has the amount as data. ERC-721 has a token id as fourth topic, and moves one.
+    // An ERC-20 transfer has the amount as data. An ERC-721 transfer has a token id as fourth topic, and moves one token.
     const amount = id === undefined ? (readWords(data)[0] ?? 0n) : 1n
     const token = address.toLowerCase()
     const { given, received } = moved.get(token) ?? { given: 0n, received: 0n }
@@ -159,7 +159,7 @@ function revertOf(index: number, error: unknown): Refusal {
   return new Refusal('reverted', `Transaction ${index + 1} reverts at your node: ${textOf(error)}.`)
 }
 
-/** Returns an error's message, made printable because a contract may have written it. */
+/** Returns an error's message, without unprintable characters because a contract may have written it. */
 function textOf(error: unknown): string {
   const { message } = readFields(error)
   return typeof message === 'string' ? toPrintable(message) : 'without a reason'
@@ -175,6 +175,6 @@ function readList(value: unknown): readonly unknown[] {
 }
 
 function readFields(value: unknown): Readonly<Record<string, unknown>> {
-  // The cast is safe because any object is such a record.
+  // The cast is safe because any object is a record with text keys and unknown values.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

@@ -8,15 +8,15 @@ export type Client = {
   readonly url: string
   /** API key, sent as `x-join-key`. */
   readonly key: string
-  /** Token of a login; undefined while no user is logged in. */
+  /** Token of a user's login session; undefined while no user is logged in. */
   readonly session?: string | undefined | (() => string | undefined)
-  /** Platform's own by default. */
+  /** Replaces the platform's own `fetch`. */
   readonly fetch?: typeof fetch
   /** Timeout for each response; 30 seconds by default. */
   readonly timeoutMs?: number
 }
 
-/** Options of a call; the signal ends it early. */
+/** Options of a call. Aborting the signal ends the call early. */
 export type CallOptions = { readonly signal?: AbortSignal | undefined }
 
 /** Outcome of a call; a call never throws. */
@@ -26,11 +26,11 @@ export type Result<Data, Code extends string = string> = Success<Data> | Failure
 export type Success<Data> = {
   readonly ok: true
   readonly data: Data
-  /** Names the request in the service's log. */
+  /** Id by which the service's operator finds the request in the log. */
   readonly requestId: string
-  /** Age of the response on arrival; 0 for responses that are never cached. */
+  /** Age of the response's data on arrival; 0 for responses that are never cached. */
   readonly ageMs: number
-  /** True if the response is past its lifetime because its source cannot be reached. */
+  /** True if the data is older than intended because its source cannot be reached. */
   readonly isStale: boolean
 }
 
@@ -38,8 +38,8 @@ export type Success<Data> = {
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
 /**
- * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are amounts that work, if known,
- * in the field's smallest unit.
+ * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are the limits of a valid amount, if
+ * known, in the field's smallest unit.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -48,34 +48,34 @@ export type ErrorDetail = {
   readonly atMost?: string
 }
 
-/** Error of the API. Match on `code`; `message` says what the caller can do. */
+/** Error that the API returned. Match on `code`; `message` says what the caller can do. */
 export type ApiError<Code extends string> = Code extends Code
   ? {
       readonly code: Code
       readonly status: Code extends keyof Errors ? Errors[Code] : number
       readonly message: string
-      /** Every problem of the input, if the input caused the error. */
+      /** Every problem of the input, if the input caused the error; else empty. */
       readonly details: readonly ErrorDetail[]
       readonly requestId: string
-      /** Wait before the next try; undefined if waiting alone does not help. */
+      /** Milliseconds to wait before the next try; undefined if waiting does not help by itself. */
       readonly retryAfterMs: number | undefined
     }
   : never
 
 /**
- * Error between the caller and the API. `network`: no response. `timeout`: no response in time. `aborted`: by the caller's own
- * signal. `unverified`: a verifying `fetch` refuses the response. `throttled`: by the gateway. `unexpected`: the response is not
- * the API's.
+ * Error between the caller and the API. `network`: no response. `timeout`: no response in time. `aborted`: the caller's own signal ended
+ * the call. `unverified`: a verifying `fetch` refused the response. `throttled`: the API's gateway refused the request. `unexpected`: the
+ * response did not come from the API.
  */
 export type CallError = {
   readonly code: 'network' | 'timeout' | 'aborted' | 'unverified' | 'throttled' | 'unexpected'
-  /** 0 if there was no response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
   readonly message: string
   readonly details: readonly []
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
-  /** Reason why a response is refused; only for `unverified`. */
+  /** Reason why a verifying `fetch` refused the response; only for `unverified`. */
   readonly reason?: Reason | undefined
 }
 
@@ -84,11 +84,11 @@ export type Operation<Input, Data, Code extends string> = {
   (client: Client, input: Input, options?: CallOptions): Promise<Result<Data, Code>>
   /** Unique name of the operation, such as `GET /defi-vaults/v1/vaults`. */
   readonly route: string
-  /** Name of the response's field that holds the items of a page. */
+  /** Name of the response field that holds the items of a paginated list. */
   readonly items: string | undefined
 }
 
-/** Input fields that go into the query or the headers, and the form of the response. */
+/** Names of the input fields that belong in the query or the headers, and the form of the response. */
 type InputPlaces = {
   readonly query?: readonly string[]
   readonly headers?: readonly string[]
@@ -96,24 +96,24 @@ type InputPlaces = {
   readonly isEmpty?: boolean
 }
 
-/** Pauses before a failed GET is tried again, if the response names none. */
+/** Pauses before each retry of a failed GET, if the response names none. */
 const PAUSES_MS = [500, 1000, 2000]
 const RETRIED_STATUSES = [429, 502, 503, 504]
-/** A timer set to more fires immediately. */
+/** Longest delay of a JavaScript timer. A longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Minimum between two polls, whatever a response says. */
+/** Minimum milliseconds between two polls, whatever a response says. */
 const MIN_PAUSE_MS = 250
-/** The caller makes a longer pause itself. */
+/** Longest pause before an automatic retry. For a longer one, the call returns the error and the caller decides. */
 const MAX_PAUSE_MS = 10_000
 
-/** Creates an operation from its route. It tries a GET up to four times, and any other method once. */
+/** Creates an operation from its HTTP route. It tries a GET up to four times, and any other method only once. */
 export function operation<Input, Data, Code extends string>(
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
   { query = [], headers = [], items, isEmpty = false }: InputPlaces = {},
 ): Operation<Input, Data, Code> {
   const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
-    // The cast is safe because an input is an object or nothing; the type parameter cannot express that.
+    // The cast is safe because an input is an object or undefined, which the type parameter cannot express.
     const request = buildRequest(client, { method, path, query, headers }, { ...(input as object) })
     for (const pause of method === 'GET' ? PAUSES_MS : []) {
       const result = await send<Data, Code>(client, request, isEmpty, signal)
@@ -160,7 +160,7 @@ function buildRequest(
   }
 }
 
-/** Encodes a segment of a path. URLs resolve `.` and `..` even if encoded, so these are encoded twice. */
+/** Encodes a segment of a URL's path. URL parsers resolve `.` and `..` even if encoded, so these are encoded twice. */
 function encodeSegment(text: string): string {
   return /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text)
 }
@@ -206,7 +206,7 @@ function parse<Data, Code extends string>(
   if (ok && (isEmpty ? text === '' : body !== undefined)) {
     return {
       ok,
-      // The service promises this data, and its tests check that.
+      // The cast is not checked here: the service promises this type, and its tests check that.
       data: body as Data,
       requestId: requestId ?? '',
       ageMs: Number(headers.get('age') ?? 0) * 1000,
@@ -215,7 +215,7 @@ function parse<Data, Code extends string>(
   }
   const { success, code: known } = body ?? {}
   if (success === false && typeof known === 'string' && /^\w+$/.test(known)) {
-    // Errors are not signed, so an attacker on the way may have written this one.
+    // Errors are not signed, so an attacker on the network may have written this one. So unprintable characters are removed.
     const [message, details] = [toPrintable(body?.message), readDetails(body?.details)]
     return {
       ok: false,
@@ -238,7 +238,7 @@ type ErrorBody = {
   readonly details?: unknown
 }
 
-/** Parses an object or a list; returns undefined for any other text. */
+/** Parses a JSON object or list; returns undefined for any other text. */
 function parseJson(text: string): ErrorBody | undefined {
   try {
     const body = JSON.parse(text)
@@ -266,7 +266,7 @@ function isDigits(value: unknown): value is string {
   return typeof value === 'string' && /^\d{1,78}$/.test(value)
 }
 
-/** Returns a failure between the caller and the API. */
+/** Creates a failure that happened between the caller and the API. */
 export function createFailure(
   code: CallError['code'],
   message: string,
@@ -278,12 +278,12 @@ export function createFailure(
   }
 }
 
-/** Returns the pause before the next poll, in ms: 250 if the response says 0, and at most what a timer takes. */
+/** Returns the pause before the next poll, in milliseconds. It is 250 if the response says 0, and at most a timer's longest delay. */
 export function pauseFor(ms: number): number {
   return ms > 0 ? Math.min(ms, MAX_TIMER_MS) : MIN_PAUSE_MS
 }
 
-/** Waits, or returns early on the signal. */
+/** Waits for `ms` milliseconds, or returns early when the signal aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -296,13 +296,13 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Returns the data of a result. Throws a CallFailure if there is none, for scripts and for callers that catch. */
+/** Returns the data of a successful result. Throws a CallFailure otherwise, for scripts and for callers that catch errors. */
 export function orThrow<Data, Code extends string>(result: Result<Data, Code>): Data {
   if (result.ok) return result.data
   throw new CallFailure(result.error)
 }
 
-/** An error of a call as an exception. */
+/** Error of an API call, as an exception. */
 export class CallFailure extends Error {
   readonly error: Failure['error']
   constructor(error: Failure['error']) {

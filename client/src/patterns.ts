@@ -3,40 +3,40 @@ import { type DecodedCall, decodeCall, type FunctionName, isSame, type Transacti
 import { demand, Refusal } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
-/** Vault's facts that a caller knows from elsewhere than the response. */
+/** Facts about a vault that a caller knows from a source other than the response. */
 export type PinnedVault = {
   readonly chainId: number
   readonly address: string
   readonly protocol: 'cooldown' | 'erc4626' | 'erc7540' | 'lagoon'
   /** The token that the vault takes and pays. */
   readonly asset: string
-  /** Token of the shares, if that is another contract. */
+  /** Token of the shares, if that is another contract than the vault. */
   readonly shareToken?: string | undefined
 }
 
-/** Facts that a caller knows from elsewhere than the response. */
+/** Facts that a caller knows from a source other than the response. */
 export type Known = {
   /** Vaults that may be used. Without them the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
-   * Maximum that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the
-   * vault's calls bound the payment: withdrawals by `shares` or `max` and claims that redeem shares.
+   * Maximum that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the vault's calls
+   * limit the payment: withdrawals by `shares` or `max` and claims that redeem shares.
    */
   readonly mostSent?: bigint | undefined
 }
 
-/** Effect of one transaction, and its destination. */
+/** Effect of one transaction, and the contract that it calls. */
 export type Step = {
   readonly chainId: number
   readonly to: string
   readonly call: FunctionName | 'transfer to another chain' | 'claim of rewards'
-  /** Amount in the smallest unit of what the call takes; 0 if it takes none. */
+  /** Amount that the call takes, in the smallest unit of its token; 0 if it takes none. */
   readonly amount: bigint
   /** Effect in words. */
   readonly does: string
 }
 
-/** Operation whose response has transactions. */
+/** Kind of operation whose response contains transactions. */
 export type Preparation = OfVault | 'rewards'
 type OfVault = 'deposit' | 'withdraw' | 'claim' | 'cancel'
 
@@ -50,7 +50,7 @@ const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
   lagoon: ['requestDeposit', 'syncDeposit'],
 }
 
-/** Calls that pay, and calls before them that claim settled amounts for the user. */
+/** Calls of each protocol that pay the user, and calls before them that claim settled amounts for the user. */
 const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
 > = {
@@ -80,7 +80,7 @@ const CANCELS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly Function
   lagoon: { deposit: ['cancelRequestDeposit'], withdrawal: ['cancelRequestRedeem'] },
 }
 
-/** Calls that settle later. */
+/** Calls that only make a request, which the vault settles later. */
 const SETTLING_CALLS: readonly FunctionName[] = [
   'requestDeposit',
   'requestRedeem',
@@ -93,12 +93,12 @@ const SETTLING_CALLS: readonly FunctionName[] = [
 /** Calls whose amount counts assets; all others count shares. */
 const ASSET_CALLS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
-/** Calls before a withdrawal that yield only shares. */
+/** Calls before a withdrawal that claim settled deposits, so they give only shares. */
 const SHARE_CLAIMS: readonly FunctionName[] = ['claimDeposit', 'mint']
-/** Maximum gap between an instant withdrawal's guaranteed minimum and the amount in the response. */
+/** Maximum difference between an instant withdrawal's guaranteed minimum and the amount in the response. */
 const MAX_SLIPPAGE_PERCENT = 1n
 
-/** Unchecked JSON. */
+/** Parsed JSON object whose fields have not been checked. */
 export type Json = Readonly<Record<string, unknown>>
 
 type Context = {
@@ -109,7 +109,7 @@ type Context = {
   readonly protocol: Protocol
   readonly chainId: number
   readonly sentOn: number
-  /** Vault's asset, and the token of its shares; undefined if the vault is not pinned. */
+  /** Vault's asset, and the token of its shares; undefined if the caller does not know the vault from elsewhere. */
   readonly asset: string | undefined
   readonly shareToken: string | undefined
   readonly approval: readonly Transaction[]
@@ -118,8 +118,8 @@ type Context = {
 }
 
 /**
- * Verifies that a response's transactions match exactly the one known pattern for the request. Returns what each does. Throws a
- * Refusal on any difference.
+ * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of each. Throws a Refusal
+ * on any difference.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
   if (preparation === 'rewards') return verifyRewards(readObject(input), readObject(answer))
@@ -192,7 +192,7 @@ function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
-/** Verifies a vault's payment, and its transfer to another chain if the request names one. */
+/** Verifies that a vault pays the user, and verifies the transfer to another chain if the request names one. */
 function verifyPayments(
   context: Context,
   verify: (context: Context, calls: readonly Transaction[]) => DecodedCall[],
@@ -272,9 +272,7 @@ export function readRewards(answer: Json): { readonly token: string; readonly am
   })
 }
 
-/**
- * Sums the amounts that calls must pay or else revert, in the asset's smallest unit. Undefined if the vault decides one of them.
- */
+/** Sums the amounts that calls must pay or else revert, in the asset's smallest unit. Undefined if the vault decides one of the amounts. */
 function readPaid(found: readonly DecodedCall[]): bigint | undefined {
   const parts = found.map(({ name, amount, minimum }) => {
     if (name === 'withdraw') return amount
@@ -306,7 +304,7 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // Without other shares, `max` redeems only settled ones. Only the vault knows their number.
+  // Without other shares, `max` redeems only shares of settled requests. Only the vault knows their number, so it is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
@@ -346,7 +344,7 @@ function verifyShareApprovals(context: Context, found: readonly DecodedCall[]): 
   return verifyApprovals(context, { token: shareToken, spender: vault, amount: pulled.amount, on: chainId })
 }
 
-/** Verifies approvals: none, one of exactly the amount, or a reset to 0 before it, which some tokens require. */
+/** Verifies the approvals: none, one of exactly the amount, or a reset to 0 before it, which some tokens require. */
 function verifyApprovals(
   { approval, user }: Context,
   { token, spender, amount, on }: { token: unknown; spender: string; amount: bigint; on: number },
@@ -404,7 +402,7 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
   claimCancelRedeemRequest: describeCollect,
 }
 
-/** Demands that the list of calls (EIP-5792) is exactly these transactions. */
+/** Throws a Refusal unless the list of calls for EIP-5792 has exactly these transactions. */
 function verifyCalls({
   answer,
   user,
@@ -489,7 +487,7 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
   return list.map((item) => {
     const transaction = readObject(item)
     const { chainId, to, data, value } = transaction
-    // A wallet might act on any other field.
+    // A wallet might act on any other field, so only the four known ones are allowed.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'an entry is no transaction')
@@ -502,20 +500,20 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
   })
 }
 
-/** Reads an object. Throws a Refusal if it is none. */
+/** Reads a value as an object. Throws a Refusal if it is no object. */
 export function readObject(value: unknown): Json {
   demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
-  // The cast is safe because any object is such a record.
+  // The cast is safe because any object is a record with text keys and unknown values.
   return value as Json
 }
 
-/** Reads an address. Throws a Refusal if it is none. */
+/** Reads a value as an address. Throws a Refusal if it is no address. */
 export function readAddress(value: unknown): string {
   demand(typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value), 'an address is missing')
   return value
 }
 
-/** Reads an amount in the smallest unit. Throws a Refusal if it is none. */
+/** Reads a value as an amount in the smallest unit. Throws a Refusal if it is no amount. */
 export function readAmount(value: unknown): bigint {
   demand(typeof value === 'string' && /^\d{1,78}$/.test(value), 'an amount is missing')
   return BigInt(value)

@@ -4,9 +4,9 @@ type QueryContext = { readonly signal?: AbortSignal }
 type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**
- * Builds a read for TanStack Query (React, Vue, Solid, Svelte): `useQuery(query(listVaults, client, undefined))`. It polls a
- * status as often as the response says. A failed query throws a CallFailure, whose `error` has the code. Reads are already
- * retried here, so `retry` is off.
+ * Builds the options of TanStack Query (React, Vue, Solid, Svelte) for a read: `useQuery(query(listVaults, client, undefined))`. It polls a
+ * status as often as the response says. A failed query throws a CallFailure, whose `error` has the code. The client already retries reads,
+ * so `retry` is off.
  */
 export function query<Input, Data, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -22,7 +22,7 @@ export function query<Input, Data, Code extends string>(
   }
 }
 
-/** Builds the same read with the response's `isStale`, `ageMs` and `requestId` beside the data. */
+/** Builds the same options as `query`, but returns the response's `isStale`, `ageMs` and `requestId` beside the data. */
 export function queryAnswer<Input, Data, Code extends string>(
   operation: Operation<Input, Data, Code>,
   client: Client,
@@ -30,7 +30,7 @@ export function queryAnswer<Input, Data, Code extends string>(
 ) {
   const { url, key, session } = client
   return {
-    // The key separates users' data. It has no session token, since some caches persist their keys.
+    // The key keeps users' cached data apart. It has no session token, since some caches store their keys on disk.
     queryKey: [
       url,
       key,
@@ -48,7 +48,7 @@ export function queryAnswer<Input, Data, Code extends string>(
   }
 }
 
-/** Returns a number that distinguishes sessions but does not reveal one (FNV-1a, 32 bits). */
+/** Returns a number that distinguishes sessions but does not reveal the token (FNV-1a, 32 bits). */
 function fingerprintOf(session: string | undefined): number | undefined {
   if (session === undefined) return undefined
   let hash = 0x811c9dc5

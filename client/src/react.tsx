@@ -16,9 +16,9 @@ import { type AmountTokens, messageForUser } from './messages.ts'
 import type { Client } from './operation.ts'
 
 /**
- * Begins a flow and returns its state. `deposit`, `withdraw`, `claim`, `cancel` and `rewards` prepare transactions. `settle` and
- * `arrive` wait for what an earlier visit sent. Another client, kind or input begins another flow. An unmounted flow sends no
- * requests.
+ * Begins a flow and returns its state. `deposit`, `withdraw`, `claim`, `cancel` and `rewards` prepare transactions. `settle` and `arrive`
+ * wait for the result of a transaction that was sent earlier. A change of client, kind or input begins a new flow. An unmounted flow sends
+ * no requests.
  */
 export function useFlow<Kind extends keyof FlowInputs>(
   client: Client,
@@ -32,45 +32,45 @@ export function useFlow<Kind extends keyof FlowInputs>(
   return { ...useSyncExternalStore(subscribe, getState, getState), next }
 }
 
-/** Runs a deposit, from its approval to the shares; from another chain with `srcChainId` and `srcToken`. */
+/** Runs a deposit, from the approval until the user has the shares; from another chain with `srcChainId` and `srcToken`. */
 export function useDeposit(client: Client, input: FlowInputs['deposit']) {
   return useFlow(client, 'deposit', input)
 }
 
-/** Runs a withdrawal, from the vault to the tokens; to another chain with `dstChainId` and `dstToken`. */
+/** Runs a withdrawal, from the vault until the user has the tokens; to another chain with `dstChainId` and `dstToken`. */
 export function useWithdrawal(client: Client, input: FlowInputs['withdraw']) {
   return useFlow(client, 'withdraw', input)
 }
 
-/** Claims rewards on one chain: all that are claimable now, or those of `tokens`. */
+/** Claims rewards on one chain: all that are claimable now, or only those in the given `tokens`. */
 export function useRewardsClaim(client: Client, input: FlowInputs['rewards']) {
   return useFlow(client, 'rewards', input)
 }
 
-/** Follows a transfer between chains, by the hash of its source transaction, to its end. */
+/** Follows a transfer between chains to its end, by the hash of its source transaction. */
 export function useTransfer(client: Client, input: FlowInputs['arrive']) {
   return useFlow(client, 'arrive', input)
 }
 
-/** Properties of `Deposit` and `Withdrawal`. */
+/** Properties of the components `Deposit` and `Withdrawal`. */
 export type DepositProps = {
   readonly client: Client
   /** Signs and sends for the account. */
   readonly sender: Sender
-  /** Entry of `listVaults` or response of `getVault`. */
+  /** Vault as `listVaults` or `getVault` returns it. */
   readonly vault: Vault
   readonly account: Address
-  /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. Without it the user types an amount. */
+  /** Amount in the smallest unit of the vault's token, or `max` for a whole withdrawal. If undefined, the user types an amount. */
   readonly amount?: string | undefined
   readonly className?: string | undefined
-  /** Returns a transaction's page in a block explorer. */
+  /** Returns the URL of a transaction's page in a block explorer. */
   readonly transactionUrl?: ((hash: TransactionHash, chainId: number) => string) | undefined
   readonly onDone?: (() => void) | undefined
 }
 
 /**
- * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. It has no styles; its parts
- * have the attribute `data-vaultline`.
+ * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. It has no styles; its elements have
+ * the attribute `data-vaultline` for them.
  */
 export function Deposit(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="deposit" {...props} />
@@ -81,7 +81,7 @@ export function Withdrawal(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="withdraw" {...props} />
 }
 
-/** Returns the key of an amount's form: another vault or account begins anew. */
+/** Returns a React key for the form, so that another vault or account begins with an empty form. */
 function placeOf({ vault, account }: DepositProps): string {
   return `${vault.chainId} ${vault.poolAddress} ${account}`
 }
@@ -244,7 +244,7 @@ function FlowParts({ kind, client, sender, vault, account, amount, transactionUr
         <button
           ref={button}
           type="button"
-          // A disabled button would lose the focus at each step.
+          // The button stays enabled for the browser, because a disabled one would lose the focus at each step.
           aria-disabled={status !== 'ready'}
           onClick={() => void next(sender)}
           data-vaultline="next"
@@ -337,7 +337,7 @@ const STEPS: Readonly<Record<Step['kind'], string>> = {
   arrive: 'Wait for arrival',
 }
 
-/** Text for each state of a step; empty before it starts. */
+/** Text for each status of a step; empty before the step starts. */
 export const STEP_STATES: Readonly<Record<Step['status'], string>> = {
   todo: '',
   confirming: 'Confirm in your wallet',
@@ -346,7 +346,7 @@ export const STEP_STATES: Readonly<Record<Step['status'], string>> = {
   failed: 'Failed',
 }
 
-/** Names a step. An asynchronous vault takes requests. */
+/** Returns the name of a step. In an asynchronous vault, deposits and withdrawals are called requests. */
 function nameOf(kind: Step['kind'], isRequest: boolean): string {
   if (isRequest && kind === 'deposit') return 'Request deposit'
   return isRequest && kind === 'withdraw' ? 'Request withdrawal' : STEPS[kind]
@@ -360,7 +360,7 @@ function nameNext(
   if (current?.status === 'confirming') return 'Confirm in your wallet …'
   if (current?.status === 'pending') return current.kind === 'settle' ? 'Waiting for settlement …' : 'In progress …'
   if (status === 'busy' || !current) return 'Preparing …'
-  // After these errors the page shows new terms to agree to.
+  // After `terms_changed` and `quote_expired` the page shows new terms, so the button offers the step again.
   if (error && error.code !== 'terms_changed' && error.code !== 'quote_expired') return 'Try again'
   return current.kind === 'claim' ? STEPS.claim : `${nameOf(current.kind, isRequest)} ${amount}`.trim()
 }
@@ -368,7 +368,7 @@ function nameNext(
 function describe(error: FlowError, tokens: AmountTokens): string {
   if ('requestId' in error) return messageForUser(error, tokens)
   if (error.code === 'simulation_reverted') return `This would fail now: ${error.message}`
-  // Wallet libraries append their request after the first line.
+  // Wallet libraries append details of their request after the first line, so only that line is shown.
   if (error.code === 'wallet') return `Your wallet reports: ${error.message.split('\n', 1)[0]}`
   return error.message
 }
@@ -381,7 +381,7 @@ function formatExact(units: string, token: AmountToken): string {
   return formatAmount(BigInt(units), token, 'down', Number.POSITIVE_INFINITY)
 }
 
-/** Formats at most six significant digits; undefined for an unknown amount. */
+/** Formats an amount with at most six significant digits; undefined for an unknown amount. */
 function formatRounded(units: string | null, token: AmountToken, way: 'up' | 'down' = 'down'): string | undefined {
   return units === null ? undefined : formatAmount(BigInt(units), token, way, 6)
 }

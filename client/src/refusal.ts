@@ -1,4 +1,4 @@
-/** Reason why a response is refused. */
+/** Code of the reason why the verifier refuses a response. */
 export type Reason =
   | 'malformed'
   | 'unsigned'
@@ -16,7 +16,7 @@ export type Reason =
   | 'unconfirmed'
   | 'node_failed'
 
-/** Error that the verifier throws inside and returns as its verdict outside. */
+/** Error that the verifier throws internally. The exported functions return it as a verdict. */
 export class Refusal extends Error {
   readonly reason: Reason
   constructor(reason: Reason, message: string) {
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Throws a Refusal of the transactions unless the condition holds. `message` completes "The answer is refused:". */
+/** Throws a Refusal (`wrong_transactions`) unless the condition holds. `message` completes "The answer is refused:". */
 export function demand(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Refusal('wrong_transactions', message)
 }

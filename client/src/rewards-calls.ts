@@ -1,16 +1,17 @@
 import { encodeDynamicParts, encodeWord, isSame, type Transaction } from './calls.ts'
 import { demand } from './refusal.ts'
 
-// Claims of rewards by Merkl's Distributor. Its ABI and address are published (https://github.com/AngleProtocol/merkl-contracts).
+// Claims of rewards from Merkl's contract Distributor. Its ABI and address are published
+// (https://github.com/AngleProtocol/merkl-contracts).
 
 /** Contract that pays rewards; the same address on every chain. */
 const DISTRIBUTOR = '0x3ef3d8ba38ebe18db133cec108f4d14ce00dd9ae'
-/** `claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)` */
+/** Selector of `claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)`. */
 const CLAIM = '71ee95c0'
-/** The contract stores totals in 208 bits. */
+/** Largest total, because the contract stores totals in 208 bits. */
 const MAX_TOTAL = 2n ** 208n - 1n
 
-/** Token, and the amount that a claim pays, in the smallest unit. */
+/** Reward token, and the amount that a claim pays, in the token's smallest unit. */
 export type Reward = { readonly token: string; readonly amount: bigint }
 
 /**
@@ -21,7 +22,7 @@ export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewa
   demand(isSame(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')
   const tokens = rewards.map(({ token }) => token.toLowerCase())
   demand(tokens.length > 0 && new Set(tokens).size === tokens.length, 'a token would be claimed twice, or none')
-  // The verifier does not know totals and proofs: it reads them, encodes them again and compares.
+  // The verifier cannot know the totals and proofs. So it reads them from the call, encodes the whole call again and compares.
   const words = data.slice(8).match(/.{64}/g) ?? []
   const size = rewards.length + 1
   const totals = words.slice(4 + 2 * size + 1, 4 + 3 * size)
@@ -47,7 +48,7 @@ export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewa
   demand(isCovered, 'less would be claimed than the answer names')
 }
 
-/** Describes the claim in words. */
+/** Describes a claim of rewards in words, for the user. */
 export function describeRewardsClaim(user: string, rewards: readonly Reward[]): string {
   const paid = rewards.map(({ token, amount }) => `${amount} of the token ${token}`)
   return `has the contract ${DISTRIBUTOR} pay the rewards of ${user}: ${paid.join(', ')}`

@@ -1,6 +1,6 @@
 import { Refusal } from './refusal.ts'
 
-/** Public key, as in `GET /.well-known/jwks.json` and in the operator's command. */
+/** Public key in the form of `GET /.well-known/jwks.json`, in which the operator's command prints it too. */
 export type PublicKey = { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string; readonly kid: string }
 
 /** Request as sent, and response as received. */
@@ -13,22 +13,22 @@ export type Exchange = {
   }
 }
 
-/** Validity of a signature, and the key that made it. */
+/** Times between which a signature is valid, and the id of the key that made it. */
 export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
 
 /** Maximum error of the caller's clock. */
 const CLOCK_TOLERANCE_MS = 120_000
 
-/** Only form of the service's signatures (RFC 9421). Any other is refused, so nothing has to be parsed. */
+/** Only form of the service's signature headers (RFC 9421). Any other form is refused, so no parser is needed. */
 const FORM =
   /^sig=(\("@status" "content-digest" "content-type" "@method";req "@path";req "@query";req( "content-digest";req)?\);created=(\d{1,11});expires=(\d{1,11});keyid="([\w-]{43})";alg="ed25519";tag="vaultline")$/
 
-/** 64 bytes in base64. The last character carries only two bits, so each signature has exactly one text. */
+/** Signature header with 64 bytes in base64. The last character carries only two bits, so each signature has exactly one text. */
 const SIGNATURE = /^sig=:([A-Za-z0-9+/]{85}[AQgw]==):$/
 
 /**
- * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that `now` is within its
- * validity; null skips this for a saved response. Throws a Refusal.
+ * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that the signature is valid at
+ * `now`; null skips this for a saved response. Throws a Refusal.
  */
 export async function verifySignature(
   { request, answer }: Exchange,
@@ -81,7 +81,10 @@ export async function verifySignature(
   return { signedAt, expiresAt, keyId }
 }
 
-/** Returns the `Content-Digest` of a body (RFC 9530). Sent along, it binds the response's signature to the body. */
+/**
+ * Returns the `Content-Digest` of a body (RFC 9530). A request that has this header gets a response whose signature covers the request's
+ * body.
+ */
 export async function contentDigest(body: string | Uint8Array<ArrayBuffer>): Promise<string> {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))

@@ -13,17 +13,17 @@ export type Prepared =
   | PrepareWithdrawalResponse
   | PrepareClaimResponse
   | PrepareCancellationResponse
-  /** A claim of rewards never waits for a settlement. */
+  /** The field `isAsync` is absent, because a claim of rewards never waits for a settlement. */
   | (PrepareRewardsClaimResponse & { readonly isAsync?: undefined })
 
-/** Calls left to sign, and their terms. */
+/** Calls that the user has yet to sign, and the response that states their terms. */
 export type Terms = { readonly prepared: Prepared; readonly calls: readonly Call[] }
 
 type Amounts = readonly (string | null | undefined)[]
 
 /**
- * Returns whether a user who agreed to the shown terms must agree again: other calls, less received, or more paid. Amounts may be
- * worse by 0.1 % and one unit, because prices move with each block.
+ * Returns true if a user who agreed to the shown terms must agree again: the calls differ, less is received, or more is paid. Amounts may
+ * be worse by 0.1 % and one unit, because prices move with each block.
  */
 export function isWorse(now: Terms, shown: Terms): boolean {
   const [after, before] = [now.prepared, shown.prepared]
@@ -80,7 +80,7 @@ function costsOf(prepared: Prepared): Amounts {
   return [shares, fee, deposit?.fee, quote?.inputAmount, quote?.feeTotal]
 }
 
-/** Returns whether an amount is worse; an amount that is no longer known counts as worse. */
+/** Returns true if an amount is worse than shown; an amount that is no longer known counts as worse. */
 function isAnyWorse(now: Amounts, shown: Amounts, lossOf: (amount: bigint, agreed: bigint) => bigint): boolean {
   return shown.some((text, index) => {
     const [agreed, amount] = [parseAmount(text), parseAmount(now[index])]

@@ -1,9 +1,9 @@
 import type { Transaction } from './api.ts'
 
-/** Transaction for viem, wagmi and EIP-5792's `sendCalls`. */
+/** Transaction in the form that viem, wagmi and EIP-5792's `sendCalls` take. */
 export type Call = { readonly to: `0x${string}`; readonly data: `0x${string}`; readonly value: bigint }
 
-/** Returns a transaction with its value as a bigint. */
+/** Converts a transaction of the API for viem, with its value as a bigint. */
 export function toViem({ to, data, value }: Transaction): Call {
   return { to, data, value: BigInt(value) }
 }

@@ -8,9 +8,11 @@ export type { Known, PinnedVault, Preparation, Step } from './patterns.ts'
 export type { Exchange, PublicKey, Signed } from './signature.ts'
 export type { Witness, Witnessed } from './witness.ts'
 
-/** Facts that a caller trusts, whatever the service says. */
+/** Facts that a caller trusts more than any response of the service. */
 export type Trust = Known & {
-  /** Keys that may sign. Pin them: keys fetched from the service's own host prove no more than TLS does. */
+  /**
+   * Public keys that may sign responses. Get them from the operator: keys fetched from the service's own host prove no more than TLS does.
+   */
   readonly keys: readonly PublicKey[]
   /** Checks transactions at the caller's own node: `createWitness` of `@vaultline/client/witness`. */
   readonly witness?: Witness | undefined
@@ -21,18 +23,21 @@ export type Verdict<Extra = unknown> =
   | ({ readonly ok: true; readonly steps: readonly Step[] } & Extra)
   | { readonly ok: false; readonly reason: Reason; readonly message: string }
 
-/** Pinned keys of the production host; none until there is one. */
+/** Signing keys of the production host; empty until there is one. */
 export const PINNED_KEYS: readonly PublicKey[] = []
 
-/** Publicly cacheable responses are not signed: market data, and the service's own documents. */
+/** Paths whose responses are not signed because they are public and cacheable: market data, and the service's own documents. */
 const MARKETS = /\/portfolio-indexor\/(markets|token)\b/
 const OWN_DOCUMENTS = /\/(health$|openapi\.json$|\.well-known\/)/
-/** Operations whose response has transactions, by the end of their path: the service may be mounted under another path. */
+/**
+ * Paths of the operations whose response has transactions. Only the path's end is compared, because the service may be mounted under
+ * another path.
+ */
 const PREPARATION = /\/defi-vaults\/v1\/defi\/(?:vault\/(deposit|withdraw|claim|cancel)|(rewards)\/claim)$/
 
 /**
- * Verifies a response by itself: its signature, and that its transactions match exactly the one known pattern for the request.
- * With a witness, its node confirms them too. `now` is the caller's clock, or null for a saved response. Never throws.
+ * Verifies one response: its signature, and that its transactions match exactly the one known pattern for the request. With a `witness`,
+ * the caller's own node must confirm them too. `now` is the caller's clock, or null for a saved response. Never throws.
  */
 export async function verifyAnswer(
   exchange: Exchange,
@@ -60,8 +65,8 @@ export async function verifyAnswer(
 }
 
 /**
- * Verifies only the transactions of a response, whichever way it came: they must match exactly the one known pattern for the
- * input. Never throws.
+ * Verifies only the transactions of a response, not its signature: they must match exactly the one known pattern for the input. Never
+ * throws.
  */
 export function verifyTransactions(
   preparation: Preparation,
@@ -102,7 +107,7 @@ export function verifyingFetch(
   }
 }
 
-/** Returns whether a request is for market data, which is not signed. */
+/** Returns true if a request is for market data, whose responses are not signed. */
 export function isMarketData(url: string): boolean {
   return MARKETS.test(new URL(url).pathname)
 }
@@ -116,10 +121,10 @@ function verifyMarketData(body: Uint8Array): Verdict {
   }
 }
 
-/** Error for a refused response: do not sign or show anything of it. */
+/** Error for a refused response: neither sign nor show any of it. */
 export class UnverifiedAnswer extends Error {
   readonly reason: Reason
-  /** Names the request to the service's operator. The response claims it; nothing proves it. */
+  /** Id of the request, for the service's operator. It comes from the refused response, so nothing proves it. */
   readonly requestId: string | undefined
   constructor(reason: Reason, message: string, requestId?: string) {
     super(message)
@@ -129,7 +134,7 @@ export class UnverifiedAnswer extends Error {
   }
 }
 
-/** Returns the operation of a request whose response has transactions; undefined for any other request. */
+/** Returns the kind of operation of a request whose response has transactions; undefined for any other request. */
 export function preparationOf({
   method,
   url,
@@ -138,18 +143,21 @@ export function preparationOf({
   readonly url: string
 }): Preparation | undefined {
   const [, ofVault, rewards] = PREPARATION.exec(new URL(url).pathname) ?? []
-  // The cast is safe because the expression matches only these words.
+  // The cast is safe because the regular expression matches only the names of this type.
   return method === 'POST' ? ((ofVault ?? rewards) as Preparation | undefined) : undefined
 }
 
-/** Throws if a response has fields with transactions, at any depth. */
+/** Throws a Refusal if a response to another request has fields with transactions, at any depth. */
 function demandNoTransactions(text: string): void {
-  // Parsed and written again, a name has only one form.
+  // The JSON is parsed and written again, because a field name could be hidden by escaped characters.
   const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''
   demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions that were not requested')
 }
 
-/** Verifies the refund claims in a transfer's status: each is for the request's account, or else for the depositor. */
+/**
+ * Verifies the refund claims in a transfer's status. Each must be for the account that the request names, or else for the transfer's
+ * depositor.
+ */
 function verifyRefundClaims(url: string, text: string): void {
   const answer: PossibleStatus = /^\s*\{/.test(text) ? JSON.parse(text) : {}
   const user = new URL(url).searchParams.get('userAddress')

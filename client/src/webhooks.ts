@@ -1,6 +1,6 @@
 import type { WebhookEvent, WebhookTestEvent } from './api.ts'
 
-/** Delivery: a web `Request`, or the headers and the raw body that a server received. */
+/** Delivery of a webhook: a web `Request`, or the headers and the raw body that a server received. */
 export type Delivery =
   | Pick<Request, 'headers' | 'arrayBuffer'>
   | {
@@ -8,7 +8,7 @@ export type Delivery =
       readonly body: string | Uint8Array
     }
 
-/** Event of a type that this version of the client does not know. Respond with 2xx to it too. */
+/** Event of a type that this version of the client does not know. Respond with 2xx to it too, or it is sent again. */
 export type UnknownEvent = {
   readonly id: string
   readonly type: UnknownType
@@ -18,17 +18,17 @@ export type UnknownEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Text that equals no known type, so a comparison with a known type narrows an event to that type. */
+/** Text that equals no known event type, so a comparison with a known type narrows an event to that type. */
 export type UnknownType = `${string}.${string}` & { readonly [UNKNOWN]: true }
 declare const UNKNOWN: unique symbol
 
 /**
- * Reason to refuse a delivery. `bad_secret` is the receiver's own fault: a given secret is malformed. `bad_timestamp`: the
- * delivery's time differs from this clock by more than five minutes.
+ * Reason why a delivery is refused. `bad_secret`: one of the receiver's own secrets is malformed. `bad_timestamp`: the delivery's time
+ * differs from this clock by more than five minutes.
  */
 export type VerificationReason = 'bad_secret' | 'missing_header' | 'bad_timestamp' | 'bad_signature' | 'bad_body'
 
-/** Error for a delivery that no given secret signed, or that cannot be verified. */
+/** Error for a webhook delivery that was signed with none of the secrets, or that cannot be verified. */
 export class WebhookVerificationError extends Error {
   readonly reason: VerificationReason
   constructor(reason: VerificationReason, message: string) {
@@ -40,18 +40,18 @@ export class WebhookVerificationError extends Error {
 
 const TOLERANCE_SECONDS = 300
 
-/** The service sends at most two signatures. More would only cost time. */
+/** Maximum number of signatures to check. The service sends at most two; checking many more would only cost time. */
 const MAX_SIGNATURES = 10
 
-/** The standard allows keys of 24 to 64 bytes. */
+/** Limits of a secret key's length in bytes, by the Standard Webhooks specification. */
 const [MIN_KEY_BYTES, MAX_KEY_BYTES] = [24, 64]
 
-/** Version tag, then 32 bytes in base64. */
+/** Signature: a version tag, then 32 bytes in base64. */
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/
 
 /**
- * Verifies a delivery by Standard Webhooks and returns its event. With several secrets, a signature by any of them is enough.
- * Pass the body as it arrived, not parsed and written again. Throws a WebhookVerificationError.
+ * Verifies a webhook delivery by the Standard Webhooks specification and returns its event. With several secrets, a signature by any of
+ * them is enough. Pass the body as it arrived, not parsed and written again. Throws a WebhookVerificationError.
  */
 export async function unwrap(
   secrets: string | readonly string[],
@@ -95,9 +95,9 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Reads a header, whatever the case of its name. Joins several values as `Headers` does. */
+/** Reads a header, whatever the case of its name. Several values are joined as the class `Headers` does. */
 function readHeader({ headers }: Delivery, name: string): string {
-  // `instanceof` would fail: a platform may have another class named `Headers`.
+  // `instanceof` would fail, because a platform may have another class named `Headers`.
   const values =
     typeof headers.get === 'function'
       ? [headers.get(name)]
@@ -124,7 +124,7 @@ function parseEvent(body: Uint8Array<ArrayBuffer>): WebhookEvent | WebhookTestEv
     const event = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
     if (typeof event.id === 'string' && typeof event.type === 'string') return event
   } catch {
-    // Neither JSON nor an object.
+    // The body is no JSON, or no object.
   }
   throw new WebhookVerificationError('bad_body', 'The signed body is no event.')
 }

@@ -4,13 +4,13 @@ import { type DryRun, dryRun, type NodeAccess, openNode } from './node.ts'
 import { type Json, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
-/** Caller's own node, and the tolerance for a response. */
+/** Caller's own blockchain node, and the tolerance for differences. */
 export type OwnNode = NodeAccess & {
-  /** Maximum difference of shares and amounts, in percent; 1 by default. */
+  /** Maximum difference between the response's shares or amounts and the node's, in percent; 1 by default. */
   readonly tolerancePercent?: number | undefined
 }
 
-/** Response whose transactions match the known pattern. */
+/** Response whose transactions were already found to match the known pattern. */
 export type PatternedAnswer = {
   readonly preparation: Preparation
   readonly input: unknown
@@ -18,18 +18,18 @@ export type PatternedAnswer = {
   readonly steps: readonly Step[]
 }
 
-/** Result of a check at a node. */
+/** Result of checking a response at the caller's own node. */
 export type Witnessed = {
   readonly chainId: number
-  /** False if the node cannot simulate, or leaves out logs. Then `notes` list what it did not try. */
+  /** False if the node cannot simulate, or leaves out logs. Then `notes` list which checks were skipped. */
   readonly isSimulated: boolean
   readonly notes: readonly string[]
 }
 
-/** Checks a response at a node. Throws a Refusal if the node does not confirm it. */
+/** Checks a response at the caller's own node. Throws a Refusal if the node does not confirm it. */
 export type Witness = (patterned: PatternedAnswer) => Promise<Witnessed>
 
-/** Views of a vault, by their selectors. */
+/** Selectors of a vault's view functions. */
 const VIEWS = {
   asset: '38d52e0f',
   share: 'a8d5fd65',
@@ -46,20 +46,20 @@ const VIEWS = {
 } as const
 type ViewName = keyof typeof VIEWS
 
-/** Calls of a withdrawal whose amount is the payment. */
+/** Functions of a withdrawal whose argument is exactly the amount paid. */
 const EXACT_ASSET_CALLS: readonly string[] = ['withdraw', 'cooldownAssets']
-/** Calls of a claim whose first returned word counts shares; for others it counts assets. */
+/** Functions of a claim whose first returned word counts shares; other claims return assets. */
 const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
-/** Calls of a claim whose amount counts shares. */
+/** Functions of a claim whose amount counts shares. */
 const TAKES_SHARES: readonly Step['call'][] = ['mint', 'redeem']
 
 const BASIS_POINTS = 10_000n
-/** Conversions round once each, by one unit. */
+/** Tolerated rounding: two conversions may each round by one unit. */
 const ROUNDING_UNITS = 2n
 
 /**
- * Creates a witness from a node. It dry-runs the transactions, and compares shares and amounts with the vault's previews and the
- * moved tokens. Throws a RangeError if the tolerance is not from 0 to below 100.
+ * Creates a witness, which checks responses at the caller's own node. It simulates the transactions, and compares shares and amounts with
+ * the vault's previews and the moved tokens. Throws a RangeError if the tolerance is not from 0 to below 100.
  */
 export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Witness {
   const basisPoints = Math.round(tolerancePercent * 100)
@@ -71,7 +71,8 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // After an approval a vault's call needs it, unless the approval is for the bridge.
+    // A vault's call reverts without the approval that it needs, so it is not tried. An approval for the bridge is not needed by the
+    // vault's call.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
@@ -92,12 +93,12 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
     user: readAddress(request['userAddress']),
-    /** Rewards belong to no vault, so their contract takes its place. */
+    /** Rewards belong to no vault, so the contract that pays them takes the vault's place. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
-    /** False for a deposit from another chain: this node does not have the vault. */
+    /** False for a deposit from another chain, because this chain's node does not know the vault. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
-    /** True if the vault's previews report what a withdrawal pays. */
+    /** True if the vault's preview functions report the amount that a withdrawal pays. */
     hasPreviews:
       response['protocol'] === 'cooldown' || (response['protocol'] !== 'lagoon' && response['isAsync'] === false),
     isAsync: response['isAsync'] === true,
@@ -113,7 +114,7 @@ function listOf(response: Json, name: string) {
   })
 }
 
-/** Encodes the views that yield the expected figures of the response. */
+/** Encodes the view calls that yield the figures which the response should have. */
 function viewsOf({ preparation, request, response, isHere, user, transactions, approvals }: Context) {
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
     [name]: `0x${VIEWS[name]}${args.map(encodeWord).join('')}`,
@@ -121,7 +122,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
   const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
-  // Some calls name the id of a request before the user.
+  // Some functions have the id of a request as their first argument, before the user.
   const data = transactions[approvals]?.data ?? ''
   const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
   return {
@@ -144,7 +145,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   }
 }
 
-/** Compares the response's figures with the node's results. Throws a Refusal if they differ. */
+/** Compares the amounts in the response with the node's results. Throws a Refusal if they differ. */
 function compare(context: Context, sight: DryRun, words: Readonly<Record<string, readonly bigint[]>>) {
   const { preparation, chainId, vault, isHere, isLagoon, tolerance, steps, response, approvals } = context
   const { moved } = sight
@@ -154,7 +155,7 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
     const seen = see(name)
     return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${encodeWord(seen).slice(24)}`
   }
-  // Versions without fees on entry and exit return two rates.
+  // Lagoon versions without fees on deposits and withdrawals return only two rates.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
   const allowed = new Map<string, bigint>()
   const movedOf = (token: string | undefined, way: 'given' | 'received') =>
@@ -201,21 +202,21 @@ type Token = string | undefined
 type Amount = bigint | undefined
 
 type Checks = Context & {
-  /** Returns the first word that a view returned; undefined if it reverted. */
+  /** Returns the first word that a view call returned; undefined if it reverted. */
   readonly see: (name: ViewName) => Amount
   readonly asset: Token
   readonly share: Token
-  /** Lagoon's fees in basis points; 0 for others. */
+  /** Fees of a Lagoon vault in basis points; 0 for other vaults. */
   readonly rates: Readonly<Record<'entry' | 'exit' | 'haircut', bigint>>
   readonly returned: Amount
   readonly isSimulated: boolean
-  /** Amounts of a token in the dry run; undefined without one. */
+  /** Returns the amount of a token that left the user in the simulation; undefined if nothing was simulated. */
   readonly given: (token: Token) => Amount
   readonly received: (token: Token) => Amount
-  /** Allows this amount of a token to leave the user. */
+  /** Permits this amount of a token to leave the user. */
   readonly allow: (token: Token, amount: bigint) => void
   readonly note: (text: string) => void
-  /** Throws a Refusal if a known value differs from the figure, or if none is known. */
+  /** Throws a Refusal if a known value differs from `figure`, or if no value is known. */
   readonly confirm: (what: string, figure: bigint, values: readonly Amount[]) => void
 }
 
@@ -226,7 +227,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const token = isHere ? asset : readAddress(request['srcToken'])
     requireApprovalOf(token, steps)
     allow(token, amount)
-    // No event shows the native coin; the pattern check bounds it.
+    // Transfers of the native coin emit no event. So its amount is not compared here; the pattern check limits it.
     if (isSimulated && !(token !== undefined && isCoin(token)))
       confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
@@ -272,13 +273,13 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
   },
 
   claim({ response, steps, returned, isSimulated, asset, share, received, request, confirm }) {
-    // Only the bridge needs an approval.
+    // No call of a claim or cancellation takes tokens, so an approval can only be for the bridge.
     requireApprovalOf(asset, steps)
     const claimable = readObject(response['claimable'])
     const [claim] = steps.filter(({ call }) => call !== 'approve')
     const paid = request['kind'] === 'withdrawal' ? 'assets' : 'shares'
     for (const unit of ['assets', 'shares'] as const) {
-      // The shares were burned when the cooldown began.
+      // The cooldown already burned the shares, so the simulation cannot confirm them.
       if (claim?.call === 'unstake' && unit === 'shares') continue
       const figure = readAmount(claimable[unit])
       const isReturned = claim !== undefined && RETURNS_SHARES.includes(claim.call) === (unit === 'shares')
@@ -317,7 +318,7 @@ function requireApprovalOf(token: Token, steps: readonly Step[]): void {
   if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the transactions take.')
 }
 
-/** Throws a Refusal if more goes to another chain than the vault pays, as far as the node confirms that. */
+/** Throws a Refusal if the amount sent to another chain exceeds the vault's payment that the node confirms. */
 function requireCover(response: Json, paid: bigint): void {
   if (response['isCrossChain'] !== true) return
   const sent = readAmount(readObject(response['quote'])['inputAmount'])
@@ -334,7 +335,7 @@ function subtractFee(amount: Amount, rate: bigint): Amount {
   return amount === undefined ? undefined : amount - (amount * rate) / BASIS_POINTS
 }
 
-/** Returns the amount that leaves this much after a fee in basis points. */
+/** Returns the amount from which `amount` is left after a fee. `rate` is in basis points. */
 function addFee(amount: Amount, rate: bigint): Amount {
   return amount === undefined || rate >= BASIS_POINTS ? undefined : (amount * BASIS_POINTS) / (BASIS_POINTS - rate)
 }

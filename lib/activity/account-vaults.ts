@@ -24,16 +24,16 @@ import {
   type Tail,
 } from './tail.ts'
 
-/** Account's entries in one vault, in order, up to the chain's last block, and its live amounts there. */
+/** Account's ledger entries (deposits, withdrawals, transfers) in one vault, up to the chain's last block, and its live amounts. */
 export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]
   readonly live: LiveAccount
-  /** Time of that block. */
+  /** Time of the last block that was read. */
   readonly asOf: Date
 }
 
-/** Account in the vaults that could be read. `errors`: reason by chain id for the others; undefined if there are none. */
+/** Account's state in the vaults that could be read. `errors`: why vaults were left out, by chain id; undefined if none were. */
 type AccountVaults = {
   readonly vaults: readonly AccountVault[]
   readonly errors: Readonly<Record<string, string>> | undefined
@@ -48,9 +48,9 @@ type AccountServices = {
 }
 
 /**
- * Reads an account in these vaults: its recorded events, the events since then, and its live amounts. Sends two requests to each
- * chain, one after the other, all chains in parallel. Leaves out a vault whose history is still being read. Throws `upstream_*`
- * only if all chains failed and no vault could be read.
+ * Reads an account in these vaults: its recorded events, the events since then, and its live amounts. Sends two requests to each chain, one
+ * after the other, all chains in parallel. Leaves out a vault whose history is still being recorded. Throws `upstream_*` only if all chains
+ * failed and no vault could be read.
  */
 export async function readAccountVaults(
   { getReader, records, now }: AccountServices,
@@ -60,7 +60,7 @@ export async function readAccountVaults(
   const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // Recorded events are read after the progress, so they include all that it counts.
+  // Recorded events are read after each vault's progress, so they include every event up to the last recorded block.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -94,8 +94,8 @@ export async function readAccountVaults(
 }
 
 /**
- * Reads an account's entries in one vault up to a block: the recorded ones, and the later ones with one request. Throws
- * `upstream_*`, also for too many entries or a vault whose history is still being read.
+ * Reads an account's deposits, withdrawals and transfers in one vault up to a block: the recorded ones, and later ones with one request to
+ * the chain. Throws `upstream_*`, also for too many of them or a vault whose history is still being recorded.
  */
 export async function readAccountEntries(
   { getReader, records, now }: AccountServices,
@@ -113,13 +113,16 @@ export async function readAccountEntries(
 type LiveTail = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
-  /** Time of that block. */
+  /** Time of the block `to`. */
   readonly asOf: Date
 }
 
 type VaultOutcome = readonly [Followed, Result<LiveTail>]
 
-/** Adds the recorded entries; undefined for an unreadable vault that the account never used. */
+/**
+ * Adds the recorded deposits, withdrawals and transfers to a vault that was read. Returns undefined for an unreadable vault that the
+ * account never used.
+ */
 function addRecorded(
   followed: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -136,7 +139,10 @@ function addRecorded(
   return entries.length > 0 ? { error: createContradictionError() } : undefined
 }
 
-/** Returns the recorded entries before the tail. The tail includes those recorded after the progress was read. */
+/**
+ * Returns the recorded deposits, withdrawals and transfers up to `through`. Later ones are also in the events read from the chain, so they
+ * would count twice.
+ */
 function entriesBefore(
   { progress: { through } }: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -157,7 +163,7 @@ async function readChain(
 ): Promise<{ readonly outcomes: VaultOutcome[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
-  // Events are read up to a numbered block: "latest" may differ between calls, so events could be missing or double.
+  // All calls read events up to one block number, because "latest" may differ between calls. Then events could be missing or double.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
   const [tails, chainEvidence] = await Promise.all([readTails(on, followed, to), evidence()])
   const outcomes = followed.map(async (one, index): Promise<VaultOutcome> => {
@@ -193,8 +199,8 @@ async function readVault(
 }
 
 /**
- * Completes a read of an account at a block. Throws `upstream_bad_answer` if the vault does not return an amount, `upstream_*`,
- * and the errors of `listEntries`.
+ * Completes the read of an account's live amounts at a block. Throws `upstream_bad_answer` if the vault does not return an amount,
+ * `upstream_*`, and the errors of `listEntries`.
  */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountSnapshot,

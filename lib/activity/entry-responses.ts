@@ -33,7 +33,7 @@ const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
 
 const EpochId = z.number().int().nullable()
 
-/** Response fields of the vault and the account. */
+/** Response fields that identify the vault and the account. */
 export const placeFields = {
   vaultAddress: Address,
   vaultName: z.string().describe('Display name'),
@@ -41,7 +41,7 @@ export const placeFields = {
   chainId: ChainId,
 }
 
-/** Response fields of the asset and the share, with the current price and yield. */
+/** Response fields of the vault's asset and share tokens, with the current price and yield. */
 export const shareFields = {
   apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
   annualYield: Growth.nullable().describe('Growth a year, as of the vaults; null if unknown'),
@@ -78,7 +78,7 @@ export const DepositResponse = z
   })
   .meta({ id: 'Deposit', description: "A deposit and its part of the user's current amounts" })
 
-/** Deposit in webhook events, without the fields that differ between clients. */
+/** Deposit in webhook events, without the fields that differ between the API's clients. */
 export const DepositEntry = DepositResponse.omit({ vaultName: true, source: true }).meta({
   id: 'DepositEntry',
   description: 'A deposit as `GET …/deposits` shows it, without `vaultName` and `source`',
@@ -117,16 +117,16 @@ export const WithdrawalResponse = z
   })
   .meta({ id: 'Withdrawal', description: 'A withdrawal and the state of its parts' })
 
-/** Withdrawal in webhook events, without the field that differs between clients. */
+/** Withdrawal in webhook events, without the field that differs between the API's clients. */
 export const WithdrawalEntry = WithdrawalResponse.omit({ vaultName: true }).meta({
   id: 'WithdrawalEntry',
   description: 'A withdrawal as `GET …/withdrawals` shows it, without `vaultName`',
 })
 
-/** Account's amounts in a vault, without client data. */
+/** Vault and an account's amounts in it, without data that differs between the API's clients. */
 type OnChain = { readonly vault: VaultOnChain; readonly live: LiveAccount }
 
-/** Builds the response fields of a vault's share. `annualYield` is null if unknown. */
+/** Builds the response fields of a vault's share token. `annualYield` is null if unknown. */
 export function buildShareNow({ vault, live }: OnChain, annualYield: Growth | null) {
   return {
     apy: yieldText({ annualYield }),

@@ -14,16 +14,16 @@ const EVENTS = new Map(
 )
 const EVENT_ABI = [...EVENTS.values()]
 
-/** Event name of other tokens' transfers that a vault's books need. */
+/** Event name for transfers of tokens other than the vault's shares. Some vault protocols need them for their accounting. */
 const HEARD = 'HeardTransfer'
 const EVENT_NAMES = new Set([...EVENT_ABI.map(({ name }) => name), HEARD])
 
-/** Returns true if the fold of this version knows events of this name. */
+/** Returns true if this version of the software can process events of this name. */
 export function isKnownEvent(name: string): boolean {
   return EVENT_NAMES.has(name)
 }
 
-/** Maximum distance, in blocks, between the ends of records of vaults whose events are read in the same requests. */
+/** Maximum distance between the last recorded blocks of two vaults whose events are read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
 
 /** First topics of all vault events. */
@@ -38,12 +38,12 @@ export function priceEventTopics(vault: VaultOnChain): Hash[] {
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
 }
 
-/** Returns the contracts with events of these vaults: the vaults and their share tokens. */
+/** Returns the contracts that emit these vaults' events: the vaults and their share tokens. */
 export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
   return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
 }
 
-/** Builds the filter for other tokens' transfers that these vaults' books need; empty if they need none. */
+/** Builds the filter for transfers of other tokens that these vaults' accounting needs; empty if they need none. */
 export function buildHeardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
   const heard = vaults.flatMap((vault) => heardBy(vault) ?? [])
   if (heard.length === 0) return []
@@ -57,9 +57,9 @@ function heardBy(vault: VaultOnChain) {
 }
 
 /**
- * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token or from a token
- * that its books need, all other events from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are
- * all logs of their transactions, or only those that name `ofAccount`.
+ * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token or from a token that its
+ * accounting needs. All other events come from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs
+ * of their transactions, or only those that name `ofAccount`.
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],
@@ -76,7 +76,7 @@ export function parseVaultEvents(
     return heard ? [{ vault, heard }] : []
   })
   const events = logs.flatMap((log) => {
-    // An event with the same first topic but other indexed parameters does not decode.
+    // A log with the same first topic but other indexed parameters cannot be decoded, so it is left out.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash, blockHash } = log
@@ -98,8 +98,8 @@ export function parseVaultEvents(
 }
 
 /**
- * Puts the accounts of each event into the arguments of the ERC standard; some vaults swap them. The events are all events of their
- * transactions, or only those that name `ofAccount`.
+ * Corrects the accounts in events' arguments to the order of the ERC standard, because some vaults swap them. The events are all events of
+ * their transactions, or only those that name `ofAccount`.
  */
 export function standardize(
   vaults: readonly VaultOnChain[],

@@ -17,18 +17,20 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type BlockPrice, type NewPrice, priceBefore } from '../vaults/prices.ts'
 import { isNothing } from './ledger-entry.ts'
 
-/** Vault's events, with the ledger at each that moves shares, and the ledger and prices after them. */
+/**
+ * Vault's events, with the total assets and share supply after each that moves shares. `ledger` and `prices` are those after all events.
+ */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
-  /** Price after each block whose events set one, with the vault's total assets. */
+  /** Share price after each block whose events set one, with the vault's total assets. */
   readonly prices: readonly NewPrice[]
 }
 
-/** Vault's valued events, and the entries of accounts that follow from them. */
+/** Vault's events with share values, and the ledger entries of accounts (deposits, withdrawals, transfers) that follow from them. */
 export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
 
-/** Returns true if all amounts are from 0 to 2^256 - 1. A vault can emit false events with any amounts. */
+/** Returns true if all amounts are from 0 to 2^256 - 1. A vault's contract can emit false events with any amounts. */
 export function isPossible({ ledger, events, entries, prices }: Posted): boolean {
   const ledgers = [ledger, ...events.flatMap((event) => event.ledger ?? [])]
   const amounts = entries.flatMap((entry) => [
@@ -41,7 +43,10 @@ export function isPossible({ ledger, events, entries, prices }: Posted): boolean
   )
 }
 
-/** Values a vault's events after a ledger, and folds them into entries. Equal events give equal results. */
+/**
+ * Adds share values to a vault's events, starting from a ledger, and derives the accounts' ledger entries. The same events always give the
+ * same results.
+ */
 export function postEvents(
   vault: VaultOnChain,
   { ledger, lastPrices = [] }: Priced,
@@ -51,10 +56,13 @@ export function postEvents(
   return { ...valued, entries: foldEvents(vault, valued.events) }
 }
 
-/** Ledger before the events. If no event has a price, `lastPrices`, which the job read, value the shares. */
+/** Vault's total assets and share supply before the events. `lastPrices`, read from the chain, value the shares if no event has a price. */
 type Priced = { readonly ledger: Ledger; readonly lastPrices?: readonly BlockPrice[] | undefined }
 
-/** Adds the vault's ledger to each event that moves shares. `events`: all events of the vault after `before`, in order. */
+/**
+ * Adds the vault's total assets and share supply to each event that moves shares. `events`: all events of the vault after `before`, in
+ * order.
+ */
 function valueEvents(
   vault: VaultOnChain,
   before: Ledger,
@@ -79,7 +87,7 @@ function valueEvents(
       const moved = moves.get(event)
       if (!moved) return event
       if (!ledgers) return { ...readLedger(vault, read, event.location.blockNumber), ...event }
-      // A fee is minted before the event with its assets, so the ledger after the transaction values it.
+      // Fee shares are minted before the event that reports the vault's assets. So the ledger after the transaction values them.
       return { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) }
     })
   })
@@ -96,8 +104,8 @@ function readLedger(
 }
 
 /**
- * Folds a vault's valued events into entries, in order, without entries that move nothing. For one account's entries, the events
- * that name it suffice.
+ * Derives ledger entries (deposits, withdrawals, transfers) from a vault's valued events, in order, without entries that move nothing. The
+ * events that name an account suffice for that account's entries.
  */
 export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   return transactionsOf(events)
@@ -130,8 +138,8 @@ function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): Le
 type OwnEntry = ReturnType<Books['entries']>[number][number]
 
 /**
- * Finds the shares that a transaction's events move between owners, by event. A mint that no event explains is a fee, from the
- * zero address.
+ * Finds the shares that a transaction's events move between owners, by event. A mint that no deposit event explains is a fee, so its sender
+ * is the zero address.
  */
 export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): ReadonlyMap<VaultEvent, ShareTransfer> {
   const { books } = getProtocol(vault)
@@ -150,8 +158,8 @@ export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): R
 type TransferEvent = EventOf<typeof erc20Abi>
 
 /**
- * Finds the transfers of a transaction that another of its events explains. One event explains one transfer, before or after
- * it, because vaults differ in their order.
+ * Finds the transfers of a transaction that belong to a deposit, withdrawal or other event. One event explains one transfer, before or
+ * after it, because vaults emit the two in different orders.
  */
 function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
   const key = ({ from, to, shares }: ExplainedTransfer) => `${from ?? ''} ${to ?? ''} ${shares}`
@@ -162,7 +170,7 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
   const explained = new Set<VaultEvent>()
   const isBetweenOwners = ({ args: { from, to } }: TransferEvent) =>
     books.isOwner(vault, from) && books.isOwner(vault, to)
-  // Transfers from or to the vault come first, because its events explain those.
+  // Transfers from or to the vault are matched first, because the vault's own events explain those.
   const transfers = events
     .filter(isShareTransfer)
     .toSorted((one, other) => Number(isBetweenOwners(one)) - Number(isBetweenOwners(other)))
@@ -182,7 +190,7 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
   return explained
 }
 
-/** Returns the shares that a transfer moves to an owner, from another owner or by a mint. */
+/** Returns the shares that a transfer moves to an owner, from another owner or by a mint. Undefined if no owner's shares change. */
 function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: TransferEvent): ShareTransfer | undefined {
   const { from, to, value: shares } = args
   const isToOther = to !== zeroAddress && from !== to && isOwner(vault, to)

@@ -15,15 +15,15 @@ type Owner = {
 
 type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
 
-/** Kind of history: `build` lists its items of one vault, and `name` marks its cursors. */
+/** Kind of history, such as deposits: `build` lists its items in one vault, and `name` marks its pagination cursors. */
 type History<I extends Item> = {
   readonly name: string
   readonly build: (ofVault: AccountVault) => readonly I[]
 }
 
 /**
- * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield. Throws
- * `invalid_cursor` for a cursor of another list, and as `readAccountVaults` does.
+ * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield. Throws `invalid_cursor` for a
+ * cursor of another list, and the errors of `readAccountVaults`.
  */
 export async function readHistoryPage<I extends Item>(
   {

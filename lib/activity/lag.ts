@@ -9,7 +9,10 @@ type Moments = {
   readonly now: number
 }
 
-/** Returns the seconds the records lag: behind the head, or behind the clock minus finality if larger (all nodes stalled). */
+/**
+ * Returns the seconds by which the records lag behind the chain's head. If the clock minus the finality time gives more (all nodes
+ * stalled), returns that.
+ */
 export function computeLagSeconds({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
   const byClock = Math.floor(now / 1000) - finality.seconds - Number(recorded)
   return Math.max(0, Number((head?.timestamp ?? recorded) - recorded), byClock)

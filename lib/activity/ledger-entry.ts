@@ -6,8 +6,8 @@ export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cance
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
 /**
- * Returns true if the entry moves nothing: a request or claim of 0, or moved shares worth less than one unit of the asset. Anyone
- * can make a request of 0 for another account. A cancellation without an amount moves something.
+ * Returns true if a deposit, withdrawal, transfer or request moves nothing. Its amount is 0, or the moved shares are worth less than one
+ * unit of the asset. Anyone can make a request of 0 for another account. A cancellation without an amount moves something.
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
@@ -15,12 +15,15 @@ export function isNothing(entry: LedgerEntry): boolean {
   return !('assets' in entry && entry.assets > 0n) && !('shares' in entry && entry.shares)
 }
 
-/** Builds an entry's key in its vault, for cursors and notices. Keys sort as text in the order of the events. */
+/**
+ * Builds the key of a deposit, withdrawal or other ledger entry, unique in its vault. Pagination cursors and webhook events use it. Keys
+ * sort as text in the order of the events.
+ */
 export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
-/** Builds the start of the keys of an event's entries. */
+/** Builds the common start of the keys of all deposits, withdrawals and transfers that one event causes. */
 export function buildLocationKey({
   timestamp,
   chainId,

@@ -2,26 +2,26 @@ import type { Hash } from 'viem'
 import { min } from '../core/bigint.ts'
 import { divideProRata, divideRest } from './parts.ts'
 
-/** Event in the line of an account's requests. Amounts are in the requested unit, `given` in the unit that a claim pays. */
+/** Event in the queue of an account's requests. `given` is in the unit that a claim pays, other amounts in the unit that was requested. */
 export type LineEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
   | { readonly requestId: bigint; readonly cancelled: bigint }
   | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash | null }
 
-/** Request and its state. */
+/** Request in the queue, and the amounts cancelled and claimed so far. */
 export type LineRequest<Entry> = {
   readonly entry: Entry
   cancelled: bigint
   standing: bigint
-  /** Claimed amount, amount that the claims paid, and the last claim's transaction (null before). */
+  /** Claimed part of the request, amount that its claims paid, and the last claim's transaction (null before the first claim). */
   claimed: bigint
   given: bigint
   claimTransactionHash: Hash | null
 }
 
 /**
- * Builds the line of an account's requests in one vault, oldest first. A cancellation takes from the last requests with its id.
- * A claim names no request: it takes from the oldest uncancelled amounts, and pays each request pro rata.
+ * Builds the queue of an account's requests in one vault, oldest first. A cancellation reduces the newest requests with its id. A claim
+ * names no request, so it takes from the oldest uncancelled amounts, and pays each request pro rata.
  */
 export function buildLine<Entry extends { readonly requestId: bigint }>(
   events: readonly LineEvent<Entry>[],
@@ -74,8 +74,8 @@ function cancelFromEnd(
 }
 
 /**
- * Divides a vault's pending and claimable totals between the requests of a line: the last ones are pending, the ones before them
- * claimable. Uses the vault's totals, because claims may be rounded.
+ * Divides the account's pending and claimable totals between its queued requests: the newest are pending, the ones before them claimable.
+ * The totals come from the vault, because claims may be rounded.
  */
 export function divideOpen(
   line: readonly LineRequest<unknown>[],

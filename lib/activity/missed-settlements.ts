@@ -5,19 +5,19 @@ import { RequestKind } from '../protocols/request-kind.ts'
 
 const MissedOfKind = z.object({
   requestedId: Amount,
-  /** Last request that the proposed valuation includes; absent before the first proposal. */
+  /** Id of the last request that the proposed valuation includes; absent before the first proposal. */
   proposedId: Amount.optional(),
-  /** `proposedId` at each settlement that skipped this kind, since the last one that settled it. */
+  /** Values of `proposedId` at each settlement that left this kind unsettled, since the last one that settled it. */
   missedIds: z.array(Amount),
 })
 
-/** Settlements that left requests unsettled, by kind; only in vaults with settlement events. */
+/** Settlements that left requests of a kind (deposit, withdrawal) unsettled. Only vaults with settlement events have them. */
 export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
 export type MissedSettlements = z.output<typeof MissedSettlements>
 
 const MAX_MISSED = 100
 
-/** Adds a vault's events, in order, to its missed settlements. */
+/** Updates a vault's missed settlements by its new events, in order. */
 export function addMissed(
   before: MissedSettlements,
   books: Pick<Books, 'settlement' | 'settlementStep'>,
@@ -29,7 +29,8 @@ export function addMissed(
     if (step?.does === 'request') {
       const { kind, id } = step
       const { proposedId, missedIds = [] } = after[kind] ?? {}
-      // A valuation ends an epoch with requests. So a later request with the same id shows that all others were cancelled.
+      // A valuation starts a new request id only if the last id had requests. So a later request with the same id shows that all others
+      // were cancelled.
       const isEnded = (other: bigint) => other < id
       after[kind] = {
         requestedId: id,
@@ -54,8 +55,8 @@ export function addMissed(
 }
 
 /**
- * Counts the settlements that included a pending request and did not settle it. Each ended an epoch, and epoch ids grow in steps
- * of two.
+ * Counts the settlements that should have included a pending request but did not settle it. Each ended an epoch, and epoch ids grow in
+ * steps of two.
  */
 export function countMissed(
   missed: MissedSettlements[RequestKind],

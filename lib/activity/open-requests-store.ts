@@ -9,11 +9,14 @@ type RequestChanges = {
   readonly vault: VaultKey
   readonly opened: readonly OpenRequest[]
   readonly closed: readonly OpenRequest[]
-  /** True if no event settles them. Then `reported` of a request that already waits is kept. */
+  /**
+   * True if no event announces the settlement of these requests, so the scheduled job reads them from the vault. Then `reported` of a
+   * stored request is kept.
+   */
   readonly isAsked: boolean
 }
 
-/** Range to list: at most `most` requests of one kind, with ids up to `lastId`, after the request `after`. */
+/** Range of waiting requests to list: at most `most` requests of one kind, with ids up to `lastId`, after the request `after`. */
 type OpenRange = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -51,7 +54,7 @@ export function openRequestsStore(table: Table) {
 
     list,
 
-    /** Gets those of these requests that wait, in no order. */
+    /** Gets the given requests that are still waiting, in no order. */
     async get(vault: VaultKey, requests: readonly RequestKey[]): Promise<OpenRequest[]> {
       return [...(await getKnown(requests.map((request) => itemKey(vault, request)))).values()]
     },
@@ -73,7 +76,7 @@ export function openRequestsStore(table: Table) {
     const to = `OPEN#${kind}#${digits(lastId)}#~`
     const range = { partition: vaultPartition(vault), from, to }
     const requests: OpenRequest[] = []
-    // A query's page also ends at one megabyte.
+    // DynamoDB also ends a page at one megabyte, so several pages may be needed.
     for await (const page of table.pages(OpenRequest, range, { limit: most })) {
       requests.push(...page)
       if (requests.length >= most) break

@@ -6,39 +6,42 @@ import type { Books } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
-/** Vault's amounts for requests with one id, in the requested unit. `cancelled`: amount that a cancellation returns. */
+/**
+ * Amounts of an account's requests with one id, as the vault reports them, in the requested unit. `cancelled`: amount that a cancellation
+ * returns.
+ */
 const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })
 
 const RequestKey = z.object({ kind: RequestKind, requestId: Amount, account: Address })
-/** Key of an account's requests with one id in a vault: they wait for the same settlement. */
+/** Key of an account's requests with one id in a vault; the vault settles them together. */
 export type RequestKey = z.output<typeof RequestKey>
 
-/** Requests with one key that wait for their settlement; `timestamp` is the time of the last one. */
+/** Requests with one key that wait for their settlement; `timestamp` is the time of the newest one. */
 export const OpenRequest = RequestKey.extend({
   timestamp: Timestamp,
-  /** Amount that snapshots reported as claimable; only in vaults without settlement events. */
+  /** Amount that was published as claimable so far; only in vaults without settlement events. */
   reported: Amount.optional(),
-  /** Amounts in the last settled snapshot, unless more was requested since. */
+  /** Amounts when the requests were last seen settled; absent if more was requested since. */
   settled: RequestAmounts.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 
-/** Vault's waiting requests at a block. Used once that block is final, if the chain still has its hash. */
+/** Amounts of a vault's waiting requests, read at a block. They count once that block is final, if the chain still has the block's hash. */
 export const Snapshot = StoredBlock.extend({
   hash: HashText,
-  /** `given`: amount that a claim of `claimable` pays, if the vault returns it. */
+  /** `given`: amount that a claim of `claimable` pays out, in the other unit, if the vault reports it. */
   requests: z.array(RequestKey.extend({ ...RequestAmounts.shape, given: Amount.optional() })),
 })
 export type Snapshot = z.output<typeof Snapshot>
 
-/** Returns a name of requests that is unique in their vault. */
+/** Builds a text that identifies an account's requests with one id within their vault. */
 export function buildRequestName({ kind, requestId, account }: RequestKey): string {
   return `${kind} ${requestId} ${account}`
 }
 
 /**
- * Finds the requests that ledger entries open, and those that they cancel; the last entry of a request counts. With settlement
- * events, a cancellation closes the whole request. Without them, the job reads the rest from the vault (`isAsked`).
+ * Finds the requests that ledger entries open, and those that they cancel; the last entry of a request counts. With settlement events, a
+ * cancellation closes the whole request. Without them, the scheduled job reads the remaining amount from the vault (`isAsked`).
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],

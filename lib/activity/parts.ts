@@ -11,7 +11,7 @@ export function divideProRata(whole: bigint, weights: readonly bigint[]): bigint
   })
 }
 
-/** Returns the rest of each amount if `left` remains of all and the first amounts are spent first. */
+/** Returns the unspent part of each amount, if `left` remains of their sum and the first amounts are spent first. */
 export function divideRest(amounts: readonly bigint[], left: bigint): bigint[] {
   let rest = left
   const parts = amounts.toReversed().map((amount) => {

@@ -12,16 +12,18 @@ export type Position = {
   readonly currentValue: bigint
   readonly earnedAssets: bigint
   readonly depositCount: number
-  /** Dates of the first and last uncancelled deposit; without one, the date of the first entry. */
+  /** Dates of the first and last uncancelled deposit. Without one, both are the date of the first entry that moved anything in or out. */
   readonly startDate: Date
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** Kinds of entries that move nothing in or out, so they make no position. */
+/** Kinds of ledger entries that by themselves bring nothing into a vault or out of it. They make no position. */
 const KINDS_WITHOUT_POSITION: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
 
-/** Builds an account's position from its entries in one vault, in order; null if none moved anything in or out. */
+/**
+ * Builds an account's position from its deposits, withdrawals and transfers in one vault, in order; null if none moved anything in or out.
+ */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
   const first = entries.find(({ kind }) => !KINDS_WITHOUT_POSITION.has(kind))
   if (!first) return null
@@ -35,7 +37,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
     if (kind === 'deposit') totalDepositedAssets += entry.assets - (cancelled.get(entry) ?? 0n)
     else if (kind === 'withdraw') totalWithdrawnAssets += entry.assets
     else if (kind === 'redeem') totalWithdrawnAssets += entry.assets ?? 0n
-    // Shares that moved before the first known price count at the current price, so they earn nothing.
+    // Shares moved before the first known price are valued at the current price, so they show no gain.
     else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
     else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
   }

@@ -15,27 +15,27 @@ import { isKnownEvent, standardize } from './events.ts'
 import { foldEvents, transactionsOf } from './fold.ts'
 import { buildLocationKey } from './ledger-entry.ts'
 
-/** Codec of an event's arguments: whole numbers as decimal text, because they have up to 256 bits; addresses in hexadecimal. */
+/** Codec of an event's arguments. Whole numbers are stored as decimal text, because they have up to 256 bits; addresses in hexadecimal. */
 const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string(), z.unknown()), {
   decode: (stored) => mapValues(stored, (value) => (isDigits(value) ? BigInt(value) : value)),
   encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
 })
 
-/** Stored item: one transaction's decoded events in one vault, for an account with an entry; `timestamp` in seconds since 1970. */
+/** Stored item: one transaction's decoded events in one vault, for one account that they affect; `timestamp` in seconds since 1970. */
 export const RecordedEvents = z.object({
   chainId: ChainId,
   vault: AddressText,
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
-  /** True if the item has only the events that name the account. */
+  /** True if the item has only the events that name the account, not its whole transaction. */
   isPartial: z.literal(true).optional(),
   events: z.array(
     z.object({
       logIndex: z.number().int(),
       name: z.string(),
       args: Arguments,
-      /** Ledger after an event that moves shares between owners, or the shares with their value. */
+      /** Vault's assets and share supply after an event that moves shares between owners, or the moved shares with their value. */
       ledger: Ledger.optional(),
     }),
   ),
@@ -50,19 +50,19 @@ const StoredEvents = z.looseObject({
 })
 type StoredEvents = z.output<typeof StoredEvents>
 
-/** Maximum number of events of a transaction stored whole for an account, and maximum per item: about 20 KB. */
+/** Maximum number of a transaction's events stored completely for each account, and maximum number per item: about 20 KB. */
 const MAX_WHOLE = 20
 const ITEM_EVENTS = 100
 /**
- * Maximum number of events that one response reads: about two seconds of CPU. A vault takes at most a quarter of the
- * rest. So thousands of transfers by third parties in some vaults leave enough for others.
+ * Maximum number of events that one response reads: about two seconds of CPU. Each vault may take at most a quarter of what is left. So
+ * thousands of transfers by third parties in some vaults leave enough for others.
  */
 const MAX_EVENTS = 100_000
 const SHARE_OF_VAULT = 4
 
 /**
- * Builds the items of a vault's valued events, one per transaction and account with an entry. An item has the whole transaction,
- * because one event may explain another. For a large transaction it has only the events that name the account.
+ * Builds the stored items of a vault's events, one per transaction and affected account. An item has the whole transaction, because one
+ * event may explain another. For a large transaction it has only the events that name the account.
  */
 export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]): Item[] {
   return transactionsOf(events).flatMap((transaction) => {
@@ -103,7 +103,7 @@ export function namesAccount({ args }: VaultEvent, account: Address): boolean {
   return Object.values(args).includes(account)
 }
 
-/** Folds an account's recorded events in a vault into entries, in order. */
+/** Derives an account's ledger entries from its recorded events in a vault, in order. */
 export function foldRecorded(
   vault: VaultOnChain,
   account: Address,
@@ -120,8 +120,8 @@ export function foldRecorded(
 }
 
 /**
- * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in
- * key order. If a page ends in an unlisted vault, or in one that exceeds its share, it skips the rest of that vault.
+ * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in key order.
+ * If a page ends in an unlisted vault, or in one with too many events, the vault's rest is skipped.
  */
 export async function listRecorded(
   table: Table,
@@ -149,7 +149,7 @@ export async function listRecorded(
     const prefix = recordedPrefix(end.chainId, end.vault)
     const ofVault = found.get(prefix)
     if (ofVault && (counts.get(prefix) ?? 0) <= share) {
-      // The next possible key.
+      // Smallest key after the last one read.
       from = `${end.sk}\0`
     } else {
       if (ofVault) found.set(prefix, undefined)
@@ -159,7 +159,10 @@ export async function listRecorded(
   return prefixes.map((prefix) => found.get(prefix)?.map(parseRecorded))
 }
 
-/** Parses an item. Throws UnknownFormError for an event of a newer version: without it, amounts would be wrong. */
+/**
+ * Parses a stored item. Throws UnknownFormError if a newer version of the software stored an unknown event: without it, amounts would be
+ * wrong.
+ */
 function parseRecorded(item: StoredEvents): RecordedEvents {
   const recorded = parseItem(RecordedEvents, item)
   const unknown = recorded.events.find(({ name }) => !isKnownEvent(name))
@@ -172,7 +175,7 @@ function partitionOf(account: Address): string {
   return `ACCOUNT#${account}`
 }
 
-/** Builds the start of the sort keys of an account's events in a vault, to read or skip them together. */
+/** Builds the common start of the sort keys of an account's events in a vault, to read or skip them. */
 function recordedPrefix(chainId: number, vault: Address): string {
   return `EVENT#${chainId}#${vault}#`
 }

@@ -5,10 +5,13 @@ import { depositLine } from './history.ts'
 import type { LineRequest } from './line.ts'
 import { redemptionLine } from './withdrawals.ts'
 
-/** Entry that begins a request. */
+/** Ledger entry that begins a request to deposit or redeem. */
 export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
-/** Builds the line of an account's requests of one kind after these entries and granted cancellations. */
+/**
+ * Builds the queue of an account's requests of one kind, oldest first. `entries` are its deposits, withdrawals, claims and cancellations;
+ * `granted` are cancellations that the vault reports.
+ */
 export function buildRequestLine(
   kind: RequestKind,
   entries: readonly LedgerEntry[],

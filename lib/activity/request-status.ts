@@ -24,7 +24,7 @@ type StatusRequest = {
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
 }
 
-/** Kind of requests: reads them from an account, and returns their amounts, last id and the vault's epoch. */
+/** Kind of requests: `of` reads them from an account's snapshot and returns their amounts, last id and the vault's epoch. */
 type Kind<R> = {
   readonly kind: RequestKind
   readonly of: (account: AccountSnapshot) => FinishedRequests<R>
@@ -38,8 +38,8 @@ type Kind<R> = {
 }
 
 /**
- * Reads the state of an account's requests of a kind in an async vault. Returns the requests, the shares in the wallet, the
- * status while one is open, and the other fields of the reply. `listEntries` reads the account's entries once. Throws
+ * Reads the state of an account's requests of a kind in an asynchronous vault. Returns the requests, the shares in the wallet, the status
+ * while one is open, and the other response fields. `listEntries` reads the account's ledger entries only once. Throws
  * `deposit_status_not_applicable` or `withdraw_status_not_applicable` for a vault without requests, and `upstream_*`.
  */
 export async function readRequestStatus<R extends object>(

@@ -72,7 +72,7 @@ export const PositionResponse = z
   })
   .meta({ id: 'Position', description: "A user's deposits, withdrawals, holdings and earnings in a vault" })
 
-/** Reasons for omitted vaults, by chain id. */
+/** Reasons why vaults were omitted, by chain id. */
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()

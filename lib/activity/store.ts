@@ -19,37 +19,40 @@ import { MissedSettlements } from './missed-settlements.ts'
 import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 
-/** Job's cursor in a vault, with values for the next run. It is one item, so it is consistent. */
+/**
+ * Point up to which a vault's events are recorded, with values for the next run. It is one item, so its fields never contradict each other.
+ */
 export const VaultProgress = KnownPrices.extend({
   /** Grows with each write; absent before the first. */
   version: z.number().int().optional(),
   /** Last block whose events are recorded. */
   through: z.number().int(),
-  /** Time of that block in seconds since 1970; absent if unknown. */
+  /** Time of the block `through` in seconds since 1970; absent if unknown. */
   timestamp: Amount.optional(),
   ledger: Ledger,
-  /** Last settled request of each kind, in vaults with settlement events; absent before the first. */
+  /** Id of the last settled request of each kind, in vaults with settlement events; absent before the first. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
   waits: WaitsByKind.optional(),
   missed: MissedSettlements.optional(),
-  /** True if requests without settlement events may wait. */
+  /** True if requests may be waiting whose settlement no event announces. */
   hasAsked: z.boolean().optional(),
-  /** Time of the job's last read of the vault's price and state at the head; seconds since 1970. */
+  /** Time at which the scheduled job last read the vault's price and state at the chain's head; seconds since 1970. */
   refreshedAt: Amount.optional(),
   state: z.string().optional(),
   /**
-   * Last block whose events are not reported: the latest one when the vault was added, or else the last final one when the job
-   * first saw the vault.
+   * Last block whose events are not published: the latest one when the vault was added. Without it, the last final block when the scheduled
+   * job first saw the vault.
    */
   eventsAfter: z.number().int().optional(),
-  /** Block of the earliest unsettled snapshot. */
+  /** Block of the earliest stored snapshot whose requests are not yet settled. */
   snapshotAt: Amount.optional(),
-  /** Last request of the previous page, if one run cannot read all waiting requests. */
+  /** Waiting request after which the next run reads on, if one run cannot read all of them. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
-  /** Non-final notices that were published, or are about to be, in order of detection. */
+  /** Events in non-final blocks that were published, or are about to be, in order of detection. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
   /**
-   * Pause state by final blocks, and a non-final change of it. `since`: first block at which the job saw the change.
+   * Pause state of the vault in final blocks, and a change of it that is not final yet. `since`: first block at which the scheduled job saw
+   * the change.
    */
   paused: z
     .object({
@@ -60,12 +63,12 @@ export const VaultProgress = KnownPrices.extend({
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
-/** Returns the progress of a vault without records. */
+/** Returns the initial progress of a vault without recorded events. */
 export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): VaultProgress {
   return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
 }
 
-/** Vault's events to record. */
+/** Vault and its events to record. */
 export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
@@ -76,8 +79,8 @@ const ProgressItem = VaultProgress.extend({ pk: z.string() })
  */
 export function recordsStore(table: Table) {
   /**
-   * Gets the progress of these vaults, in order; undefined for one without records. With `isConsistent: false` it may be some
-   * moments old, at half the price.
+   * Gets the stored progress of these vaults, in order; undefined for a vault without recorded events. With `isConsistent: false` the read
+   * costs half, but may be some moments old.
    */
   async function getProgress(
     vaults: readonly VaultKey[],
@@ -89,14 +92,14 @@ export function recordsStore(table: Table) {
   }
 
   return {
-    /** Records events of vaults. If it throws, only some may be recorded. */
+    /** Records events of vaults. If it throws, only some of them may be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
       const items = records.flatMap(({ vault, events }) => recordedItems(vault, events))
       await table.putMany(items)
     },
 
     /**
-     * Lists an account's entries in each of these vaults, in order, from its recorded events; undefined for too many.
+     * Lists an account's ledger entries in each of these vaults, in order, from its recorded events; undefined for a vault with too many.
      */
     async listEntries(account: Address, vaults: readonly VaultOnChain[]): Promise<(LedgerEntry[] | undefined)[]> {
       const recorded = await listRecorded(table, account, vaults)
@@ -108,14 +111,14 @@ export function recordsStore(table: Table) {
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
 
-/** Creates the store for the job and operators, who also write the progress. */
+/** Creates the store for the scheduled job and operators, who also write each vault's progress. */
 export function recordingStore(table: TransactingTable) {
   return {
     ...recordsStore(table),
 
     /**
-     * Writes the progress of vaults, each only if it has not changed since the read. Write their records first. Returns each
-     * progress as stored; undefined if another run wrote it meanwhile.
+     * Writes each vault's progress, only if it has not changed since it was read. Write the vaults' events first. Returns each progress as
+     * stored; undefined if another run wrote it meanwhile.
      */
     async putProgress(
       progress: readonly (readonly [VaultKey, VaultProgress])[],
@@ -136,5 +139,5 @@ function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
 
-/** Returns the progress of vaults, in order, from a container's memory; undefined for one without records. */
+/** Returns the progress of vaults, in order, cached in this container's memory; undefined for one without recorded events. */
 export type RecallProgress = (vaults: readonly VaultKey[]) => Promise<(VaultProgress | undefined)[]>

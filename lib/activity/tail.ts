@@ -34,19 +34,19 @@ import { lastMoves, listMoves, readCallsAt, valueMoves } from './value-moves.ts'
 
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
 
-/** Vault, and the end of its records. */
+/** Vault, and the block up to which its events are recorded. */
 export type Followed = { readonly vault: Vault; readonly progress: RecordsEnd }
 
-/** Vault's events after its records, up to a block: all of them, or only those that name the account. */
+/** Vault's events that are not recorded yet, up to a block: all of them, or only those that name the account. */
 export type Tail = { readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
 
-/** Tails by vault. */
+/** Events that are not recorded yet, or the error of their read, by vault. */
 export type Tails = ReadonlyMap<Vault, Result<Tail>>
 
-/** Account and chain of a read; `now` in epoch milliseconds. */
+/** Account, and the chain on which it is read; `now` in epoch milliseconds. */
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
-/** Error for a vault that is left out though its chain can be read. The response has the reason. */
+/** Error for a vault that is left out of a response though its chain can be read. The response contains `reason`. */
 export class LeftOutError extends AppError {
   readonly reason: string
 
@@ -56,23 +56,23 @@ export class LeftOutError extends AppError {
   }
 }
 
-/** Maximum age of the records, in milliseconds. Only the job reads longer tails, which take too long for a request. */
+/** Maximum age, in milliseconds, of the last recorded block. Reading more events than that takes too long for a request. */
 const MAX_TAIL_MS = 2 * DAY_MS
-/** Maximum number of events of one call. Smaller calls are tried for `TAIL_MS` milliseconds. */
+/** Maximum number of events of one call. If the node refuses it, smaller calls are tried for `TAIL_MS` milliseconds. */
 const MAX_EVENTS = 1_000
-/** Maximum bytes of a response: more than MAX_EVENTS events have, and quick to read. */
+/** Maximum bytes of a response: enough for MAX_EVENTS events, and quick to read. */
 const MAX_BYTES = 2 * 2 ** 20
 const TAIL_MS = 4_000
-/** Maximum number of an account's moves whose values are read, in all vaults of a chain. */
+/** Maximum number of an account's share transfers whose values are read, in all vaults of a chain. */
 const MAX_MOVES = 50
 /**
- * Maximum number of halvings of vaults whose events cannot be read together: enough to find one of 256. Each vault at fault costs
- * at most two requests per halving; all together cost at most two per vault.
+ * Maximum number of times that a failed read is retried with halves of its vaults: enough to find one of 256. Each faulty vault costs at
+ * most two requests per halving. All faulty vaults together cost at most two per vault.
  */
 const MAX_HALVINGS = 8
 
 /**
- * Reads the events of vaults after their records, up to a block. Reads all events of the current vaults with one request. If
+ * Reads the events of vaults that are not recorded yet, up to a block. Reads all events of vaults with recent records in one request. If
  * these are too many, and for vaults whose records lag, it reads only the events that name the account.
  */
 export async function readTails(on: ChainAccount, followed: readonly Followed[], to: bigint): Promise<Tails> {
@@ -90,7 +90,7 @@ export async function readTails(on: ChainAccount, followed: readonly Followed[],
   return await valueTails(on, followed, new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()]))
 }
 
-/** Values the account's last moves for which no event has a price, with one request. */
+/** Values the account's last share transfers for which no event has a price, with one request. */
 async function valueTails(on: ChainAccount, followed: readonly Followed[], tails: Tails): Promise<Tails> {
   const moved = followed.flatMap(({ vault, progress: { through } }) => {
     const tail = tails.get(vault)
@@ -101,7 +101,7 @@ async function valueTails(on: ChainAccount, followed: readonly Followed[], tails
   if (moved.length === 0) return tails
   const moves = lastMoves(moved, MAX_MOVES)
   const calls = moves.map(({ call, event }) => ({ call, block: event.location.blockNumber }))
-  // The last known price applies to moves whose value cannot be read.
+  // A failed read is ignored: such transfers are valued at the last known price.
   const read = await toResult(readCallsAt(on.reader, calls))
   const values = 'value' in read ? read.value.values : []
   return new Map(
@@ -112,7 +112,10 @@ async function valueTails(on: ChainAccount, followed: readonly Followed[], tails
   )
 }
 
-/** Reads an account's entries after a vault's records, up to a block. Throws `upstream_*`, also for contradictory events. */
+/**
+ * Derives an account's ledger entries from events that are not recorded yet, up to a block. Throws `upstream_*`, also for contradictory
+ * events.
+ */
 export async function readTailEntries(
   on: ChainAccount,
   followed: Followed,
@@ -122,7 +125,7 @@ export async function readTailEntries(
   const { vault, progress } = followed
   const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  // Other accounts' events set the price, and whole tails have them. For vaults without price events, the values were read.
+  // Other accounts' events set the price, and a complete list (`isWhole`) has them. For vaults without price events, the values were read.
   const isEnough = isWhole || !getProtocol(vault).books.foldLedgers
   const posted = isEnough ? postEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
@@ -130,14 +133,17 @@ export async function readTailEntries(
   return entries
 }
 
-/** Posts an account's events in a vault. Other accounts' events, read here, set the price that values its moves. */
+/**
+ * Derives ledger entries from an account's events in a vault. Other accounts' events, read here, set the price that values its share
+ * transfers.
+ */
 async function postOfAccount(on: ChainAccount, followed: Followed, own: readonly VaultEvent[]): Promise<Posted> {
   const { vault, progress } = followed
   const moved = transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
   const last = moved.at(-1)?.location.blockNumber
   if (last === undefined) return postEvents(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
-  // Up to the last move, these are all events that change the price; after it, only the account's.
+  // Up to the last share transfer, `all` has every event that changes the price; after it, only the account's events.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
   const before = postEvents(vault, progress, all.filter(isBefore))
   const after = postEvents(
@@ -170,7 +176,7 @@ async function readWhole(
   return isOutage ? vaults.map((vault) => [vault, read]) : undefined
 }
 
-/** Reads the events of vaults that name the account, in one request; if that fails, in halves. */
+/** Reads the events of vaults that name the account, in one request; if that fails, retries with half of the vaults each. */
 async function readOfAccount(
   on: ChainAccount,
   followed: readonly Followed[],
@@ -189,7 +195,7 @@ async function readOfAccount(
   )
   if ('value' in read) return divide(followed, read.value, false)
   const { error } = read
-  // An attacker can create too many events of an account in one vault; the other vaults must not wait long for it.
+  // An attacker can create too many events of an account in one vault; the other vaults must not wait long for that vault.
   const isLate = error.code === 'upstream_timeout'
   const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
   const maxHalvings = isOutage ? 0 : isLate ? 1 : MAX_HALVINGS
@@ -218,8 +224,8 @@ function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Prom
 }
 
 /**
- * Reads the events of filters, from the earliest end of the vaults' records up to a block; in order, each once. Sends one request
- * if the node accepts the range. Throws LeftOut for too many.
+ * Reads the events that match the filters, from the block after the earliest recorded one up to `to`; in order, each only one time. Sends
+ * one request if the node accepts the range. Throws LeftOutError for too many events.
  */
 async function readEvents(
   on: ChainAccount,
@@ -235,7 +241,7 @@ async function readEvents(
   const outcomes = await on.reader.request(requests, { mostBytes: MAX_BYTES })
   const read = filters.map((filter, index) => readAllLogs(on, filter, [from, to], outcomes[index]))
   const logs = (await Promise.all(read)).flat()
-  // Responses show only the account's events with their times.
+  // Responses show only times of the account's own events, so only the times of those blocks are read.
   const topic = accountTopic(on.account)
   const own = new Set(logs.filter(({ topics }) => topics.some((one) => one === topic)))
   const timestampOf = await readTimestamps(on.reader.request, [...own])
@@ -243,7 +249,7 @@ async function readEvents(
   return inOrder(parseVaultEvents(vaults, logs, (log) => (own.has(log) ? timestampOf(log) : 0n), ofAccount))
 }
 
-/** Reads all events of a filter, from a first call, or from smaller ones if it was refused. Throws LeftOut for too many. */
+/** Reads all events of a filter, from a first call, or from smaller ones if that was refused. Throws LeftOutError for too many events. */
 async function readAllLogs(
   { reader, now }: ChainAccount,
   filter: LogFilter,

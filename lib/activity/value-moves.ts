@@ -8,7 +8,7 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { findMoves, transactionsOf } from './fold.ts'
 
-/** Shares that an event moves between owners, and the call for their value. */
+/** Shares that an event moves between owners, and the contract call that returns their value. */
 type Move = {
   readonly event: VaultEvent
   readonly shares: bigint
@@ -16,7 +16,7 @@ type Move = {
   readonly call: Call<bigint>
 }
 
-/** Lists the moves of a vault without price events; empty for other vaults. */
+/** Lists the share transfers of a vault without price events; empty for other vaults. */
 export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): Move[] {
   const { shareValue } = getProtocol(vault)
   if (!shareValue) return []
@@ -27,7 +27,7 @@ export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): M
   )
 }
 
-/** Adds the values of moves to their events, as ledgers. `values`: in the order of the moves, undefined if unknown. */
+/** Adds values to the events of these share transfers, as ledgers. `values`: in the order of `moves`, undefined if unknown. */
 export function valueMoves(
   events: readonly VaultEvent[],
   moves: readonly Move[],
@@ -48,7 +48,7 @@ export function valueMoves(
   })
 }
 
-/** Returns the last moves, in block order, at most `max`. */
+/** Returns the last share transfers, in block order, at most `max`. */
 export function lastMoves(moves: readonly Move[], max: number): Move[] {
   return moves.toSorted((one, other) => compareLocation(one.event.location, other.event.location)).slice(-max)
 }
@@ -59,8 +59,8 @@ const RETRYABLE: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_un
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
 
 /**
- * Makes calls at the state after a block each, in one request. Most nodes keep the states of 128 blocks; with two hosts, both
- * need the states. Throws `upstream_timeout` and `upstream_unavailable`, which may succeed on a retry.
+ * Makes each call at the state after its block, all in one request. Most nodes keep the states of 128 blocks; with two hosts, both need the
+ * states. Throws `upstream_timeout` and `upstream_unavailable`, which may succeed on a retry.
  */
 export async function readCallsAt<T>(
   reader: ChainReader,
@@ -79,7 +79,7 @@ export async function readCallsAt<T>(
     const returned = outcome && 'result' in outcome && isHex(outcome.result) ? outcome.result : undefined
     return decodeReturnValues([call], [returned])[0]
   })
-  // A reverted call proves that the node has the state.
+  // A reverted call proves that the node still has the state of its block.
   const isForgotten = calls.every((_, index) => {
     const outcome = outcomeOf(index)
     return !outcome || ('error' in outcome && outcome.error.refusal === 'archive')

@@ -9,11 +9,13 @@ import { divideProRata } from './parts.ts'
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
 
-/** Withdrawal, by request or instant, and the state of its parts; in the smallest units of asset and share. */
+/**
+ * Withdrawal, by request or instant, and the amounts of its pending, claimable and paid parts; in the smallest units of asset and share.
+ */
 export type Withdrawal = {
   readonly entry: RequestEntry | PaymentEntry
   readonly status: HistoryStatus
-  /** Assets paid and claimable, or fixed; null while a part waits for a settlement. */
+  /** Assets that are paid, claimable or fixed; null while a part waits for a settlement. */
   readonly assets: bigint | null
   readonly pendingShares: bigint
   readonly claimableShares: bigint
@@ -25,9 +27,9 @@ export type Withdrawal = {
 }
 
 /**
- * Lists an account's withdrawals in one vault, in order, and divides the account's redemptions between them. The first requests
- * are paid, the next claimable, the last pending. Cancellations take from the last ones. `status` is the least advanced state of
- * a request's parts. Assets are divided pro rata. The parts add up to the whole.
+ * Lists an account's withdrawals in one vault, in order, and divides the account's redemptions between them. The oldest requests count as
+ * paid, the next as claimable, the newest as pending. Cancellations reduce the newest ones. `status` is the least advanced state of a
+ * request's parts. Assets are divided pro rata, and add up to the account's total.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
   const line = redemptionLine(entries, live.cancelledRedemptions)
@@ -63,7 +65,9 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   })
 }
 
-/** Builds a withdrawal with fixed assets. Amounts that are neither pending nor claimable count as paid, to any account. */
+/**
+ * Builds a withdrawal whose assets were fixed at the request. Amounts that are neither pending nor claimable count as paid, to any account.
+ */
 function fixedWithdrawal(
   entry: FixedRequest,
   open: { readonly pending: bigint; readonly claimable: bigint },
@@ -89,8 +93,8 @@ function fixedWithdrawal(
 }
 
 /**
- * Builds the line of redemption requests after these entries and granted cancellations: requested in shares, paid in assets. For
- * requests with fixed assets, requested in assets, with `given` in shares.
+ * Builds the queue of an account's redemption requests from its withdrawals, claims and cancellations; `granted` are cancellations that the
+ * vault reports. Requests are in shares, claims pay assets. Requests with fixed assets are in assets instead, with `given` in shares.
  */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)
@@ -130,6 +134,6 @@ function statusOf({ pendingShares, claimableShares, paidShares, cancelledShares 
   if (pendingShares > 0n) return 'pending'
   if (claimableShares > 0n) return 'claimable'
   if (paidShares > 0n) return 'completed'
-  // A rest that was neither paid nor cancelled may be unsettled, though the vault reports none.
+  // An amount that was neither paid nor cancelled may be unsettled, though the vault reports nothing pending.
   return cancelledShares > 0n ? 'cancelled' : 'pending'
 }

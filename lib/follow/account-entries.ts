@@ -4,7 +4,7 @@ import type { RecordsStore, VaultProgress } from '../activity/store.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Maximum number of an account's entries in a vault to search for its requests. */
+/** Maximum number of an account's deposits, withdrawals and transfers in a vault that are searched for its requests. */
 const MAX_SEARCHED = 1_000
 
 type EntriesOfSlice = {
@@ -13,17 +13,19 @@ type EntriesOfSlice = {
   readonly entries: readonly LedgerEntry[]
 }
 
-/** Finds an account's entries up to the end of a slice; undefined if they are too many. */
+/** Finds an account's deposits, withdrawals and transfers up to the end of the processed block range; undefined if they are too many. */
 type FindEntries = (account: Address) => Promise<readonly LedgerEntry[] | undefined>
 
-/** Reads of accounts, each done once: all entries, or only requests, claims and cancellations. */
+/**
+ * Cached reads of accounts: `all` returns all deposits, withdrawals and transfers, `ofRequests` only requests, claims and cancellations.
+ */
 export type AccountEntries = {
   readonly all: FindEntries
   readonly ofRequests: FindEntries
   readonly isRead: (account: Address) => boolean
 }
 
-/** Creates the reads of accounts in a vault, up to the end of a slice. */
+/** Creates cached reads of accounts' deposits, withdrawals and transfers in a vault, up to the end of a block range. */
 export function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
   { vault, progress: { through }, entries }: EntriesOfSlice,

@@ -18,15 +18,15 @@ import type { AccountEntries } from './account-entries.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /**
- * Maximum number of accounts to read for a slice, and milliseconds after which no further read starts. An attacker can create
+ * Maximum number of accounts to read per range of blocks, and milliseconds after which no further read starts. An attacker can create
  * events of thousands of accounts.
  */
 const MAX_READ = 150
 const READ_MS = 5_000
 
 /**
- * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults makes at most
- * 250 table requests, and the vaults need most of them.
+ * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults makes at most 250 table
+ * requests, and the vaults' own records need most of them.
  */
 export function maxQueries(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
@@ -36,13 +36,13 @@ type Group = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
   readonly accounts: AccountEntries
-  /** Keys of already published notices, which need no read. */
+  /** Keys of events that are already published, so they need no read. */
   readonly known?: ReadonlySet<string>
-  /** Version of the notices, if above the block. */
+  /** Lowest version of the events' payloads, if higher than the block number. */
   readonly version?: number
 }
 
-/** Account's deposits and withdrawals in a vault: ids of all, and their event data by id, if readable. */
+/** Account's deposits and withdrawals in a vault: ids of all, and their webhook payloads by id, if readable. */
 type AccountEvents = {
   readonly ids: ReadonlySet<string>
   readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
@@ -50,8 +50,9 @@ type AccountEvents = {
 }
 
 /**
- * Returns a function that adds to notices their entries at a block, as in the API, with one request for all accounts. Events must
- * be known up to that block. Unreadable entries are null; it never throws. With `isRead: false` it does not read the chain.
+ * Returns a function that adds to webhook events the deposit or withdrawal that they concern, at a block. It reads all accounts with one
+ * request. Events must be known up to that block. Unreadable entries are null; it never throws. With `isRead: false` it does not read the
+ * chain.
  */
 export function createEntryReader(
   run: Pick<Run, 'reader' | 'getYield' | 'now' | 'until' | 'entryQueries'>,
@@ -98,7 +99,10 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
   return `${address} ${account}`
 }
 
-/** Adds the entry to a notice. A reverting notice has an id only if its entry is known, or known to be gone. */
+/**
+ * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event has an id only if its entry is known, or known to
+ * be gone.
+ */
 function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: number): Notice {
   if (!isEntryNotice(notice)) return notice
   const id = getEntryId(notice)
@@ -129,7 +133,7 @@ function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: num
 
 type Wanted = { readonly vault: VaultOnChain; readonly account: Address; readonly accounts: AccountEntries }
 
-/** Reads accounts' entries at a block; without a block, only the ids. Throws if the table is unreachable. */
+/** Reads accounts' deposits and withdrawals at a block; without a block, only their ids. Throws if the table is unreachable. */
 async function readShown(
   { reader, getYield, now, until }: Pick<Run, 'reader' | 'getYield' | 'now' | 'until'>,
   wanted: readonly Wanted[],
@@ -148,7 +152,7 @@ async function readShown(
     if (!entries) return
     const ids = new Set(entries.map(buildEntryId))
     shown.set(nameOf(vault, account), { ids })
-    // Dividing the amounts between too many requests takes too long.
+    // An account with too many requests is skipped, because dividing amounts between them takes too long.
     if (!accountRead || !block || !(await accounts.ofRequests(account))) return
     const live = await toResult(readLiveAccount(accountRead, compared, block.number, async () => entries))
     if ('error' in live || !isPlausible(entries, live.value)) return

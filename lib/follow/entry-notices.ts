@@ -11,10 +11,10 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** Account's entries in a vault, in order; undefined if they are too many to search. */
+/** Account's deposits, withdrawals and transfers in a vault, in order; undefined if they are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined
 
-/** Amounts of an event for one deposit or withdrawal; with a null id, for all those without a separate notice. */
+/** Amounts of an event for one deposit or withdrawal. A null id stands for all those without a separate webhook event. */
 type Part = { readonly id: string | null; readonly assets: bigint | null; readonly shares: bigint | null }
 
 type Described = {
@@ -22,14 +22,14 @@ type Described = {
   readonly parts: readonly Part[]
 }
 
-/** Maximum number of requests with separate notices of a claim or cancellation. The rest share one notice. */
+/** Maximum number of requests for which one claim or cancellation causes separate webhook events. The rest share one event. */
 const MAX_PARTS = 20
 const UNREAD = { entry: null, version: 0 }
 
 /**
- * Builds the notices of a ledger entry from the account's earlier entries, one for each deposit or withdrawal; none for an
- * unreported entry. The account's line shows the requests of a claim or a cancellation; without it, they have no ids. The first
- * key never depends on the line. Keys of non-final notices end with the hash of their block.
+ * Builds the webhook events of a ledger entry, one for each deposit or withdrawal that it affects; none for unpublished kinds. The
+ * account's earlier entries show the requests of a claim or a cancellation; without them, the events have no ids. The first key never
+ * depends on them. Keys of non-final events end with the hash of their block.
  */
 export function buildEntryNotices(
   entry: LedgerEntry,
@@ -95,7 +95,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     }
     case 'paid': {
       const requests = before && matchPayments([...before, entry]).get(entry)
-      // The payment belongs to another account's requests.
+      // The payment belongs to another account's requests, so this account gets no event.
       if (before && !requests) return undefined
       const parts = requests?.map((request) => {
         return { id: buildEntryId(request), assets: request.assets, shares: request.shares }
@@ -107,22 +107,22 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
   }
 }
 
-/** Returns true if the notice of an entry needs the earlier entries. */
+/** Returns true if the webhook event of an entry needs the account's earlier entries. */
 export function needsLine(entry: LedgerEntry): boolean {
   const { kind } = entry
   return ['claim', 'cancel', 'cancelRedeem', 'paid'].includes(kind) || (kind === 'withdraw' && entry.isClaim)
 }
 
-/** Time and place of a settlement: the fields that its notices share. */
+/** Time and place of a settlement: the fields that all its webhook events share. */
 export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
-  /** Start of the notice keys. */
+  /** Start of the webhook events' keys. */
   readonly key: string
   readonly transactionHash: Hash | null
 }
 
 /**
- * Claimable part of a request: the id of its entry, the amount, and the amount that the claim pays, if known. Its notice's key
- * ends with `key`.
+ * Claimable part of a request: the id of its deposit or withdrawal, the amount, and the amount that the claim pays, if known. The key of
+ * its webhook event ends with `key`.
  */
 export type ClaimablePart = {
   readonly id: string
@@ -131,7 +131,10 @@ export type ClaimablePart = {
   readonly given?: bigint | undefined
 }
 
-/** Lists the unclaimed parts of an account's requests with this id, from its entries up to their settlement. */
+/**
+ * Lists the unclaimed parts of an account's requests with this id. `entries` are the account's requests, claims and cancellations up to the
+ * settlement.
+ */
 export function listStanding(
   { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
   entries: readonly LedgerEntry[],
@@ -145,8 +148,8 @@ export function listStanding(
 }
 
 /**
- * Builds the notices for the claimable parts of an account's requests with this id, one for each part. For unknown parts, builds
- * one without an amount.
+ * Builds the webhook events for the claimable parts of an account's requests with this id, one for each part. For unknown parts, builds one
+ * without an amount.
  */
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
@@ -165,7 +168,7 @@ export function buildClaimableNotices(
   return parts.map(({ id, key, amount, given = null }) => build(key, id, amount, given))
 }
 
-/** Lists an entry's amounts for each request of its line; undefined without the earlier entries. */
+/** Lists the amounts of a claim or cancellation for each request of the account; undefined if the account's earlier entries are unknown. */
 function listParts<Entry extends RequestEntry>(
   line: (entries: readonly LedgerEntry[]) => readonly LineRequest<Entry>[],
   before: Entries,
@@ -184,7 +187,7 @@ function listParts<Entry extends RequestEntry>(
     .filter(({ assets, shares }) => assets || shares)
 }
 
-/** Returns the first parts, and one for the rest. If no part is known, returns one with the `whole` and a null id. */
+/** Returns the first parts, and merges the rest into one. If no part is known, returns one with the `whole` amount and a null id. */
 function mergeParts(parts: readonly Part[] | undefined, whole: Omit<Part, 'id'>): readonly Part[] {
   if (!parts?.length) return [{ id: null, ...whole }]
   if (parts.length <= MAX_PARTS) return parts
@@ -201,7 +204,7 @@ function minus(amount: bigint | null, before: bigint | null | undefined): bigint
   return amount === null ? null : amount - (before ?? 0n)
 }
 
-/** Builds the key of a notice. A non-final one ends with its block's hash. */
+/** Builds the key of a webhook event. The key of a non-final event ends with its block's hash. */
 function buildKey(location: string, what: string, unfinalBlock: Hash | undefined): string {
   const key = `${location}#${what}`
   return unfinalBlock ? `${key}#${unfinalBlock}` : key

@@ -4,10 +4,7 @@ import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { getEntryId, isEntryNotice, type Notice } from '../webhooks/event.ts'
 
-/**
- * Builds the stored form of a notice about a deposit or a withdrawal in one of these blocks, with its version. Returns undefined
- * for other notices.
- */
+/** Builds the stored form of a webhook event about a deposit or a withdrawal in one of these blocks. Returns undefined for other events. */
 export function rememberNotice(notice: Notice, hashes: Hashes, version: number): LatestNotice | undefined {
   if (!isEntryNotice(notice) || 'eventId' in notice.data) return undefined
   const { key, type, timestamp } = notice
@@ -22,7 +19,7 @@ export function rememberNotice(notice: Notice, hashes: Hashes, version: number):
 /** Hashes of non-final blocks, by block number. */
 export type Hashes = ReadonlyMap<number, Hash>
 
-/** Builds the notice that reverts a non-final one, with its version. */
+/** Builds the webhook event that reverts a non-final one, with its version. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,

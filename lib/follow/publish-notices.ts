@@ -2,12 +2,12 @@ import { logger } from '../core/logger.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** Notices that are published together or not at all, such as those of one vault. */
+/** Webhook events that are published together or not at all, such as those of one vault. */
 type Group = { readonly notices: readonly Notice[] }
 
 /**
- * Publishes groups of notices together. If the table refuses them, halves them to isolate the group at fault. Returns the
- * published groups. `isCutOff` is true if the table or the queue is unreachable; it then stops.
+ * Publishes groups of webhook events together. If the table refuses them, halves them to isolate the group at fault. Returns the published
+ * groups. `isCutOff` is true if the table or the queue is unreachable; publishing then stops.
  */
 export async function publishGroups<Of extends Group>(
   publish: (notices: readonly Notice[]) => Promise<unknown>,
@@ -32,14 +32,14 @@ export async function publishGroups<Of extends Group>(
   }
 }
 
-/** Returns true if a retry would fail too: the notices or a client's item caused the failure, such as an item that is too large. */
+/** Returns true if a retry would fail too, because the events or a client's stored item caused the failure. An item may be too large. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && ['ZodError', 'UnknownFormError', 'ValidationException'].includes(error.name)
 }
 
 /**
- * Publishes the notices of these vaults and returns the published groups. Marks the other vaults as unpublished, except those
- * that another run has taken. To keep the order, publishes no more notices of an unpublished vault in this run.
+ * Publishes the webhook events of these vaults and returns the published groups. Marks the other vaults as unpublished, except those that
+ * another run has taken. To keep the order, publishes no more events of an unpublished vault in this run.
  */
 export async function publishVaultNotices<Of extends Group & { readonly vaultRun: VaultRun }>(
   run: Run,

@@ -7,7 +7,7 @@ import { publishVaultNotices } from './publish-notices.ts'
 import { type Run, save } from './run.ts'
 import { buildPauseNotice, buildPauseRevertedNotice } from './vault-notices.ts'
 
-/** Reports vaults that were paused or resumed, and updates their progress. */
+/** Publishes webhook events for vaults that were paused or resumed, and updates the vaults' progress. */
 export async function publishPauses(
   run: Run,
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
@@ -33,12 +33,12 @@ export async function publishPauses(
 
 type Paused = VaultProgress['paused']
 
-/** Vault's pause state at a block, with the last final block at that time. */
+/** Vault's pause state, the block at which it was read, and the last final block at that time. */
 type PauseSnapshot = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
 /**
- * Follows a vault's pause. Save `begun` before publishing the notices, so that another run reports the same change, and
- * `published` afterwards. A vault that is paused at the first read is reported only once it resumes.
+ * Compares a vault's pause state with the last known one. Save `begun` before publishing the events, so that another run publishes the same
+ * change, and `published` afterwards. A vault that is paused at the first read is reported only once it resumes.
  */
 function followPause(
   vault: VaultKey,
@@ -48,7 +48,7 @@ function followPause(
   const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
   if (!paused) return keep({ isFinal: isPaused })
   const { isFinal, change } = paused
-  // The node lags: its block is not after the change, or not after the last final block.
+  // The node lags, because its block is not after the change, or not after the last final block. So nothing changes.
   if (block.number <= (change?.since.number ?? final.number)) return keep(paused)
   const type = isFinal ? 'vault.resumed' : 'vault.paused'
   const { since } = change ?? { since: { number: block.number, timestamp: block.timestamp } }

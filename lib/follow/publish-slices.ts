@@ -12,17 +12,17 @@ import { readDueSnapshots } from './snapshot-requests.ts'
 
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 
-/** Number of a vault's notices to publish together. */
+/** Number of a vault's webhook events to publish together. */
 const NOTICES_PER_BATCH = 500
-/** Age, in seconds, at which unpublished events are recorded anyway, so that records never stop. */
+/** Age, in seconds, at which events are recorded although publishing them fails, so that recording never stops. */
 const MAX_UNREPORTED_SECONDS = DAY
 
-/** Fields of a vault's progress that a settlement changes. */
+/** Fields of a vault's stored progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**
- * Publishes the notices of a slice, each vault's in order. Returns the changed progress of each vault with a settlement. Leaves
- * vaults with recent unpublished notices for the next run.
+ * Publishes the webhook events of a range of blocks, each vault's in order. Returns the changed progress of each vault with a settlement.
+ * Leaves vaults with recent unpublished events for the next run.
  */
 export async function publishSlices(
   run: Run,
@@ -77,7 +77,7 @@ function listDue({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber <= through)
 }
 
-/** Lists the non-final notices of blocks after this one. */
+/** Lists the published events in non-final blocks after this one. */
 export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber > through)
 }

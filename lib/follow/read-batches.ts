@@ -5,15 +5,17 @@ import { AppError } from '../core/errors.ts'
 import { toResult } from '../core/result.ts'
 import { leaveForNextRun, type Run, type VaultRun } from './run.ts'
 
-/** Maximum number of vaults in one call for events. Geth takes 1,000 addresses, and a share token may have a separate one. */
+/**
+ * Maximum number of vaults in one call for events. Geth accepts 1,000 addresses per call, and each vault may have a separate share token.
+ */
 const BATCH_SIZE = 500
-/** Maximum number of batches of caught-up vaults to read in parallel. */
+/** Maximum number of batches of vaults without backlog to read in parallel. */
 const MAX_BATCHES = 4
-/** Factors by which a vault's range shrinks after a failed read and grows after a successful one. */
+/** Factors by which a vault's range of blocks shrinks after a failed read and grows after a successful one. */
 const SHRINK = 1_000
 const GROW = 10
 const MAX_FAILURES = 100
-/** Divisor of a range that took too long; its parts have at most 10,000 blocks. */
+/** Divisor of a range of blocks whose read took too long. The result is at most 10,000 blocks. */
 const SLOW_PARTS = 10
 const MAX_SLOW = 100_000
 /** Number of parts of a failed batch, read in parallel to find the vault at fault. */
@@ -22,7 +24,7 @@ const FAILED_PARTS = 8
 /** Vaults whose events are read together, and their range of blocks, both ends included. */
 export type BatchRange = { readonly batch: readonly VaultRun[]; readonly from: number; readonly to: number }
 
-/** Returns true if a run has time left and few failures. */
+/** Returns true if a run has time left and has not had too many failures. */
 export function mayReadOn({ now, until, failures }: Run): boolean {
   return now() < until && failures.length < MAX_FAILURES
 }
@@ -33,8 +35,8 @@ export function isOpen({ progress, isRefused }: VaultRun, { number }: BlockHeade
 }
 
 /**
- * Plans the next reads, all in parallel: the vaults that have caught up; the vaults that lag most, up to the next vault, which
- * then joins them; and one noisy vault, separately.
+ * Plans the next reads, all in parallel. First, all vaults without backlog. Second, the vaults that lag most, up to the block where the
+ * next vault joins them. Third, one vault with many events, separately.
  */
 export function planReads(
   { vaultRuns, final, separate }: Pick<Run, 'vaultRuns' | 'final' | 'separate'>,
@@ -63,9 +65,9 @@ export function planReads(
 }
 
 /**
- * Reads a slice of a part; `take` returns its last block. After a timeout, the next read has fewer blocks. After another failure
- * it divides the vaults, then shortens the range of the vault at fault. Leaves a vault that still fails for the next run. Does
- * nothing once the run is out of time or has too many failures.
+ * Reads the next events of these vaults; `take` processes them and returns the last processed block. After a timeout, the next read has
+ * fewer blocks. After another failure it divides the vaults, then shortens the range of the vault at fault. Leaves a vault that still fails
+ * for the next run. Does nothing once the run is out of time or has too many failures.
  */
 export async function readNextSlice(
   run: Run,
@@ -79,14 +81,14 @@ export async function readNextSlice(
     const through = slice.value
     run.done.slices += 1
     for (const vaultRun of batch) {
-      // Dense events: the next slice reads as many blocks as this one had.
+      // Many events end a read early. Then the next read covers only as many blocks as this one did.
       if (!vaultRun.isSlow) vaultRun.span = through < to ? through - from + 1 : vaultRun.span * GROW
     }
     return
   }
   const { error } = slice
   run.failures.push(error)
-  // A silent second host may have refused a call that was too large.
+  // A second host that failed to respond may have refused a call that was too large.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
   if (code === 'upstream_unavailable' || (batch.length === 1 && to === from)) {
     leaveForNextRun(run, batch, String(error.cause))
@@ -94,7 +96,7 @@ export async function readNextSlice(
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of batch) Object.assign(vaultRun, { isSlow: true, span })
   } else if (batch.length > 1) {
-    // One vault is at fault, so the range of the others was not too long.
+    // The read failed because of one vault, so the range of blocks was not too long for the others.
     for (const vaultRun of batch) vaultRun.isSlow = false
     const parts = inBatches(batch, Math.ceil(batch.length / FAILED_PARTS))
     await Promise.all(parts.map((some) => readNextSlice(run, { ...part, batch: some }, take)))

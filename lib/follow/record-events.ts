@@ -14,7 +14,7 @@ import { closeSettled } from './slice-notices.ts'
 
 const SAVE_EVERY_MS = 10_000
 
-/** Records events up to the last final block, slice by slice. Throws the first failure if nothing could be read. */
+/** Records events up to the last final block, one range of blocks after the other. Throws the first failure if nothing could be read. */
 export async function recordEvents(run: Run): Promise<void> {
   const { vaultRuns, final, separate, failures, now, done } = run
   let savedAt = now()
@@ -37,7 +37,7 @@ export async function recordEvents(run: Run): Promise<void> {
 }
 
 /**
- * Reads the next slice of a part, records it, and returns its last block. A vault with more than half of a full slice is read
+ * Reads the vaults' next range of events, records it, and returns its last block. A vault with more than half of SLICE_EVENTS is read
  * separately from then on.
  */
 async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<number> {

@@ -23,18 +23,18 @@ type ShardServices = Pick<RunServices, 'records' | 'prices' | 'openRequests' | '
 
 type OfRun = { readonly chainId: number; readonly vaults: readonly VaultOnChain[] }
 
-/** Milliseconds of a function's time reserved for a run's last writes. */
+/** Milliseconds of a Lambda's time limit reserved for a run's last writes. */
 export const LAST_WRITES_MS = 8_000
 
-/** Milliseconds between two reads of the chain if a client wants non-final events: four reads a minute. */
+/** Milliseconds between two reads of the chain within a run, if a client wants non-final events: four reads a minute. */
 const READ_EVERY_MS = 13_000
-/** Minimum milliseconds of a run that reads the chain more than once. */
+/** Minimum remaining milliseconds at which a run reads the chain more than once. */
 const MIN_LOOKS_MS = 35_000
 
 /**
- * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients. Ends at `until` (epoch
- * milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are harmless:
- * neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
+ * Records a chain's vaults or a group of them, and compares each with its pinned code and price. Publishes events to clients. Ends at
+ * `until` (epoch milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are
+ * harmless: neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
  */
 export async function recordShard(dependencies: ShardServices, of: OfRun, until: number): Promise<RunReport> {
   const { now, sleep } = dependencies
@@ -49,7 +49,7 @@ export async function recordShard(dependencies: ShardServices, of: OfRun, until:
       const { entries: newEntries, prices: newPrices, states: newStates } = report
       report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
     } catch (error) {
-      // The first read was a complete run, so its report stands.
+      // The first read was a complete run, so its report is returned.
       logger.warn('repeated read of the chain failed', { chainId: of.chainId, reason: String(error) })
       break
     }
@@ -74,7 +74,7 @@ async function recordOnce(
     wantsLatest = read.size > 0
     return (vault: Address) => read.has(vault)
   }
-  // A failure of the pins is thrown only after the events are recorded.
+  // A failure to compare pinned code and prices is thrown only after the events are recorded.
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
   const report = await refreshVaults(
@@ -91,7 +91,7 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
   return { chainId, address: vaultAddress }
 }
 
-/** Finds the vaults of clients that want non-final events: these are read up to the head. */
+/** Finds the vaults of clients that want non-final events, because these vaults are read up to the chain's head. */
 async function findVaultsWithLatest(
   { findClients, webhooks }: Pick<ShardServices, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],

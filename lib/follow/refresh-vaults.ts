@@ -14,16 +14,16 @@ import { listUnsaved, numberOfRun, type Run, type RunServices, save, startVaultR
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
- * Records events of a chain's vaults up to its last final block, and their states. Ends when done or out of time. Returns the
- * report. It works in slices: it writes a slice's prices and events, publishes them, then writes the progress. So the next run
- * continues where this one ends. Leaves for the next run a vault whose events the nodes refuse, or that another run has
- * recorded. Throws `upstream_*` if nothing could be read.
+ * Records events of a chain's vaults up to its last final block, and their states. Ends when done or at `until`. Returns the report. It
+ * works in ranges of blocks: it writes prices and events, publishes webhook events, then writes the progress. So the next run continues
+ * where this one ends. Leaves for the next run a vault whose events the nodes refuse, or that another run has recorded. Throws `upstream_*`
+ * if nothing could be read.
  */
 export async function refreshVaults(dependencies: RunServices, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
-  // Two hosts are compared at a block that both know, because their latest blocks differ.
+  // With two nodes, states are read at a block that both know, because their latest blocks differ.
   const snapshotRead =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
@@ -31,7 +31,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     finding,
-    // A failed read of states must not prevent the record of events.
+    // A failed read of states must not prevent the recording of events.
     snapshotRead.catch((error: unknown) => {
       logger.warn('states not read', { chainId, reason: String(error) })
       return undefined
@@ -42,7 +42,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
   const number = numberOfRun(dependencies.now())
-  // Reports only events after the job's first run with a vault, even if read later.
+  // Webhook events cover only blocks after the job's first run with a vault, even if earlier events are read later.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }
@@ -67,7 +67,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   )
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
-  // Pauses were read at the head, so their notices come after those of all events.
+  // Pauses were read at the chain's head, so their webhook events come after those of all earlier events.
   const latest = await toResult(publishLatest(run, head))
   if (overviews) await publishPauses(run, overviews)
   await save(run, listUnsaved(run))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Report of a run over vaults of a chain. */
+/** Report of a job's run over vaults of a chain. */
 export const RunReport = z.object({
   vaults: z.number().int(),
   through: z

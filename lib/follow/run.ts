@@ -15,16 +15,16 @@ import type { RecordedState } from '../vaults/recorded-state.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** Services of a run. */
+/** Services that a run of the scheduled job needs. */
 export type RunServices = {
   readonly reader: ChainReader
   readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
   readonly prices: { readonly record: (added: readonly NewPrices[]) => Promise<void> }
   readonly openRequests: OpenRequestsStore
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
-  /** Publishes notices to clients. If it throws, the same notices may be published again. */
+  /** Publishes webhook events to clients. If it throws, the same events may be published again. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
-  /** Computes a vault's yields up to a price at a time. */
+  /** Computes a vault's yields from its recorded prices up to the time `at`, when its price is `sharePrice`. */
   readonly getYield: (vault: VaultKey, sharePrice: bigint, at: Date) => Promise<Yields>
   /** Returns a function that is true for vaults whose clients want non-final events. */
   readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
@@ -32,13 +32,13 @@ export type RunServices = {
   readonly now: () => number
 }
 
-/** Vault in a run. */
+/** Vault and its state in a run of the scheduled job. */
 export type VaultRun = {
   readonly vault: VaultOnChain
-  /** Progress in this run, and the stored one. */
+  /** Vault's progress in this run, and the progress as stored (`saved`). */
   progress: VaultProgress
   saved: VaultProgress | undefined
-  /** True if another run has written its progress: this run no longer writes or reports it. */
+  /** True if another run has written the vault's progress, so this run no longer writes or reports it. */
   isTaken: boolean
   isRefused: boolean
   span: number
@@ -46,37 +46,37 @@ export type VaultRun = {
   isSlow: boolean
 }
 
-/** Run over vaults of a chain: its services and state. */
+/** Run of the scheduled job over vaults of a chain: its services and state. */
 export type Run = RunServices & {
   /** Epoch milliseconds after which the run starts no further read. */
   readonly until: number
-  /** Number of the run, from the clock. It selects vaults in turn. */
+  /** Number of the run, from the clock. It selects the vaults that take their turn. */
   readonly number: number
   readonly vaultRuns: readonly VaultRun[]
   /** Last final block: the run records up to it. */
   readonly final: BlockHeader
-  /** Vaults whose new states and silent progress this run writes. */
+  /** Vaults whose new states, and whose progress without events, this run writes. */
   readonly inTurn: ReadonlySet<VaultRun>
-  /** Noisy vaults, which are read separately, in this order. */
+  /** Vaults with many events, which are read separately, in this order. */
   readonly separate: Set<VaultRun>
   readonly failures: AppError[]
-  /** Seconds since 1970 before which this run reads no prices. */
+  /** Seconds since 1970. This run reads no prices of earlier times. */
   pricesSince: bigint
-  /** Vaults with unpublished notices. Their recent events are not recorded either. */
+  /** Vaults whose webhook events could not be published. Their recent events are not recorded either, so the next run tries again. */
   readonly unpublished: Set<VaultRun>
   /** True if the webhooks table or the delivery queue is unreachable: the run publishes no more. */
   isCutOff: boolean
-  /** Table requests left to the run for the entries of events. */
+  /** Number of table requests left to this run for reading the deposits and withdrawals of webhook events. */
   readonly entryQueries: { left: number }
   readonly done: { slices: number; entries: number; prices: number; states: number }
 }
 
-/** Age, in seconds, of stored progress without events at which it is written again; an hour for vaults not in turn. */
+/** Age, in seconds, at which a vault's stored progress is written again though it had no events; an hour for vaults not in turn. */
 const SILENT_SECONDS = 600n
-/** Maximum number of vaults whose new states and silent progress a run writes; more vaults take turns. */
+/** Maximum number of vaults whose new states, and whose progress without events, a run writes; more vaults take turns. */
 const MAX_IN_TURN = 250
 
-/** Builds the state of a vault at the start of a run. */
+/** Builds the state of a vault for a run that starts. */
 export function startVaultRun(
   vault: VaultOnChain,
   progress: VaultProgress,
@@ -86,20 +86,22 @@ export function startVaultRun(
 }
 
 /**
- * Returns the number of the run that starts now: minutes since 1970, plus one each hour. So runs every other minute also reach all
- * vaults.
+ * Returns the number of the run that starts now: minutes since 1970, plus one each hour. So even runs every other minute give each vault
+ * its turn.
  */
 export function numberOfRun(now: number): number {
   return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
-/** Selects the vaults whose states and silent progress this run writes: all if they are few, else in turn. */
+/** Selects the vaults whose states, and whose progress without events, this run writes: all if they are few, else in turn. */
 export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 
-/** Values and folds a vault's new events, with its last prices and those just read. */
+/**
+ * Values a vault's new events by its last prices and those just read. Derives the accounts' deposits, withdrawals and transfers from them.
+ */
 export function postNew(
   { vault, progress }: VaultRun,
   events: readonly VaultEvent[],
@@ -109,12 +111,12 @@ export function postNew(
   return postEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
 }
 
-/** Returns a vault's events after its progress. */
+/** Returns a vault's events after the last block that its progress covers. */
 export function newEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
   return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
-/** Writes the progress of these vaults. Leaves those that another run has written since to that run. */
+/** Writes the progress of these vaults. A vault that another run has written meanwhile is left to that run. */
 export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   const own = vaultRuns.filter(({ isTaken }) => !isTaken)
   if (own.length === 0) return
@@ -128,7 +130,7 @@ export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<vo
   if (taken.length > 0) leaveForNextRun(run, taken, 'another run has recorded them')
 }
 
-/** Lists the vaults whose unsaved progress is due to be written. */
+/** Lists the vaults whose changed progress must be written now. */
 export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved, isTaken } = vaultRun
@@ -136,13 +138,13 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // Reading a history takes long, so its progress is written sooner.
+    // A vault whose old events are still being read takes long, so its progress is written sooner.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })
 }
 
-/** Leaves vaults for the next run and logs the reason. */
+/** Leaves vaults with their remaining events to the next run and logs the reason. */
 export function leaveForNextRun({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
   for (const vaultRun of vaultRuns) vaultRun.isRefused = true
   logger.warn('events of vaults cannot be read or recorded now', {

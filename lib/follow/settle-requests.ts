@@ -11,12 +11,11 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { ClaimablePart } from './entry-notices.ts'
 
 /**
- * Rules for settlements without an event. For an account's requests with one id, two totals only grow: the amount that snapshots
- * reported as claimable, and the claimed amount. The larger one counts as reported. A settled snapshot or a claim reports the
- * amount beyond it.
+ * Rules for settlements without an event. For an account's requests with one id, two totals only grow: the amount published as claimable,
+ * and the claimed amount. The larger one counts as reported. A settled snapshot or a claim reports only the amount beyond it.
  */
 
-/** Returns true if a snapshot can report or end a request: its amounts are new, with some claimable or none pending. */
+/** Returns true if a snapshot's amounts call for a webhook event or end the request: they are new, with some claimable or none pending. */
 export function isReportable(
   { settled }: Pick<OpenRequest, 'settled'>,
   { pending, claimable, cancelled }: OpenAmounts,
@@ -26,9 +25,9 @@ export function isReportable(
 }
 
 /**
- * Settles a request by a final snapshot and the account's entries up to its block. Returns the claimable parts to report, and the
- * updated request. `known`: all followed entries, if there are more. The settled amount is the standing minus the pending
- * amount. It reports at most `claimable`, because some vaults round or refuse.
+ * Settles a request by a final snapshot and the account's requests, claims and cancellations up to its block (`entries`). Returns the
+ * claimable parts to publish, and the updated request. `known`: all entries known so far, if there are more. The settled amount is the
+ * unclaimed minus the pending amount. It reports at most `claimable`, because some vaults round or refuse.
  */
 export function settleRequest(
   request: OpenRequest,
@@ -41,7 +40,7 @@ export function settleRequest(
   const settled = sum(line.map(({ standing }) => standing)) - pending
   const before = max(reported, claimedOf(lineOf(request, known)))
   const amount = max(0n, min(claimable, settled - before))
-  // A vault can report false amounts, so the total is capped.
+  // A vault can report false amounts, so the total is limited to 256 bits.
   const total = min(MAX_UINT256, before + amount)
   return {
     parts: divide(line, {
@@ -54,12 +53,12 @@ export function settleRequest(
   }
 }
 
-/** Amount that a claim pays (`given`) for a requested amount (`of`). */
+/** Rate of a claim: the amount that it pays (`given`) for a requested amount (`of`). */
 type Rate = { readonly of: bigint; readonly given: bigint }
 
 type ClaimEntry = Extract<LedgerEntry, { kind: 'claim' | 'withdraw' | 'paid' }>
 
-/** Claim's part of the requests with one id: the claimed total after it (`until`) and `before` it. */
+/** Part that a claim took from an account's requests with one id: the claimed total `before` it and after it (`until`). */
 type Taken = {
   readonly request: RequestKey
   readonly line: Line
@@ -68,7 +67,7 @@ type Taken = {
   readonly rate: Rate | undefined
 }
 
-/** Finds the requests that a claim took from, from the account's earlier entries. */
+/** Finds the requests that a claim took from, by the account's earlier requests and claims. */
 export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
   const byId = (entries: readonly LedgerEntry[]) =>
     Map.groupBy(buildRequestLine(kind, entries), ({ entry }) => entry.requestId)
@@ -84,20 +83,20 @@ export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly
     .filter(({ until, before }) => until > before)
 }
 
-/** Returns a claim's rate; undefined for payments of fixed requests, which have their own amounts. */
+/** Returns a claim's rate; undefined for payments of requests with fixed assets, which have their own amounts. */
 function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
   if (claim.kind === 'paid') return undefined
   return kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets }
 }
 
-/** Finds the part of a claim that was not reported as claimable. */
+/** Finds the part of a claim that was not yet published as claimable. */
 export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }
 
 /**
- * Returns true if all requests with this id are claimed or cancelled, or the vault no longer holds their fixed assets.
- * `amounts`: the vault's amounts after block `number`.
+ * Returns true if all requests with this id are claimed or cancelled. Also true if the vault no longer holds their fixed assets. `amounts`:
+ * the vault's amounts after block `number`.
  */
 export function isEnded(
   request: RequestKey,
@@ -126,8 +125,8 @@ function claimedOf(line: Line): bigint {
 }
 
 /**
- * Divides an amount, the last part before `until`, between the requests of a line. `total` is the amount reported so far, which
- * makes each part's key unique.
+ * Divides an amount between the requests of an account's queue. `until`: position in the queue at which the amount ends. `total` is the
+ * amount reported so far, which makes each part's key unique.
  */
 function divide(
   line: Line,

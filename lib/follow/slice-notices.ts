@@ -18,13 +18,13 @@ import { buildClaimableNotices, buildEntryNotices, listStanding, needsLine, type
 import { followRequests } from './follow-requests.ts'
 import type { Hashes } from './latest-notices.ts'
 
-/** Vault's part of a slice: its events after its progress, in order. */
+/** Vault's part of a range of blocks: its events after its progress, in order. */
 export type SliceOfVault = {
   readonly vault: VaultOnChain
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
-  /** Snapshots of its requests that become final with the slice, earliest first. */
+  /** Snapshots of the vault's requests that become final with this range of blocks, earliest first. */
   readonly snapshots?: readonly Snapshot[]
 }
 
@@ -33,7 +33,7 @@ type Sources = {
   readonly accounts: AccountEntries
 }
 
-/** Changes by a slice: the vault's progress (undefined without a settlement) and its waiting requests. */
+/** Changes that a range of blocks causes: to the vault's progress (undefined without a settlement) and to its waiting requests. */
 export type Found = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
   readonly changed: readonly OpenRequest[]
@@ -41,16 +41,17 @@ export type Found = {
 }
 
 const OPEN_AT_ONCE = 100
-/** Maximum number of requests that a settlement's notices name; the rest have only the account. */
+/** Maximum number of requests whose ids a settlement's webhook events contain; events for the rest have only the account. */
 const MAX_NAMED = 5_000
 /**
- * Maximum number of steps of a slice, about a second. Finding the requests of a claim or a cancellation takes n² steps for n
- * earlier entries. An attacker can create thousands. Notices beyond it have no ids.
+ * Maximum number of computation steps per range of blocks, about a second. Finding the requests of a claim or a cancellation takes n² steps
+ * for n earlier entries. An attacker can create thousands of entries. Webhook events beyond the limit have no ids.
  */
 const MAX_STEPS = 20_000_000
 
 /**
- * Yields a slice's notices in order, in parts; none for events up to `eventsAfter`. `hashes`: those of non-final blocks.
+ * Yields the webhook events of a range of blocks in order, in parts; none for blocks up to `eventsAfter`. `hashes`: block hashes, for
+ * non-final blocks only.
  */
 export async function* findNotices(
   { openRequests, accounts }: Sources,
@@ -80,7 +81,7 @@ export async function* findNotices(
     rest = after
 
     const { kind, lastId, requested, given } = settlement
-    // A part that rounds to 0 cannot be claimed.
+    // A claimable part whose payment rounds to 0 cannot be claimed, so no event is published for it.
     const isWorth = ({ amount }: { readonly amount: bigint }) => requested === 0n || amount * given >= requested
     const settledId = settledIds[kind] ?? -1n
     const seconds: number[] = []
@@ -127,7 +128,7 @@ export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
   )
 }
 
-/** Deletes the requests that the saved progress settles, including those left by a killed run. */
+/** Deletes the requests that the saved progress counts as settled, including those left by a run that was stopped. */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
   vault: VaultKey,
@@ -144,7 +145,7 @@ export async function closeSettled(
   }
 }
 
-/** Yields the open requests of a settlement: the recorded ones in pages, then those of the slice. */
+/** Yields the open requests of a settlement: the recorded ones in pages, then those of this range of blocks. */
 async function* listSettled(
   openRequests: Pick<OpenRequestsStore, 'list'>,
   { vault, entries }: SliceOfVault,
@@ -168,7 +169,7 @@ type EntriesOfSlice = {
   readonly entriesOf: AccountEntries['ofRequests']
   readonly hashes: Hashes | undefined
   readonly steps: { left: number }
-  /** Waiting requests, if the slice is final and the vault has no settlement events. */
+  /** Follows the waiting requests, if the range of blocks is final and the vault has no settlement events. */
   readonly requests: ReturnType<typeof followRequests> | undefined
 }
 

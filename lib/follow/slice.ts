@@ -4,10 +4,10 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Events of vaults in order, up to a block, and that block's time in seconds since 1970. */
+/** Range of blocks: the vaults' events in order, the last block, and its time in seconds since 1970. */
 export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }
 
-/** Number of events at which a slice ends, to bound memory. It also ends after `SLICE_MS` milliseconds. */
+/** Number of events at which a read of consecutive blocks ends, to bound memory. It also ends after `SLICE_MS` milliseconds. */
 export const SLICE_EVENTS = 5_000
 const SLICE_MS = 5_000
 
@@ -15,13 +15,13 @@ type Range = {
   readonly vaults: readonly VaultOnChain[]
   readonly from: bigint
   readonly to: bigint
-  /** Block with a known time. */
+  /** Last final block; its time is known and need not be read. */
   readonly final: BlockHeader
   /** Epoch milliseconds after which the read starts no further request. */
   readonly until: number
 }
 
-/** Reads the next slice of these vaults' events: at least one block. Throws `upstream_*`. */
+/** Reads the next range of these vaults' events: at least one block. Throws `upstream_*`. */
 export async function readSlice(
   { reader, now }: { readonly reader: ChainReader; readonly now: () => number },
   { vaults, from, to, final, until }: Range,
@@ -30,7 +30,7 @@ export async function readSlice(
   const isEnough = (events: number) => events >= SLICE_EVENTS || now() >= end
   let through = to
   const logs = new Map<string, Log>()
-  // Each filter is read up to the block that the one before reached.
+  // Each filter is read only up to the block that the previous filter reached.
   for (const filter of [
     { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] },
     ...buildHeardFilters(vaults),

@@ -4,8 +4,8 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
 /**
- * Builds the notices of a transfer's ending, final or not, after those that revert replaced endings. Returns none without an
- * ending.
+ * Builds the webhook events for the ending of a cross-chain transfer, final or not, after those that revert replaced endings. Returns none
+ * while the transfer has no ending.
  */
 export function buildTransferNotices(vault: VaultKey, { key, recorded }: RecordedTransfer): Notice[] {
   const { deposit, events, final, latest, finalEvidence = [] } = recorded

@@ -32,22 +32,22 @@ type Pins = {
   readonly markPublished: (vault: VaultKey, pin: Pin) => Promise<void>
 }
 
-/** Minimum relative difference at which a pinned price is moved: 0.1 %. */
+/** Minimum relative difference at which a pinned price is updated: 0.1 %. */
 const MIN_PRICE_CHANGE = 0.001
 
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
   readonly seen: VaultSnapshot | undefined
-  /** Result of comparing pinned beacons and delegations. */
+  /** Result of comparing the pinned proxy beacons and code delegations, which needs a second read. */
   readonly beyond: Verdict | undefined
   readonly block: BlockHeader
 }
 
 /**
- * Compares vaults with their pins, in one HTTP request and one for beacons and delegations. Marks changed vaults, which stops
- * their deposits, and reports each once. Moves the pinned prices of the others, largest difference first. Returns the number of
- * changed vaults, and of those with an unpublished notice, which the next run publishes. Throws `upstream_*`.
+ * Compares vaults with their pinned code and price, in one HTTP request and one for beacons and delegations. Marks changed vaults, which
+ * stops their deposits, and publishes one event for each. Updates the pinned prices of the others, largest difference first. Returns the
+ * number of changed vaults, and of those with an unpublished event, which the next run publishes. Throws `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, publish, now }: PinServices,

@@ -7,7 +7,7 @@ type Hash = `0x${string}`
 type Status = Deposit['status']
 type Sum = { readonly units: string | bigint; readonly symbol: string; readonly decimals: number }
 
-/** Step of a deposit, a withdrawal or a transfer between chains. */
+/** Step of a deposit, a withdrawal or a transfer between chains, as the timeline shows it. */
 export type Step = {
   readonly text: string
   readonly state: 'done' | 'now' | 'todo' | 'failed'
@@ -18,20 +18,20 @@ export type Step = {
   readonly notes?: readonly string[]
 }
 
-/** Deposit or withdrawal with its steps and its transfer between chains. */
+/** Deposit or withdrawal in the timeline, with its steps and its transfer between chains. */
 export type Entry = {
   readonly id: string
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: Hash; readonly name: string }
-  /** Chain of the wallet's end; the vault's, unless money went between chains. */
+  /** Chain on which the user pays or is paid; the vault's chain, unless money went between chains. */
   readonly otherChainId: number
   readonly status: Status
   readonly state: { readonly text: string; readonly tone: string } | undefined
   readonly symbol: string
   readonly decimals: number
-  /** Amount in the asset's smallest unit; null while the payment of a withdrawal is unknown. */
+  /** Amount in the asset's smallest unit; null while a withdrawal's payment is unknown. */
   readonly assets: bigint | null
-  /** Value of a withdrawal at the present share price, rounded down as vaults do; null for deposits. */
+  /** Estimated payment of a withdrawal at the present share price, rounded down as vaults do; null for deposits. */
   readonly estimate: bigint | null
   readonly shares: { readonly units: string; readonly decimals: number } | undefined
   readonly timestamp: string
@@ -39,7 +39,7 @@ export type Entry = {
   readonly transfer: StartedTransfer | undefined
 }
 
-/** Transfer that this browser started; its progress is undefined while it is unknown. */
+/** Transfer that this browser started. `progress` is its last status, undefined while unknown. */
 export type FollowedTransfer = {
   readonly started: StartedTransfer
   readonly progress: GetTransferStatusResponse | undefined
@@ -47,21 +47,21 @@ export type FollowedTransfer = {
 
 type Loaded<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean }
 
-/** Time and transaction of a request's steps, from its events. */
+/** Time and transaction of each step that webhook events reported for one deposit or withdrawal. */
 export type Reported = Partial<Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>>
 
-/** Inputs of the timeline. */
+/** Data from which the timeline of deposits and withdrawals is built. */
 export type Sources = {
   readonly deposits: Loaded<Deposit>
   readonly withdrawals: Loaded<Withdrawal>
   readonly transfers: readonly FollowedTransfer[]
-  /** Keyed by the id of the deposit or withdrawal. */
+  /** Reported steps by the id of the deposit or withdrawal. */
   readonly reported: ReadonlyMap<string, Reported>
 }
 
 /**
- * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. It ends where an unloaded part of a
- * list could add entries in between. Open entries are never cut off.
+ * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has more pages, the timeline ends at
+ * that list's oldest loaded item. Deposits and withdrawals that still wait are never cut off.
  */
 export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
   const start = [deposits, withdrawals]
@@ -96,12 +96,12 @@ export function listEntries({ deposits, withdrawals, transfers, reported }: Sour
     .toSorted((one, other) => compare(other.timestamp, one.timestamp) || compare(one.id, other.id))
 }
 
-/** Returns true if the entry still waits for something. */
+/** Returns true if the deposit or withdrawal is waiting or can be claimed. */
 export function isOpen({ status }: Entry): boolean {
   return status === 'pending' || status === 'claimable'
 }
 
-/** Groups entries by day in the reader's time zone, in the same order. */
+/** Groups deposits, withdrawals and transfers by day in the reader's time zone, in the same order. */
 export function groupByDay(entries: readonly Entry[], now: number) {
   const days = new Map<string, Entry[]>()
   for (const entry of entries) {
@@ -115,7 +115,10 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Returns whether a deposit came by this transfer: by its source, or by its arrival transaction while the source is unknown. */
+/**
+ * Returns true if this transfer made the deposit. The deposit's source decides, or the transfer's arrival transaction while the source is
+ * unknown.
+ */
 function isOfDeposit({ started, progress }: FollowedTransfer, deposit: Deposit): boolean {
   if (started.kind !== 'deposit' || started.account !== deposit.userAddress) return false
   if (deposit.source) return deposit.source.transactionHash === started.hash
@@ -134,7 +137,7 @@ function isSameVault({ vault }: StartedTransfer, { chainId, vaultAddress }: Depo
   return vault.chainId === chainId && vault.address === vaultAddress
 }
 
-/** Returns true for a closed transfer without a status; the lists have its deposit or withdrawal. */
+/** Returns true for a closed transfer without a status. Its deposit or withdrawal is already listed. */
 function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
 }
@@ -198,13 +201,13 @@ function describeWithdrawal(
   }
 }
 
-/** Estimates the value of shares. Vaults round in their own favour, so one unit is subtracted. */
+/** Estimates the value of shares in the asset. Vaults round in their own favour, so one unit is subtracted. */
 function estimateOf(shares: bigint, price: bigint, shareDecimals: number): bigint {
   const worth = (shares * price) / 10n ** BigInt(shareDecimals)
   return worth > 0n ? worth - 1n : 0n
 }
 
-/** Describes a transfer without a deposit or withdrawal in the lists. */
+/** Describes a transfer that belongs to no listed deposit or withdrawal. */
 function describeTransfer({ started, progress }: FollowedTransfer): Entry {
   const { hash, kind, vault, amount, from, to, srcChainId, startedAt } = started
   const { output } = progress ?? {}
@@ -235,13 +238,13 @@ function stateOf(status: Status): Entry['state'] {
   return status === 'completed' ? undefined : STATUSES[status]
 }
 
-/** Returns the status for the filter; a transfer that failed for good counts as cancelled. */
+/** Returns the status by which the user filters; a transfer that failed for good counts as cancelled. */
 function statusOf(progress: GetTransferStatusResponse | undefined): Status {
   if (!progress?.terminal) return 'pending'
   return progress.status === 'failed' ? 'cancelled' : 'completed'
 }
 
-/** Returns the state of a transfer. Its arrival does not mean that the vault took the deposit. */
+/** Returns the displayed state of a transfer. Its arrival does not mean that the vault took the deposit. */
 function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry['state'] {
   const { status, reason, terminal } = progress ?? {}
   if (status === 'completed') return undefined
@@ -298,7 +301,7 @@ function stepsOfEvents(transfer: GetTransferStatusResponse): readonly Step[] {
   const arrivals = new Set(events.flatMap(({ kind, txHash }) => (kind === 'filled' ? [txHash] : [])))
   return (
     events
-      // A fill and its delivery in one transaction are one step.
+      // A transfer's arrival and its delivery in the same transaction are shown as one step.
       .filter(({ kind, txHash }) => kind !== 'delivered' || !arrivals.has(txHash))
       .map(({ kind, chainId, txHash: hash, at, amount, token }) => {
         const asset = chainId === srcChain.id ? input : output
@@ -319,7 +322,7 @@ function sumOf(asset: GetTransferStatusResponse['output'] | undefined, units: st
 
 type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: number }
 
-/** Lists the steps of a transfer: those that its events prove, the present one, and those to come. */
+/** Lists the steps of a transfer: past ones that its events prove, the present one, and future ones. */
 export function stepsOfTransfer(
   transfer: GetTransferStatusResponse | undefined,
   { srcChainId, hash, now }: Sent,

@@ -29,7 +29,7 @@ const PLACES = [
   { href: '/markets', name: 'Markets', icon: 'M3 17l6-6 4 4 8-9' },
 ] as const
 
-/** Renders the wallet's frame, and the page of the address. */
+/** Renders the wallet's header and navigation, and the page for the URL. */
 export function App() {
   const [location] = useLocation()
   useFreshness()
@@ -38,7 +38,7 @@ export function App() {
   useEffect(() => {
     if (shown.current === location) return
     shown.current = location
-    // Scrolling to the focused heading would put it under the header.
+    // Scrolling to the focused heading would put it under the sticky header, so the page scrolls to its top instead.
     main.current?.focus({ preventScroll: true })
     window.scrollTo(0, 0)
   }, [location])

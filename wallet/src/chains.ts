@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 
 const CHAINS: readonly Chain[] = [base, arbitrum, mainnet, optimism, polygon, gnosis, bsc]
 
-/** Configures wagmi with this browser's wallets and the configured chains. Throws for a chain without a name. */
+/** Configures wagmi with this browser's wallets and the configured chains. Throws for a chain that this wallet does not know. */
 export function createWagmi({ chains }: Config) {
   const [first, ...rest] = chains.map(({ chainId }) => findChain(chainId))
   if (!first) throw new Error('/config.json names no chain.')
@@ -23,7 +23,7 @@ export function findChain(chainId: number): Chain {
   return chain
 }
 
-/** Service's id of Solana, its only chain that is not EVM. */
+/** Id by which the service names Solana, its only chain that is not EVM. */
 const SOLANA = 1151111081099710
 
 /** Returns the common name of a chain. */

@@ -1,6 +1,6 @@
 import type { ListCoinsResponse } from '@vaultline/client'
 
-/** Coin with its chains. */
+/** Coin with the ids of the chains on which it exists. */
 export type MarketCoin = ListCoinsResponse[number] & { readonly chainIds: readonly number[] }
 
 /** Sort orders of coins: largest first, names from A to Z. */

@@ -3,23 +3,23 @@ import type { PublicKey } from '@vaultline/client/verify'
 /** Configuration of the wallet, served as `/config.json`. */
 export type Config = {
   readonly apiUrl: string
-  /** API key of this wallet; it opens no account. */
+  /** API key of this wallet application; it gives access to no user's account. */
   readonly apiKey: string
-  /** Keys that sign the responses. The wallet sends only transactions of signed responses. */
+  /** Public keys that sign the API's responses. The wallet sends only transactions of signed responses. */
   readonly signingKeys: readonly PublicKey[]
   /** Chains that the wallet uses, with their nodes and block explorers. */
   readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string; readonly explorerUrl: string }[]
-  /** Only in the sandbox: accounts whose private keys are public, and the URL of the controls. */
+  /** Only in the sandbox: accounts with publicly known private keys, and the URL of the sandbox's controls. */
   readonly sandbox?: {
     readonly accounts: readonly `0x${string}`[]
-    /** Account with code that executes a batch of calls (EIP-7702). */
+    /** Address of an account whose code executes a batch of calls (EIP-7702). */
     readonly smartAccount: `0x${string}`
     readonly controlsUrl: string
-    /** Solana wallet whose private key is public. */
+    /** Solana wallet with a publicly known private key. */
     readonly solanaWallet: { readonly address: string; readonly privateKey: `0x${string}` }
-    /** URL of the received webhooks. In production, the wallet's own back end forwards them to its users. */
+    /** URL that lists the webhook events received. In production, the wallet's own back end forwards them to its users. */
     readonly receivedUrl: string
-    /** Only account of a frame that shows a prepared state. */
+    /** Only account in an iframe that shows a prepared state of the sandbox. */
     readonly shown?: { readonly name: string; readonly account: `0x${string}` }
   }
 }

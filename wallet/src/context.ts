@@ -7,14 +7,14 @@ type Surroundings = { readonly config: Config; readonly service: Client }
 
 export const SurroundingsContext = createContext<Surroundings | undefined>(undefined)
 
-/** Returns the service and the configuration. Throws outside of the application. */
+/** Returns the API client and the configuration. Throws outside of the application's context provider. */
 export function useSurroundings(): Surroundings {
   const surroundings = useContext(SurroundingsContext)
   if (!surroundings) throw new Error('Nothing surrounds this component.')
   return surroundings
 }
 
-/** Returns the service. */
+/** Returns the client of the Vaultline API. */
 export function useService(): Client {
   return useSurroundings().service
 }
@@ -23,7 +23,7 @@ export function useService(): Client {
 export const CURRENCIES = ['usd', 'eur', 'gbp', 'chf', 'jpy'] as const
 type Currency = (typeof CURRENCIES)[number]
 
-/** Currency in which values are shown. */
+/** Currency in which values are shown; the browser remembers it. */
 export const currencyStore = createStoredStore<Currency>(localStorage, 'vaultline.currency', {
   initial: 'usd',
   isValue: (kept): kept is Currency => CURRENCIES.some((one) => one === kept),

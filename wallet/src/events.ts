@@ -1,22 +1,22 @@
 import type { WebhookEvent } from '@vaultline/client'
 import type { Reported } from './activity.ts'
 
-/** Delivery of an event, as the sandbox's receiver lists it. */
+/** Delivery of a webhook event, as the sandbox's receiver lists it. */
 export type Arrival = {
   readonly number: number
   readonly receivedAt: string
   readonly id: string
   readonly attempt: number
   readonly isVerified: boolean
-  /** True if it is verified and received for the first time. */
+  /** True if the signature is valid and the event was not received before. */
   readonly isTaken: boolean
   readonly status: number | null
   readonly delayMs: number | null
-  /** Null if the body is no event. Its type may be unknown to this wallet, such as that of a test. */
+  /** Null if the body is no event. The event's type may be unknown to this wallet, such as that of a test event. */
   readonly event: WebhookEvent | null
 }
 
-/** User's accounts, and the source transactions of the user's transfers. */
+/** User's accounts, and the source transactions of the user's transfers between chains. */
 export type Owner = { readonly accounts: ReadonlySet<string>; readonly transfers: ReadonlySet<string> }
 
 /** Returns true if an event is about this user's money. */
@@ -27,7 +27,10 @@ export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner):
 
 const STEPS = ['claimable', 'completed', 'cancelled'] as const
 
-/** Lists time and transaction of each request's steps, by its id. It leaves out events that a reorganisation undid. */
+/**
+ * Lists time and transaction of each reported step, by the id of the deposit or withdrawal. It leaves out events that a reorganisation
+ * undid.
+ */
 export function listReported(arrivals: readonly Arrival[]): ReadonlyMap<string, Reported> {
   const taken = arrivals.flatMap(({ isTaken, event }) => (isTaken && event ? [event] : []))
   const undone = new Set(taken.flatMap(({ data }) => ('eventId' in data ? [data.eventId] : [])))

@@ -3,7 +3,7 @@ import { formatUnits } from 'viem'
 /** Language of the pages, as an Intl locale. */
 export const LOCALE = 'en-US'
 
-/** Decimals of an amount from 1 up, by its size. Below 1 it has four significant digits. */
+/** Decimals with which an amount from 1 up is shown, by its size. Below 1 an amount has four significant digits. */
 const DECIMALS = [
   { below: 100n, decimals: 4 },
   { below: 1000n, decimals: 3 },
@@ -32,18 +32,18 @@ export function isBelowSmallest(units: bigint, decimals: number): boolean {
 }
 
 function asText(units: bigint, decimals: number): `${number}` {
-  // The cast is safe because viem writes decimal text.
+  // The cast is safe because viem formats amounts as decimal text.
   return formatUnits(units, decimals) as `${number}`
 }
 
 const NUMBER = new Intl.NumberFormat(LOCALE, {
   maximumSignificantDigits: 6,
   maximumFractionDigits: 2,
-  // Six digits of a small number, all digits of a large one.
+  // Small numbers keep six significant digits, large ones all digits before the decimal point.
   roundingPriority: 'morePrecision',
 })
 
-/** Formats a number that is no amount, with at most six significant digits. */
+/** Formats a plain number, not an amount of a token, with at most six significant digits. */
 export function formatNumber(value: number): string {
   return NUMBER.format(value)
 }
@@ -59,8 +59,8 @@ export function formatWhole(units: bigint, decimals: number): string {
 }
 
 /**
- * Parses a typed amount to smallest units, zero included. Returns undefined for no amount, and for more decimals than the token
- * has.
+ * Parses a typed amount into the token's smallest units, zero included. Returns undefined for text that is no amount, and for more decimals
+ * than the token has.
  */
 export function parseAmount(text: string, decimals: number): bigint | undefined {
   // A comma is refused: it separates decimals in some countries and thousands in others.
@@ -81,7 +81,7 @@ export function formatShortMoney(value: number, currency: string): string {
   if (Math.abs(value) < 1000) return formatMoney(value, currency)
   return new Intl.NumberFormat(LOCALE, {
     ...{ style: 'currency', currency, notation: 'compact', maximumFractionDigits: 1 },
-    // Cut like the amount beside it: 1.89M DAI and $1.8M.
+    // The sum is cut, not rounded, like the amount beside it: 1.89M DAI and $1.8M.
     roundingMode: 'trunc',
   }).format(value)
 }
@@ -98,7 +98,7 @@ export function formatShortNumber(value: number): string {
   return new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 }).format(value)
 }
 
-/** Formats a change in percent without its sign, to stand beside an arrow. */
+/** Formats the size of a change in percent without its sign, because an arrow beside it shows the direction. */
 export function formatChange(percent: number): string {
   return `${new Intl.NumberFormat(LOCALE, { signDisplay: 'never', maximumFractionDigits: 2 }).format(percent)}%`
 }
@@ -113,7 +113,7 @@ export function formatClock(time: string | number): string {
   return new Date(time).toLocaleTimeString(LOCALE, { hour: 'numeric', minute: '2-digit' })
 }
 
-/** Formats the hour of a day, for an axis. */
+/** Formats an hour without minutes, for the axis of a chart. */
 export function formatShortClock(time: number): string {
   return new Date(time).toLocaleTimeString(LOCALE, { hour: 'numeric' })
 }
@@ -128,7 +128,7 @@ export function formatDate(time: string | number): string {
   return new Date(time).toLocaleDateString(LOCALE, { dateStyle: 'medium' })
 }
 
-/** Names a day: Today, Yesterday, or its date, with the year if it is another one. */
+/** Returns a day's name: Today, Yesterday, or its date, with the year if it is not this year. */
 export function formatDayName(time: string | number, now: number): string {
   const [day, today] = [new Date(time), new Date(now)]
   const yesterday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1)
@@ -160,7 +160,7 @@ export function formatDuration(ms: number): string {
   return hours < 36 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
-/** Numbers equal names after the first, in the same order: "Phantom", "Phantom (2)". */
+/** Adds a number to equal names after the first: "Phantom", "Phantom (2)". The order stays the same. */
 export function numberTwins(names: readonly string[]): string[] {
   return names.map((name, index) => {
     const before = names.slice(0, index).filter((other) => other === name).length
@@ -168,7 +168,7 @@ export function numberTwins(names: readonly string[]): string[] {
   })
 }
 
-/** Shortens an address or a hash. */
+/** Shortens an address or a hash to its first and last characters. */
 export function shorten(text: string): string {
   return text.length > 13 ? `${text.slice(0, 6)}…${text.slice(-4)}` : text
 }

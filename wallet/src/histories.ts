@@ -2,14 +2,14 @@ import { keepPreviousData } from '@tanstack/react-query'
 import { type Client, getCoinChart, getTokenChart } from '@vaultline/client'
 import { queryAnswer } from '@vaultline/client/query'
 
-/** Token that can have past prices: a coin of the markets, or a contract on a chain. */
+/** Token that may have past prices: a coin with a CoinGecko id, or a contract on a chain. */
 export type PricedToken = {
   readonly coinId: string | undefined
   readonly chainId: number
   readonly address: string
 }
 
-/** Past prices change by the minute at most. */
+/** Milliseconds for which past prices count as fresh, because they change every minute at most. */
 const FRESH_MS = 60_000
 
 /** Builds the query of a token's past prices. A coin on two chains shares one query. */

@@ -27,24 +27,24 @@ type Challenge = Pick<StartLoginResponse, 'challenge' | 'rp' | 'userVerification
   readonly allowCredentials: Pick<StartLoginResponse['allowCredentials'], 'webauthn'>
 }
 
-/** Options for a new credential, and the user's signature that confirms it. */
+/** Options to create a new credential, and the user's signature that permits to add it. */
 export type ConfirmedChange = Omit<StartAddingCredentialResponse, 'confirmation'> &
   Pick<AddCredentialRequest, 'confirmation'>
 
 /**
- * Registers a user with a new passkey and logs in with it. The device forgets the passkey if the user already exists. Throws a
+ * Registers a user with a new passkey and logs in with it. Has the device forget the passkey if the user already exists. Throws a
  * CallFailure, or the browser's own error.
  */
 export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken } = started
-  // A new user has no other passkey.
+  // A new user has no other passkey, so none is excluded.
   const passkey = await createPasskey({ ...options, excludeCredentials: [] })
   const completed = await completeRegistration(service, {
     temporaryAuthenticationToken,
     firstFactorCredential: { ...passkey, credentialName: describeDevice() },
   })
-  // The device would offer the dead passkey at login. After other failures the passkey may be valid.
+  // The service did not store this passkey, but the device would offer it at login. After other failures the passkey may be valid.
   const isDead = !completed.ok && completed.error.code === 'user_already_registered'
   const { credId: credentialId } = passkey.credentialInfo
   if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId })
@@ -53,8 +53,8 @@ export async function signUp(service: Client, email: string): Promise<void> {
 }
 
 /**
- * Logs in with a passkey: any on the device, one of the user with this e-mail address, or the one with this credential id. Throws
- * a CallFailure, or the browser's own error.
+ * Logs in with a passkey: any on the device, one that belongs to this e-mail address, or the one with this credential id. Throws a
+ * CallFailure, or the browser's own error.
  */
 export async function logIn(service: Client, email?: string, credentialId?: string): Promise<void> {
   const { challengeIdentifier, ...challenge } = orThrow(await startLogin(service, { email }))
@@ -65,20 +65,20 @@ export async function logIn(service: Client, email?: string, credentialId?: stri
 }
 
 /**
- * Runs `act`. On `fresh_login_required` it logs the same user in again, ends the older session and runs `act` once more. Throws
+ * Runs `act`. If it fails with `fresh_login_required`, logs the same user in again, ends the older session and runs `act` once more. Throws
  * as `logIn` does.
  */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
   const result = await act()
   if (result.ok || result.error.code !== 'fresh_login_required') return orThrow(result)
   const before = session.get()
-  // Another user's passkey would change another account.
+  // The e-mail address restricts the login, because another user's passkey would change another account.
   await logIn(service, before?.email)
   await logOut({ ...service, session: before?.token }, undefined)
   return orThrow(await act())
 }
 
-/** Has the user confirm a new credential with a passkey. Throws as `logIn` does. */
+/** Lets the user permit a new credential with an existing passkey. Throws as `logIn` does. */
 export async function confirmChange(service: Client): Promise<ConfirmedChange> {
   const { confirmation, ...options } = orThrow(await startAddingCredential(service, { platform: 'web' }))
   return { ...options, confirmation: { firstFactor: await signWithPasskey(confirmation) } }
@@ -91,7 +91,7 @@ export async function addPasskey(service: Client, change: ConfirmedChange, crede
   orThrow(await addCredential(service, { temporaryAuthenticationToken, firstFactorCredential, confirmation }))
 }
 
-/** Creates a passkey in the authenticator that the user picks. Throws the browser's own error. */
+/** Creates a passkey on the device or security key that the user picks. Throws the browser's own error. */
 export async function createPasskey(optionsJSON: PublicKeyCredentialCreationOptionsJSON): Promise<Passkey> {
   const { id, response } = await askForPasskey({ optionsJSON })
   const { clientDataJSON: clientData, attestationObject: attestationData } = response
@@ -114,7 +114,7 @@ const DEVICES: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/Linux|CrOS/, 'Linux computer'],
 ]
 
-/** Names this page's kind of device, for a new passkey. */
+/** Returns the kind of this device, as the suggested name of a new passkey. */
 export function describeDevice(): string {
   return DEVICES.find(([pattern]) => pattern.test(navigator.userAgent))?.[1] ?? 'Passkey'
 }

@@ -10,7 +10,7 @@ import type {
 } from '@vaultline/client'
 import { formatUnits } from 'viem'
 
-/** Chain ids by the keys of the portfolio's responses. */
+/** Chain ids by the names that portfolio responses use for chains. */
 export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
   'eth-mainnet': 1,
   'optimism-mainnet': 10,
@@ -23,9 +23,9 @@ export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
 }
 
 type Worth = {
-  /** Null if no price is known. */
+  /** Value in the chosen currency; null if no price is known. */
   readonly value: number | null
-  /** Value of the same holding a day ago; null if unknown. */
+  /** Value of the same holding a day ago, in the chosen currency; null if unknown. */
   readonly valueBefore: number | null
 }
 
@@ -39,20 +39,20 @@ export type Holding = Worth & {
   readonly units: bigint
   readonly decimals: number
   readonly isSpam: boolean
-  /** True for shares of a vault. Markets have no history of them. */
+  /** True for shares of a vault, which have no past market prices. */
   readonly isShare: boolean
   /** Price of one whole token; null if unknown. */
   readonly price: number | null
-  /** Time of the data, if the chain cannot be read now. */
+  /** Time of the last known balance, if the chain cannot be read now. */
   readonly asOf: string | undefined
 }
 
-/** Coin in the wallets, on one chain or on several. */
+/** Coin held in the user's wallets, on one chain or on several. */
 export type HeldCoin = Worth & {
   readonly key: string
-  /** One for each chain, the most valuable first. */
+  /** Balances of the coin, one for each chain, the most valuable first. */
   readonly holdings: readonly [Holding, ...Holding[]]
-  /** Sum over all chains, with the highest decimals of any chain's token. */
+  /** Sum over all chains. `decimals` is the highest of any chain's token. */
   readonly units: bigint
   readonly decimals: number
 }
@@ -66,7 +66,7 @@ type Unit = { readonly symbol: string; readonly decimals: number }
 export type StartedTransfer = {
   readonly hash: `0x${string}`
   readonly srcChainId: number
-  /** Operation that the transfer belongs to. */
+  /** Vault operation that this transfer is a part of. */
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}`; readonly name: string }
   readonly account: `0x${string}`
@@ -76,37 +76,37 @@ export type StartedTransfer = {
   readonly from: Unit
   readonly to: Unit
   readonly startedAt: number
-  /** Withdrawal whose payment this transfer sends on; absent for deposits. */
+  /** Hash of the withdrawal whose payment this transfer sends on; absent for deposits. */
   readonly withdrawalHash?: `0x${string}` | undefined
-  /** True once it has arrived, or the user has seen its end. No page reports it then. */
+  /** True once the transfer has arrived, or the user has seen its failure. No page mentions it then. */
   readonly isClosed?: boolean
 }
 
 /** Transfer between chains with its progress and value. */
 export type ValuedTransfer = Worth & { readonly started: StartedTransfer; readonly progress: GetTransferStatusResponse }
 
-/** Sum of the parts that have a price. */
+/** Sum of the values of all parts that have a price. */
 type Total = {
   readonly value: number
-  /** Change of the parts with a price on both days, in the currency and in percent; null without such a part. */
+  /** Change since yesterday of the parts with a price on both days, in the currency and in percent; null without such a part. */
   readonly change: { readonly value: number; readonly percent: number } | null
 }
 
-/** Open request in a vault, in the vault's asset: the user can act on it, or waits. */
+/** Open request in a vault, in the vault's asset. Except for `wait`, the user can act on it. */
 export type VaultRequest = {
   readonly position: ValuedPosition
   readonly kind: 'claim deposit' | 'claim withdrawal' | 'take back deposit' | 'take back withdrawal' | 'wait'
   readonly units: bigint
 }
 
-/** Returns a token's key, regardless of the address's case. */
+/** Returns a key for a token on a chain. The case of the address does not matter. */
 export function keyOfToken(chainId: number, address: string): string {
   return `${chainId} ${address.toLowerCase()}`
 }
 
 /**
- * Lists the tokens held, the most valuable first. It leaves out tokens `counted` elsewhere, by key: shares of a vault are both a
- * balance and a part of a position.
+ * Lists the tokens held, the most valuable first. It leaves out tokens in `counted`, by key: vault shares are both a balance and a part of
+ * a position.
  */
 export function listHoldings(
   { tokens, errors = {}, updated_at }: ListBalancesResponse,
@@ -140,8 +140,8 @@ export function listHoldings(
 }
 
 /**
- * Lists the chains that a total lacks in part. A chain with outdated balances is complete, because these include shares of
- * vaults. `isWhole` means that the balances cover all accounts whose positions count.
+ * Lists the chains of which a total lacks a part. A chain with outdated balances counts as complete, because these include vault shares.
+ * `isWhole` means that the balances cover all accounts whose positions count.
  */
 export function listMissingChains(
   balances: ListBalancesResponse | undefined,
@@ -161,12 +161,12 @@ export function listMissingChains(
   ]
 }
 
-/** Groups holdings by the market's coin, across chains. Spam never joins a coin. */
+/** Groups holdings of the same coin across chains. Spam is never grouped with a coin. */
 export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsResponse): readonly HeldCoin[] {
   const groups = new Map<string, [Holding, ...Holding[]]>()
   for (const holding of holdings) {
     const { chainId, address, isSpam } = holding
-    // Not by symbol: an attacker can give a token the symbol of another.
+    // Holdings are not grouped by symbol, because an attacker can give a token the symbol of another.
     const key = (!isSpam && findCoin(coins, chainId, address)?.coinKey) || keyOfToken(chainId, address)
     const group = groups.get(key)
     if (group) group.push(holding)
@@ -188,7 +188,7 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** Sums a field; null if a part is unknown. */
+/** Sums one field of all parts; null if a part's value is unknown. */
 function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   return parts.reduce<number | null>((sum, part) => {
     const known = part[of]
@@ -196,7 +196,7 @@ function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   }, 0)
 }
 
-/** Values positions at the prices of their vaults' assets, the most valuable first. */
+/** Adds values to positions, at the prices of their vaults' assets; the most valuable comes first. */
 export function valuePositions(
   positions: readonly Position[],
   vaults: readonly Vault[],
@@ -211,7 +211,7 @@ export function valuePositions(
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** Values transfers at the prices of their vaults' assets, which are the same coin on both chains. */
+/** Adds values to transfers, at the prices of their vaults' assets, which are the same coin on both chains. */
 export function valueTransfers(
   transfers: readonly Pick<ValuedTransfer, 'started' | 'progress'>[],
   vaults: readonly Vault[],
@@ -234,12 +234,12 @@ export function isBetweenChains({ status, reason, terminal, timestamps }: GetTra
 function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number] | undefined): Worth {
   const { current_price: price = null, price_change_percentage_24h: percent = null } = coin ?? {}
   const value = price === null ? null : toNumber(units, decimals) * price
-  // A value of zero now does not show the value before.
+  // After a fall of 100 % the value before cannot be computed from a value of zero.
   const valueBefore = value === null || percent === null || percent <= -100 ? null : value / (1 + percent / 100)
   return { value, valueBefore }
 }
 
-/** Returns the vault of a position; undefined if the list lacks it. */
+/** Returns the vault of a position; undefined if `vaults` lacks it. */
 export function findVault(
   vaults: readonly Vault[],
   { chainId, vaultAddress }: Pick<Position, 'chainId' | 'vaultAddress'>,
@@ -247,7 +247,7 @@ export function findVault(
   return vaults.find((vault) => vault.chainId === chainId && vault.poolAddress === vaultAddress)
 }
 
-/** Returns the vault of a share token; undefined if the list lacks it. */
+/** Returns the vault whose shares this token is; undefined if the list lacks it. */
 export function findVaultOfShare(vaults: readonly Vault[], { chainId, address }: Holding): Vault | undefined {
   const key = keyOfToken(chainId, address)
   return vaults.find((vault) => keyOfToken(vault.chainId, vault.yieldTokenAddress ?? vault.poolAddress) === key)
@@ -259,11 +259,11 @@ export function findCoin(coins: ListCoinsResponse, chainId: number, address: str
   return coins.find((coin) => keyOfToken(coin.chainId, coin.contract_address) === key)
 }
 
-/** Returns the keys of the share tokens that positions count. */
+/** Returns the keys of the share tokens whose value is already in these positions. */
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // The fallback holds without the list: nearly every vault is its own share token.
+      // While the vault is unknown, its own address is assumed: nearly every vault is its own share token.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),
@@ -283,7 +283,7 @@ export function sumValues(parts: readonly Worth[]): Total {
   return { value, change: before > 0 ? { value: now - before, percent: (now / before - 1) * 100 } : null }
 }
 
-/** Returns the yield of all positions at the vaults' current rates: percent a year, and value a month. Null if none is known. */
+/** Returns the yield of all positions at the vaults' current rates: percent a year, and the amount per month. Null if none is known. */
 export function yieldOf(
   positions: readonly ValuedPosition[],
   vaults: readonly Vault[],
@@ -299,7 +299,7 @@ export function yieldOf(
   return value > 0 ? { percent: (yearly / value) * 100, monthly: yearly / 12 } : null
 }
 
-/** Lists the open requests of a position. Shares count at their present price. */
+/** Lists the open requests of a position. Requests in shares are valued at the present share price. */
 export function listRequests(
   position: ValuedPosition,
   shareDecimals: number,
@@ -309,7 +309,7 @@ export function listRequests(
   const price = BigInt(position.sharePrice)
   const assetsOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
   const [into, out] = [deposit?.amounts, withdrawal?.amounts]
-  // Assets in a cooldown are fixed: their shares are burned.
+  // Assets in a cooldown are fixed, because their shares are already burned. So they are not valued by shares.
   const leaving = out?.pendingAssets ?? assetsOf(out?.pendingRedeemShares)
   const waiting = BigInt(into?.pendingDeposit ?? 0) + BigInt(leaving)
   const requests = [
@@ -322,7 +322,7 @@ export function listRequests(
   return requests.filter(({ units }) => units > 0n).map((request) => ({ position, ...request }))
 }
 
-/** Sums these amounts' values over time, from the first moment with all prices. */
+/** Sums the past values of these amounts, from the first moment at which all prices are known. */
 export function sumHistories(
   parts: readonly { readonly amount: number; readonly prices: readonly (readonly [number, number])[] }[],
 ): readonly (readonly [number, number])[] {
@@ -345,7 +345,7 @@ export function sumHistories(
     })
 }
 
-/** Converts an amount to a number, to multiply it by a price. */
+/** Converts an amount to a number of whole tokens, to multiply it by a price. */
 export function toNumber(units: string | bigint, decimals: number): number {
   return Number(formatUnits(BigInt(units), decimals))
 }

@@ -4,7 +4,7 @@ import { queryAnswer } from '@vaultline/client/query'
 import { useCurrency, useService } from './context.ts'
 import { findCoin, toNumber } from './portfolio.ts'
 
-/** Service's address for a chain's native coin. */
+/** Address by which the service names a chain's native coin. */
 export const NATIVE_COIN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
 /** Returns the supported coins on all chains, in the chosen currency, with their age. */
@@ -21,6 +21,6 @@ export function usePriceOf(): (chainId: number, address: string) => number | nul
 
 /** Returns an amount's value at a price; null without a price. `units` are the token's smallest. */
 export function worthOf(units: string | bigint, decimals: number, price: number | null): number | null {
-  // The value is only for display: no transaction depends on it.
+  // A number is exact enough here, because the value is only displayed and no transaction depends on it.
   return price === null ? null : toNumber(units, decimals) * price
 }

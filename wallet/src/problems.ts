@@ -2,17 +2,17 @@ import { CallFailure } from '@vaultline/client'
 import { isRejection } from '@vaultline/client/flow'
 import { type AmountTokens, messageForUser } from '@vaultline/client/messages'
 
-/** The wallet already shows another request (MetaMask). */
+/** Error code of MetaMask while it already shows another request. */
 const BUSY = -32002
 
 type Problem = {
   readonly text: string
-  /** Identifies the request for support. */
+  /** Id of the request, which the user can give to support. */
   readonly requestId?: string | undefined
 }
 
 /**
- * Describes a failure in the user's words, with the amount that works in `tokens` if the error has one. Errors from neither the
+ * Describes a failure in the user's words. If the error has an amount that works, `tokens` serve to format it. Errors from neither the
  * service nor the browser keep their message.
  */
 export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
@@ -41,30 +41,30 @@ export function mayPass(error: unknown): boolean {
 
 const PAUSE_MS = 5000
 
-/** Returns the ms to wait before the same call, at least as long as the service requests. Undefined for a permanent error. */
+/** Returns the milliseconds to wait before the same call, at least as long as the service requests. Undefined for a permanent error. */
 export function pauseAfter(error: unknown): number | undefined {
   if (!mayPass(error)) return undefined
   return Math.max(PAUSE_MS, (error instanceof CallFailure && error.error.retryAfterMs) || 0)
 }
 
-/** Returns true if these calls failed for one reason, which a page gives once. */
+/** Returns true if two calls failed for the same reason, so that a page shows it only one time. */
 export function isSameFailure(one: unknown, other: unknown): boolean {
   return one instanceof CallFailure && other instanceof CallFailure && one.error.code === other.error.code
 }
 
-/** Returns true if an error or one of its causes has this code. */
+/** Returns true if an error, or one of the errors that caused it, has this code. */
 export function hasCode(error: unknown, code: number): boolean {
   if (!(error instanceof Error)) return false
   return ('code' in error && error.code === code) || hasCode(error.cause, code)
 }
 
-/** Rewrites the service's reason for a missing part in words for the user. */
+/** Turns the service's reason for missing data into words for the user. */
 export function describeReason(why: string): string {
   const text = why === 'Upstream unavailable' ? 'It cannot be read at the moment' : why
   return text.endsWith('.') ? text : `${text}.`
 }
 
-/** Returns true if the vault has no requests on the side whose status was fetched. */
+/** Returns true if the error means that the vault has no requests of this kind. */
 export function isNotApplicable(error: Error): boolean {
   return error instanceof CallFailure && error.error.code.endsWith('_status_not_applicable')
 }

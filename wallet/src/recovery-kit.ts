@@ -22,10 +22,10 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const SHA256 = { name: 'ECDSA', hash: 'SHA-256' }
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** New kit. Unconfirmed, either it or the old one is valid. */
+/** New recovery kit. While it is not confirmed, either it or the old one is valid. */
 export type NewKit = { readonly kit: RecoveryKit; readonly isConfirmed: boolean }
 
-/** Replaces the account's recovery key. Returns the new kit. Throws a CallFailure if the old one is still valid. */
+/** Replaces the account's recovery key and returns the new recovery kit. Throws a CallFailure if the old key is still valid. */
 export async function replaceKit(service: Client, change: ConfirmedChange): Promise<NewKit> {
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken, confirmation } = change
   const { kit, recoveryCredential } = await createKit(options)
@@ -37,8 +37,8 @@ export async function replaceKit(service: Client, change: ConfirmedChange): Prom
 export type Recovered = NewKit & { readonly passkey: string }
 
 /**
- * Replaces all the account's credentials with a new passkey and a new kit. If nothing has changed, throws a CallFailure or the
- * browser's own error: an OperationError if the kit does not fit.
+ * Replaces all the account's credentials with a new passkey and a new recovery kit. If nothing has changed, throws a CallFailure or the
+ * browser's own error: an OperationError if the kit is wrong.
  */
 export async function recoverAccount(service: Client, { email, keyId, secret }: RecoveryKit): Promise<Recovered> {
   const started = orThrow(await startRecovery(service, { platform: 'web', email, credentialId: keyId }))
@@ -52,7 +52,7 @@ export async function recoverAccount(service: Client, { email, keyId, secret }: 
   return { kit, isConfirmed: isConfirmed(completed), passkey: firstFactorCredential.credentialInfo.credId }
 }
 
-/** Returns false if the change may still have been made. Throws a CallFailure if the API refused it. */
+/** Returns true if the change was made, false if that is unknown. Throws a CallFailure if the API refused the change. */
 function isConfirmed(result: Result<unknown>): boolean {
   if (result.ok) return true
   const { status, code } = result.error
@@ -88,7 +88,7 @@ async function openKey(secret: string, { user, allowedRecoveryCredentials }: Rec
   return crypto.subtle.unwrapKey('pkcs8', fromBase64(key), wrappingKey, cipher, P256, false, ['sign'])
 }
 
-/** Signs the new credentials as the challenge, so an attacker on the way cannot replace them. */
+/** The recovery key signs the new credentials as the challenge, so an attacker on the network cannot replace them. */
 async function signCredentials(recoveryKey: CryptoKey, credId: string, newCredentials: object): Promise<Recovery> {
   const clientData = JSON.stringify({ type: 'key.get', challenge: toBase64Url(JSON.stringify(newCredentials)) })
   const signature = bufferToBase64URLString((await sign(recoveryKey, clientData)).buffer)
@@ -109,7 +109,7 @@ async function sign(key: CryptoKey, text: string): Promise<Uint8Array<ArrayBuffe
   return toDer(new Uint8Array(await crypto.subtle.sign(SHA256, key, toBytes(text))))
 }
 
-/** Converts a signature of Web Crypto to ASN.1: two integers without leading zeros, each positive. */
+/** Converts an ECDSA signature of Web Crypto to ASN.1 DER: two positive integers without unneeded leading zeros. */
 function toDer(raw: Uint8Array): Uint8Array<ArrayBuffer> {
   const integer = (bytes: Uint8Array) => {
     const digits = [...bytes.subarray(bytes.findIndex((byte) => byte !== 0))]

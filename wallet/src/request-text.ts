@@ -1,7 +1,7 @@
 import type { EstimatedSettlement } from '@vaultline/client'
 import { formatDuration, formatTime } from './format.ts'
 
-/** Statuses of a request of which a part waits, can be claimed, or can be claimed back. */
+/** Status of a request that waits, can be claimed, or was cancelled and can be claimed back. */
 export type OpenStatus = 'pending' | 'claimable' | 'cancelled'
 
 type OpenRequest = {
@@ -10,7 +10,7 @@ type OpenRequest = {
   readonly claimableAt: string | null
 }
 
-/** Describes what a request waits for, or what the user can do. */
+/** Describes the event that a request waits for, or the action that the user can take. */
 export function describeRequest({ status, estimate, claimableAt }: OpenRequest): string {
   if (status === 'claimable') return 'You can claim it at any time.'
   if (status === 'cancelled') return 'Cancelled. You can claim it back to your wallet.'

@@ -1,10 +1,10 @@
 import { LOCALE } from './format.ts'
 
-/** Smallest value that a scale shortens: 12.5K in place of 12,500. */
+/** Smallest value that an axis label shortens: 12.5K in place of 12,500. */
 const FIRST_SHORT = 10_000
 const MAX_DECIMALS = 20
 
-/** Formats axis labels for this step: short and all different. */
+/** Formats axis labels at this distance from each other, as short as possible while all differ. */
 export function labelValues(values: readonly number[], step: number): string[] {
   const largest = Math.max(...values.map(Math.abs))
   const isShort = largest >= FIRST_SHORT

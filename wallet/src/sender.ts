@@ -13,14 +13,14 @@ import {
 import { chainName } from './chains.ts'
 import { useSurroundings } from './context.ts'
 
-/** Block that exists on every chain, and differs between chains. */
+/** Number of a block that exists on every chain, and whose hash differs between chains. */
 const FIRST_BLOCK = 1n
-/** Longest wait for a batch. */
+/** Longest wait for the result of a batch, in milliseconds. */
 const WAIT_MS = 600_000
 
 /**
- * Returns the connected wallet as a flow's sender. It signs on the chain of each transaction and for this account only. A flow
- * that only waits needs no account.
+ * Returns the connected wallet as the sender of a flow, which signs and sends its transactions. It signs on the chain of each transaction
+ * and only for this account. A flow that only waits needs no account.
  */
 export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?: undefined }> {
   const wagmi = useConfig()
@@ -29,7 +29,7 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
     () => ({
       async send(call, chainId) {
         await switchTo(wagmi, chainId, isSandbox)
-        // Named, so no other account sends if the user switches meanwhile.
+        // The account is named, so that no other account sends if the user switches meanwhile.
         return sendTransaction(wagmi, { ...call, ...(account && { account }), chainId })
       },
       async wait(hash, chainId) {
@@ -48,8 +48,9 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
 }
 
 /**
- * Returns the connected wallet as a sender of batches (EIP-5792): one confirmation, all or none. Undefined until the wallet is
- * known to support them on this chain. Undefined too after it failed, or the user refused a smart account.
+ * Returns the connected wallet as a sender of batches (EIP-5792). The user confirms a batch one time, and it executes completely or not at
+ * all. Undefined until the wallet is known to support them on this chain. Undefined too after a batch failed, or the user refused a smart
+ * account.
  */
 export function useBatchSender(
   account: `0x${string}`,
@@ -67,7 +68,8 @@ export function useBatchSender(
       try {
         return (await sendCalls(wagmi, { account, chainId, calls, forceAtomic: true })).id
       } catch (error) {
-        // Wallets refuse with many codes. Only a declined batch of a smart account is tried as a batch again.
+        // Wallets refuse batches with many error codes. Only if the user declined on an account that is already smart is a batch tried
+        // again.
         if (status === 'ready' || !isRejection(error)) setRefused(true)
         throw error
       }
@@ -76,14 +78,14 @@ export function useBatchSender(
   }
 }
 
-/** Waits until the connected wallet has a batch's result. Throws if it does not know the batch, or has sent only a part. */
+/** Waits until the connected wallet reports a batch's result. Throws if the wallet does not know the batch, or has sent only a part. */
 export async function waitForBatch(wagmi: Wagmi, id: string): Promise<Receipt> {
   const { statusCode, receipts } = await waitForCallsStatus(wagmi, { id, timeout: WAIT_MS })
   const transactionHash = receipts?.at(-1)?.transactionHash
   // Some wallets report success without receipts, or before them.
   if (statusCode === 200) return { status: 'success', transactionHash }
   if (statusCode === 600) throw new Error('Your wallet has sent only a part. Look at its activity before you go on.')
-  // 400: the wallet has given up the batch and sent nothing.
+  // Status 400 means that the wallet has given up the batch and sent nothing.
   return { status: statusCode === 400 ? 'cancelled' : 'reverted', transactionHash }
 }
 
@@ -93,8 +95,8 @@ async function switchTo(wagmi: Wagmi, chainId: number, isSandbox: boolean): Prom
 }
 
 /**
- * Throws unless the wallet has the same first block as the sandbox's chain. Sandbox chains have the ids of real ones, where the
- * wallet would sign with real money.
+ * Throws unless the wallet's first block equals that of the sandbox's chain. Sandbox chains have the ids of real chains, on which the
+ * wallet would otherwise spend real money.
  */
 async function requireLocalChain(wagmi: Wagmi, chainId: number): Promise<void> {
   const wallet = await getWalletClient(wagmi, { chainId })

@@ -6,27 +6,27 @@ import { createStore, createStoredStore, hasFields } from './store.ts'
 type Session = {
   readonly token: string
   readonly email: string
-  /** WebAuthn id of the passkey that logged in. */
+  /** WebAuthn id of the passkey with which the user logged in. */
   readonly passkey?: string | undefined
 }
 
-/** Prepared states run in named frames with a session of their own. */
+/** Prepared states of the sandbox run in named iframes, and each has a separate session. */
 const FRAME = import.meta.env.MODE === 'sandbox' ? window.name : ''
 
-/** Session of this tab; it survives a reload and ends with the tab. */
+/** Login session of this tab; it survives a reload and ends with the tab. */
 export const session = createStoredStore<Session | undefined>(sessionStorage, `vaultline.session${FRAME}`, {
   initial: undefined,
   isValue: (kept): kept is Session => hasFields(kept, 'token', 'email'),
 })
 
-/** Request of this page with its outcome, for the developer's drawer. */
+/** API request of this page with its outcome, for the panel that shows requests to developers. */
 export type Exchange = {
   /** Time of the request, in ms since the page was opened. */
   readonly startedAt: number
   readonly method: string
   readonly url: string
   readonly body: string | undefined
-  /** 0 without a response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
   readonly durationMs: number
   readonly requestId: string | undefined
@@ -35,25 +35,25 @@ export type Exchange = {
 
 const KEPT_EXCHANGES = 40
 
-/** Latest requests, newest first. */
+/** Latest API requests of this page, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
-/** Adds a request to the latest ones. */
+/** Adds an API request to the list of the latest ones. */
 export function recordExchange(exchange: Exchange): void {
   exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
 }
 
-/** Carries the wallet's requests to the sandbox's control room. */
+/** Name of the channel that copies the wallet's requests from its iframe to the sandbox's page of controls. */
 export const EXCHANGES_CHANNEL = 'vaultline.exchanges'
 const channel = import.meta.env.MODE === 'sandbox' ? new BroadcastChannel(EXCHANGES_CHANNEL) : undefined
 
 /**
- * Creates a client of the service with the user's session. It verifies each response before a page sees it. `mostSent` limits the
- * amount to another chain, in the smallest unit of the vault's asset.
+ * Creates an API client with the user's session. It verifies each response before a page sees it. `mostSent` limits the amount to another
+ * chain, in the smallest unit of the vault's asset.
  */
 export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mostSent?: bigint): Client {
   const fetchVerified: typeof fetch = async (input, init) => {
-    // The verifier is loaded late: the first page renders before the first response needs it.
+    // The verifier is loaded only with the first response, so that the first page renders sooner.
     const { verifyingFetch } = await import('@vaultline/client/verify')
     return verifyingFetch({ keys, mostSent })(input, init)
   }
@@ -94,7 +94,7 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
   }
 }
 
-/** Forgets the session that has ended, for the whole page. A later session stays. */
+/** Forgets the session for the whole page after the API rejected it. If the user has logged in again meanwhile, the new session stays. */
 function forgetSession(init: RequestInit | undefined): void {
   const asked = new Headers(init?.headers).get('authorization')
   if (asked === `Bearer ${session.get()?.token}`) session.set(undefined)

@@ -4,10 +4,10 @@ import { createStore } from './store.ts'
 type AnyWallet = { readonly features: object }
 type Registry = { register(...wallets: readonly AnyWallet[]): () => void }
 
-/** Solana wallets that have announced themselves. */
+/** Solana wallets in this browser that have announced themselves. */
 export const solanaWallets = createStore<readonly SolanaWallet[]>([])
 
-/** Wallets call it, immediately or when they load later. */
+/** Function that wallets call to announce themselves, immediately or when they load later. */
 function register(...found: readonly AnyWallet[]): () => void {
   const added = found.filter(signsMessages)
   solanaWallets.set([...new Set([...solanaWallets.get(), ...added])])
@@ -20,7 +20,8 @@ function signsMessages(wallet: AnyWallet): wallet is SolanaWallet {
 
 const registry: Registry = { register }
 window.addEventListener('wallet-standard:register-wallet', (event) => {
-  // The standard sends the wallet's callback as the detail, in an event of the wallet's own class.
+  // The event's detail is the wallet's callback, by the Wallet Standard. The event's class is the wallet's own, so the type is checked
+  // here.
   if ('detail' in event && typeof event.detail === 'function') event.detail(registry)
 })
 window.dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: registry }))

@@ -1,6 +1,6 @@
 type SolanaAccount = {
   readonly address: string
-  /** Such as `solana:mainnet`; a multichain wallet also has accounts of other chains. */
+  /** Chains of the account, such as `solana:mainnet`; a multichain wallet also has accounts of other chains. */
   readonly chains: readonly string[]
   readonly features: readonly string[]
 }
@@ -9,7 +9,7 @@ type SolanaAccount = {
 export type SolanaWallet = {
   readonly name: string
   readonly icon: string
-  /** Accounts that the user lets this page see. */
+  /** Accounts that the user permits this page to see. */
   readonly accounts: readonly SolanaAccount[]
   readonly features: {
     readonly 'standard:connect': { connect(): Promise<{ readonly accounts: readonly SolanaAccount[] }> }
@@ -22,7 +22,7 @@ export type SolanaWallet = {
   }
 }
 
-/** Connects the wallet's first Solana account that signs messages. Throws if it has none, or the wallet's own error. */
+/** Connects the wallet's first Solana account that can sign messages. Throws if there is none, and throws the wallet's own errors. */
 export async function connectSolana(wallet: SolanaWallet): Promise<SolanaAccount> {
   const { accounts } = await wallet.features['standard:connect'].connect()
   const account = accounts.find(
@@ -34,14 +34,14 @@ export async function connectSolana(wallet: SolanaWallet): Promise<SolanaAccount
 }
 
 /**
- * Returns the account's signature of exactly this message, in base58. Throws if the wallet signed another, or the wallet's own
+ * Returns the account's signature of exactly this message, in base58. Throws if the wallet signed another message, or the wallet's own
  * error.
  */
 export async function signWithSolana(wallet: SolanaWallet, account: SolanaAccount, message: string): Promise<string> {
   const input = { account, message: new TextEncoder().encode(message) }
   const [signed] = await wallet.features['solana:signMessage'].signMessage(input)
   if (!signed) throw new Error(`${wallet.name} did not sign.`)
-  // Some wallets add a header to the message, so the signature does not fit the service's message.
+  // Some wallets add a header to the message, so the signature would not match the service's message.
   if (`${signed.signedMessage}` !== `${input.message}`) {
     throw new Error('This wallet changed the message before signing. Use another wallet.')
   }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Value that parts of the page share, and that outlives them. */
+/** Value that components share, and that outlives them. */
 type Store<Value> = {
   get(): Value
   set(value: Value): void
@@ -24,8 +24,8 @@ export function createStore<Value>(initial: Value): Store<Value> {
 }
 
 /**
- * Creates a store that survives a reload. The browser's storage keeps it as JSON under this name, and tabs that share the storage
- * share it. Invalid stored values are ignored.
+ * Creates a store that survives a reload. The browser's storage keeps it as JSON under this name, and tabs with the same storage share the
+ * value. Invalid stored values are ignored.
  */
 export function createStoredStore<Value>(
   storage: Storage,
@@ -48,7 +48,7 @@ export function createStoredStore<Value>(
         if (value === undefined) storage.removeItem(name)
         else storage.setItem(name, JSON.stringify(value))
       } catch {
-        // A full storage saves nothing more; the page continues from memory.
+        // A full storage throws here. The page then keeps the value only in memory.
       }
     },
   }
@@ -59,7 +59,7 @@ export function useStore<Value>(store: Store<Value>): Value {
   return useSyncExternalStore(store.subscribe, store.get)
 }
 
-/** Returns whether a stored value has these fields. */
+/** Returns true if a stored value is an object with these fields. */
 export function hasFields(kept: unknown, ...names: readonly string[]): boolean {
   return typeof kept === 'object' && kept !== null && names.every((name) => name in kept)
 }

@@ -3,7 +3,7 @@ import { useSurroundings } from './context.ts'
 import { findCoin } from './portfolio.ts'
 import { useCoins } from './prices.ts'
 
-/** Token on a chain that money can come from or go to. */
+/** Token on a chain from which a deposit can come, or to which a withdrawal can go. */
 export type Token = {
   readonly chainId: number
   readonly address: `0x${string}`
@@ -16,11 +16,11 @@ export function assetOf({ chainId, depositTokenAddress, asset }: Vault): Token {
   return { chainId, address: depositTokenAddress, ...asset }
 }
 
-/** Returns the same coin on all chains of the wallet that have it, its own chain first. */
+/** Returns the tokens of the same coin on all chains of the wallet that have it, the given token first. */
 export function useSameCoin(token: Token): readonly Token[] {
   const { chains } = useSurroundings().config
   const coins = useCoins().data?.data ?? []
-  // Matched by the market's key of the coin: anyone can copy a symbol, and USDC.e has the id of USDC.
+  // Tokens are matched by the coin's key: anyone can copy a symbol, and USDC.e has CoinGecko's id of USDC.
   const coinKey = findCoin(coins, token.chainId, token.address)?.coinKey
   if (!coinKey) return [token]
   const others = coins.filter(
@@ -38,7 +38,7 @@ function toToken({
   contract_ticker_symbol,
   contract_decimals,
 }: ListCoinsResponse[number]): Token {
-  // The cast is safe because the list's addresses on this wallet's chains have their checksum.
+  // The cast is safe because addresses on this wallet's chains are valid EVM addresses with a checksum.
   return {
     ...{ chainId, address: contract_address as `0x${string}` },
     ...{ symbol: contract_ticker_symbol, decimals: contract_decimals },

@@ -3,27 +3,27 @@ import { createStoredStore, hasFields } from './store.ts'
 
 const KEPT_TRANSFERS = 50
 
-/** Transfers that this browser started, newest first. */
+/** Transfers between chains that this browser started, newest first. */
 export const transfers = createStoredStore<readonly StartedTransfer[]>(localStorage, 'vaultline.transfers', {
   initial: [],
   isValue: (kept): kept is readonly StartedTransfer[] =>
     Array.isArray(kept) && kept.every((one) => hasFields(one, 'hash', 'srcChainId', 'vault', 'from', 'to')),
 })
 
-/** Remembers a transfer, so that its page can name its purpose. */
+/** Remembers a transfer, so that its page can name the deposit or withdrawal that it belongs to. */
 export function rememberTransfer(transfer: StartedTransfer): void {
   const others = transfers.get().filter(({ hash }) => hash !== transfer.hash)
   transfers.set([transfer, ...others].slice(0, KEPT_TRANSFERS))
 }
 
-/** Marks a transfer as closed: no page reports it afterwards. */
+/** Marks a transfer as closed, so no page mentions it afterwards. */
 export function closeTransfer(hash: string): void {
   const all = transfers.get()
   if (!all.some((transfer) => transfer.hash === hash && !transfer.isClosed)) return
   transfers.set(all.map((transfer) => (transfer.hash === hash ? { ...transfer, isClosed: true } : transfer)))
 }
 
-/** Returns the page that follows a transfer. */
+/** Returns the path of the page that follows a transfer. */
 export function transferPath({ srcChainId, hash }: Pick<StartedTransfer, 'srcChainId' | 'hash'>): string {
   return `/transfers/${srcChainId}/${hash}`
 }

@@ -2,22 +2,22 @@ import type { Vault } from '@vaultline/client'
 import type { StartedTransfer } from './portfolio.ts'
 import { createStore, createStoredStore, hasFields, useStore } from './store.ts'
 
-/** Transaction, or batch of them (EIP-5792), that was sent and was not mined at this browser's last check. */
+/** Transaction, or batch of transactions (EIP-5792), that was sent and was not mined at this browser's last check. */
 export type UnderWay = {
   readonly chainId: number
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}` }
   readonly account: `0x${string}`
   readonly sentAt: number
-  /** Transfer between chains that it begins. */
+  /** Transfer between chains that this transaction begins. */
   readonly transfer?: Omit<StartedTransfer, 'hash'> | undefined
 } & (
   | { readonly hash: `0x${string}`; readonly batchId?: undefined }
-  /** Only the wallet knows its transaction, and only once it is mined. */
+  /** A batch has no hash yet: only the wallet knows its transaction, and only once it is mined. */
   | { readonly batchId: string; readonly hash?: undefined }
 )
 
-/** Pending transactions: sent to the chain, and unknown to the service. They survive a reload. */
+/** Transactions that were sent but not mined yet. The service does not know them, so the browser stores them. */
 const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline.under-way', {
   initial: [],
   isValue: (kept): kept is readonly UnderWay[] =>
@@ -29,7 +29,7 @@ const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline
     ),
 })
 
-/** Id of the transaction that a form of this page follows itself. */
+/** Id of the transaction whose progress a form of this page already shows. */
 const followed = createStore<string | undefined>(undefined)
 
 /** Returns the hash of a transaction, or the wallet's id of a batch. */
@@ -37,24 +37,24 @@ export function idOf({ hash, batchId }: UnderWay): string {
   return hash ?? batchId
 }
 
-/** Remembers a transaction or a batch from the moment it is sent. The calling form follows it until `releaseUnderWay`. */
+/** Remembers a transaction or a batch from the moment it is sent. The calling form shows its progress until `releaseUnderWay`. */
 export function rememberUnderWay(sent: UnderWay): void {
   const id = idOf(sent)
   followed.set(id)
   underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
 }
 
-/** Hands the transaction that a form followed over to the page. */
+/** Ends the form's own display of its transaction, so the page shows it among the pending ones. */
 export function releaseUnderWay(): void {
   followed.set(undefined)
 }
 
-/** Forgets a transaction or a batch: it was mined, or its user gave it up. */
+/** Forgets a transaction or a batch, because it was mined or the user gave it up. */
 export function forgetUnderWay(id: string): void {
   underWay.set(underWay.get().filter((one) => idOf(one) !== id))
 }
 
-/** Returns an account's pending transactions with a vault, except the one that a form of this page follows. */
+/** Returns an account's pending transactions with a vault, except the one whose progress a form of this page already shows. */
 export function useUnderWay({ chainId, poolAddress }: Vault, account: `0x${string}`): readonly UnderWay[] {
   const own = useStore(followed)
   return useStore(underWay).filter(

@@ -14,7 +14,7 @@ export function useAccounts() {
   const linked = isLoggedIn ? (wallets.data?.wallets ?? []) : []
   const accounts: ReadonlySet<`0x${string}`> = new Set([
     ...(address ? [address] : []),
-    // The cast is safe because the service writes EVM addresses with 0x.
+    // The cast is safe because the service returns EVM addresses with 0x.
     ...linked.filter(({ chain }) => chain === 'evm').map((wallet) => wallet.address as `0x${string}`),
   ])
   return { isLoggedIn, address, wallets, linked, accounts }

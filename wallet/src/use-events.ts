@@ -9,7 +9,7 @@ import { useAccounts } from './use-accounts.ts'
 const PAUSE_MS = 1000
 const KEPT_ARRIVALS = 100
 
-/** Returns the received events, newest first; undefined if nothing forwards events to this wallet. */
+/** Returns the webhook events received for this wallet, newest first; undefined if there is no source of them. */
 export function useArrivals(): readonly Arrival[] | undefined {
   const { sandbox } = useSurroundings().config
   const { data = NONE } = useQuery({
@@ -43,14 +43,14 @@ function useOwner(): Owner {
   return { accounts, transfers: new Set(sent.map(({ hash }) => hash)) }
 }
 
-/** Refetches everything on the page when an event about the user happens or is undone. */
+/** Refetches everything on the page when a webhook event about the user arrives or one is reverted. */
 export function useFreshness(): void {
   const queries = useQueryClient()
   const owner = useOwner()
   const latest = useArrivals()?.find(
     ({ isTaken, receivedAt, event }) =>
       isTaken &&
-      // Earlier events are already in the page's first reads.
+      // Earlier events are already included in the page's first reads, so they cause no refetch.
       Date.parse(receivedAt) > performance.timeOrigin &&
       event &&
       (isAbout(event, owner) || 'eventId' in event.data),

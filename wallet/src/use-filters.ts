@@ -1,6 +1,6 @@
 import { useSearchParams } from 'wouter'
 
-/** Returns a list's filters from the page's address, and a function that changes some of them. An empty text removes one. */
+/** Returns a list's filters from the URL, and a function that changes some of them. An empty text removes a filter. */
 export function useFilters() {
   const [filters, setFilters] = useSearchParams()
   const choose = (changes: Readonly<Record<string, string>>) =>

@@ -30,8 +30,8 @@ import { mayWait } from './vault-state.ts'
 const REFRESH_MS = 20_000
 
 /**
- * Returns the user's portfolio. Tokens are of the linked wallets. Positions and transfers between chains are also of the
- * connected one. A failed query leaves the others as they are.
+ * Returns the user's portfolio. Tokens are those of the linked wallets. Positions and transfers between chains also include the connected
+ * wallet's. A failed query leaves the other data as it is.
  */
 export function usePortfolio() {
   const service = useService()
@@ -57,7 +57,7 @@ export function usePortfolio() {
     vaults.data?.data ?? [],
     coins.data?.data ?? [],
   )
-  // Only these vaults can have open requests.
+  // Only vaults that are asynchronous or have a cooldown can have open requests.
   const settled = positions.filter((position) => {
     const vault = findVault(vaults.data?.data ?? [], position)
     return vault && mayWait(vault)
@@ -86,22 +86,22 @@ export function usePortfolio() {
     coins,
     holdings,
     positions,
-    /** Ids of the chains that the total lacks in part. */
+    /** Ids of the chains of which the total lacks a part. */
     missingChains: listMissingChains(
       balances.data?.data,
       holdings,
       positionErrors,
       !address || linked.some((wallet) => wallet.address === address),
     ),
-    /** Reasons for missing positions, by chain id. */
+    /** Reasons why positions are missing, by chain id. */
     positionErrors,
-    // The linked wallets have the positions.
+    // Without the list of linked wallets their positions are unknown too, so its error counts here.
     positionProblem: positionQueries.find(({ error }) => error)?.error ?? wallets.error,
     retryPositions: () => {
       for (const { error, refetch } of [wallets, ...positionQueries]) if (error) void refetch()
     },
     requests,
-    /** Chains whose requests are unknown. */
+    /** Chains on which the user's requests could not be read. */
     unreadChains: new Set([
       ...Object.keys(positionErrors).map(Number),
       ...places.flatMap(({ chainId }, index) =>
@@ -110,13 +110,13 @@ export function usePortfolio() {
           : [],
       ),
     ]),
-    /** Transfers between chains, whose money is in no wallet and in no vault. */
+    /** Transfers between chains that have not arrived, so the money is in no wallet and in no vault. */
     underWay: moved.filter(({ progress }) => isBetweenChains(progress)),
-    /** Failed transfers that their owner has not seen yet. */
+    /** Failed transfers whose failure the user has not seen yet. */
     failedTransfers: moved.filter(({ progress }) => progress.status === 'failed'),
-    /** Number of transfers with an unknown status. */
+    /** Number of transfers whose status could not be fetched. */
     unknownTransfers: unknown,
-    /** True while a part of the total is fetched for the first time. */
+    /** True while some data of the total is fetched for the first time. */
     isLoading:
       areTransfersLoading ||
       (isLoggedIn && (balances.isLoading || wallets.isLoading)) ||
@@ -143,7 +143,7 @@ function useTransfers(accounts: ReadonlySet<string>) {
   useEffect(() => {
     if (arrived.length === 0) return
     for (const hash of arrived) closeTransfer(hash)
-    // An arrived transfer is a balance or a position.
+    // An arrived transfer becomes a balance or a position, so everything is fetched again.
     void queries.invalidateQueries()
   }, [arrived.join()])
   return {
@@ -153,5 +153,5 @@ function useTransfers(accounts: ReadonlySet<string>) {
   }
 }
 
-/** Result of `usePortfolio`. */
+/** Portfolio as `usePortfolio` returns it. */
 export type Portfolio = ReturnType<typeof usePortfolio>

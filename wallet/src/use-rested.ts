@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Returns a text once it has not changed for this many ms. */
+/** Returns a text once it has not changed for this many milliseconds. */
 export function useDebounced(text: string, ms: number): string {
   const [rested, setRested] = useState(text)
   useEffect(() => {

@@ -1,10 +1,10 @@
 import type { Vault } from '@vaultline/client'
 import { formatDuration } from './format.ts'
 
-/** Unusual state of a vault, in a word and in a sentence. */
+/** Unusual state of a vault: its tone, a short label, and a sentence that explains it. */
 export type VaultStateLabel = { readonly tone: 'warn' | 'bad'; readonly text: string; readonly why: string }
 
-/** Returns what the user must know of a vault's live state; undefined if nothing. */
+/** Returns a label for a vault's unusual state; undefined for a normal one. */
 export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel | undefined {
   if (!stateAsOf) return { tone: 'bad', text: 'Unreachable', why: 'Its chain could not be read yet.' }
   if (stateAsOf.stale) return { tone: 'warn', text: 'Last known', why: 'Its chain cannot be read at the moment.' }
@@ -18,7 +18,7 @@ export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vaul
   return undefined
 }
 
-/** Ways into a vault or out of it. */
+/** Texts for the ways into a vault or out of it. */
 export const WAYS = {
   instant: 'Instant',
   request: 'After settlement',
@@ -28,7 +28,7 @@ export const WAYS = {
 
 type Terms = Vault['terms']
 
-/** Describes a way into a vault or out of it, with its usual time if known. */
+/** Describes a way into a vault or out of it, such as "After settlement", with its usual time if known. */
 export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }: Terms): string {
   if (way === 'request' && settlement) return `${WAYS[way]}, usually ${formatDuration(settlement.medianSeconds * 1000)}`
   if (way === 'cooldown' && cooldownSeconds !== null) return `Cooldown of ${formatDuration(cooldownSeconds * 1000)}`
@@ -38,7 +38,7 @@ export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }:
 /** Text for a vault whose chain cannot be read now. */
 export const UNREAD = 'The chain cannot be read at the moment.'
 
-/** Returns why a term is unknown; undefined for a known one, null included. */
+/** Returns the reason why a term of a vault is unknown; undefined for a known one, null included. */
 export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
   if (!terms.missing.includes(name)) return undefined
   return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD
@@ -67,13 +67,13 @@ export function sortVaults<V extends Sortable>(
   })
 }
 
-/** Returns true if an account may have an open request in a vault. */
+/** Returns true if an account may have an open request in a vault with this protocol. */
 export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
-  // The present terms do not show earlier requests.
+  // Only the protocol counts: the vault's present terms may be instant while earlier requests still wait.
   return protocol !== 'erc4626'
 }
 
-/** Words for each fee: the operation or the sum that it is taken from. */
+/** Text for each kind of fee: the operation or the sum that it is taken from. */
 const FEES = {
   entry: 'to deposit',
   exit: 'to withdraw',
@@ -82,7 +82,7 @@ const FEES = {
   management: 'a year',
 } as const satisfies Record<keyof Terms['fees'], string>
 
-/** Formats the fees of a vault as rates; undefined if it reports none. */
+/** Formats the fees of a vault as percentages; undefined if it reports none. */
 export function feesOf(fees: Terms['fees']): string | undefined {
   // The cast is safe because the object has no other keys.
   const names = Object.keys(FEES) as (keyof Terms['fees'])[]
@@ -94,5 +94,5 @@ export function feesOf(fees: Terms['fees']): string | undefined {
   return text ? `${text}; others are not reported` : undefined
 }
 
-/** Text for a vault that pays no withdrawals now. */
+/** Text for a vault from which nothing can be withdrawn now. */
 export const NO_EXIT = 'Money in this vault cannot be withdrawn at the moment.'

@@ -11,7 +11,7 @@ import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { field, whenFieldsFit } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
-/** Fields of which a request has exactly one. */
+/** A request has exactly one of these fields. */
 const CREDENTIALS = ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential']
 
 export const contract = {

@@ -24,14 +24,14 @@ import {
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Kinds of which a user has at most one. */
+/** Kinds of credentials of which a user has at most one. */
 const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
 
 /**
- * Adds the credential made for a token, once the user's own ones confirm it. The token is used up in any case. Throws
- * `challenge_expired_or_used`, `too_many_requests` after too many guesses, and `confirmation_failed`. After the confirmation it throws
- * `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or `missing_or_invalid_second_factor_credential` for a
- * password without a second factor.
+ * Adds the new credential that was created for a token, once one of the user's existing credentials confirms it. The token is used up in
+ * any case. Throws `challenge_expired_or_used`, `too_many_requests` after too many guesses, and `confirmation_failed`. After the
+ * confirmation it throws `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
+ * `missing_or_invalid_second_factor_credential` for a password without a second factor.
  */
 function completeAddition({
   users,
@@ -60,7 +60,7 @@ function completeAddition({
       return confirmed.value
     }
     const confirmed = await confirm(user)
-    // The cast is safe: the body has exactly one of them.
+    // The cast is safe: the schema requires exactly one credential in the body.
     const [credential] = (await attest(attestations, enrolment)) as [Credential]
     const id = randomId(randomBytes)
     const withIt = async (current: User) => {
@@ -78,7 +78,7 @@ function completeAddition({
   }
 }
 
-/** Returns the credentials without the one to be replaced. */
+/** Returns the credentials without the one that the added credential replaces. */
 function withoutSingle(credentials: User['credentials'], added: Credential['kind']): User['credentials'] {
   const kept = Object.entries(credentials).filter(([, { kind }]) => kind !== added || !SINGLE.includes(kind))
   return Object.fromEntries(kept)

@@ -8,8 +8,8 @@ import { now, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 /**
- * Removes a credential if the others still open the account. Throws `fresh_login_required`, `credential_not_found`, `last_first_factor` or
- * `last_second_factor`.
+ * Removes a credential if the remaining ones are enough to log in. Throws `fresh_login_required`, `credential_not_found`,
+ * `last_first_factor` or `last_second_factor`.
  */
 function removeCredential({ users, now }: Services<'users' | 'now'>) {
   return async ({ session, path }: Request<typeof contract>): Promise<undefined> => {

@@ -17,8 +17,9 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
 ]
 
 /**
- * Starts a login. Returns a challenge for one attempt within ten minutes, and the keys that may sign it. An unknown e-mail address gets the
- * same dummy keys each time. Passkeys are not listed: clients find them without, and their ids' lengths would reveal the dummies.
+ * Starts a login. Returns a challenge for one attempt within ten minutes, and the ids of the user's keys that may sign it. An unknown
+ * e-mail address gets the same dummy ids each time. Passkeys are not listed: authenticators find them without a list, and the lengths of
+ * their ids would reveal the dummies.
  */
 function beginLogin({
   users,
@@ -32,7 +33,7 @@ function beginLogin({
     const dummies = Array.from({ length: MAX_CREDENTIALS }, (_, i) =>
       createHmac('sha256', identityKeys[0]).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
-    // Sorted, so that the order does not reveal the dummies.
+    // The ids are sorted, so that their order does not reveal the dummies.
     const ids = [...own, ...dummies].slice(0, MAX_CREDENTIALS).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }

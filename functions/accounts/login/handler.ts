@@ -28,7 +28,8 @@ const SESSION_SECONDS = 30 * DAY
 
 /**
  * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MAX_SESSIONS the oldest
- * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. The work is the same for unknown users.
+ * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. Unknown users cause the same work, so timing does not reveal
+ * them.
  */
 function completeLogin({
   users,
@@ -50,7 +51,7 @@ function completeLogin({
 
     const { email, challenge } = started
     const expected = { challenge, origins, rpId: relyingParty.id }
-    // Guesses must count against a user, so only a passkey works without an e-mail address.
+    // Guesses are counted per user, so a login without an e-mail address works only with a passkey.
     if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
     const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
     const verify = async (user: User | null) => {
@@ -75,15 +76,15 @@ function completeLogin({
       expiresAt: secondsFrom(now(), SESSION_SECONDS),
     }
     const { platform } = request.headers
-    // This write comes first, so that a user who ends all sessions deletes this one too.
+    // The session is written before the user's list of sessions. So a user who ends all sessions meanwhile deletes this one too.
     await users.sessions.put(session.hash, session)
     await changeAccess(users, user, async (current) => ({
-      // A password takes half a second to compare; the credentials may change meanwhile.
+      // Comparing a password takes half a second, and the user's credentials may change meanwhile. Then they are verified again.
       credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {
       await users.sessions.delete(session.hash)
-      // The user was deleted a moment ago.
+      // The user was deleted during this login.
       const isGone = error instanceof AppError && error.code === 'invalid_session'
       throw isGone ? new AppError('login_failed', { cause: error }) : error
     })
@@ -91,7 +92,7 @@ function completeLogin({
   }
 }
 
-/** Adds a session; drops ended ones and the oldest above the limit. */
+/** Adds a session, and drops sessions that have ended and the oldest above MAX_SESSIONS. */
 function withSession(
   sessions: User['sessions'],
   { id, hash, createdAt, expiresAt }: Session,
@@ -105,7 +106,7 @@ function withSession(
   }
 }
 
-/** Returns the id of the passkey that identifies the user; other kinds identify none. */
+/** Returns the id of the passkey that identifies the user; other kinds of credentials identify no user. */
 function credentialIdOf(factor: Assertion): string {
   return factor.kind === 'Fido2' ? factor.credentialAssertion.credId : '-'
 }

@@ -9,13 +9,13 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Sizes of a P-256 key as the provider's clients encrypt it: PKCS #8 with AES-GCM's tag, and the nonce. */
+/** Sizes of a P-256 key as encrypted by Dfns' libraries, whose formats this API uses: PKCS #8 with AES-GCM's tag, and the nonce. */
 const ENCRYPTED_BYTES = 138 + 16
 const NONCE_BYTES = 16
 
 /**
- * Starts a recovery. Returns the options for new credentials, a token to send them, and the encrypted recovery key for its id. The token
- * works once, within ten minutes. Only the recovery kit has that id; any other gets the same dummy each time.
+ * Starts a recovery. Returns the options for new credentials, a token that must come with them, and the encrypted recovery key. The token
+ * works once, within ten minutes. Only the user's recovery kit has the key's id; any other id gets the same dummy each time.
  */
 function beginRecovery({
   users,
@@ -60,7 +60,7 @@ function dummyId(identityKey: string, subject: string): string {
   return createHmac('sha256', identityKey).update(`credential RecoveryKey ${subject}`).digest('base64url')
 }
 
-/** Returns a dummy encrypted key in the form of the provider's clients: base64 of JSON. */
+/** Returns a dummy encrypted key in the form that Dfns' libraries use: base64 of JSON. */
 function dummyEncryptedKey(identityKey: string, info: string): string {
   const bytes = Buffer.from(hkdfSync('sha256', identityKey, '', info, ENCRYPTED_BYTES + NONCE_BYTES))
   const [key, iv] = [bytes.subarray(0, ENCRYPTED_BYTES), bytes.subarray(ENCRYPTED_BYTES)]

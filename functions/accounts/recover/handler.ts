@@ -21,7 +21,8 @@ import { contract } from './contract.ts'
 /**
  * Completes a recovery; the token is used up in any case. The new credentials replace all others, and all sessions end. Throws
  * `registration_expired_or_used`, or `recovery_failed` for every cause. With the right recovery key it can throw `invalid_credential` with
- * every failed check, or `credential_already_registered`. The work before `recovery_failed` is the same for unknown users.
+ * every failed check, or `credential_already_registered`. Unknown users cause the same work before `recovery_failed`, so timing does not
+ * reveal them.
  */
 function completeRecovery({
   users,

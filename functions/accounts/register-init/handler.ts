@@ -16,8 +16,8 @@ import {
 import { contract } from './contract.ts'
 
 /**
- * Starts a registration. Returns the options to make credentials, and a token to send them, once, within ten minutes. It does not check
- * whether the e-mail address is known. Throws `too_many_requests`.
+ * Starts a registration. Returns the options to create credentials, and a token that must come with them. The token works once, within ten
+ * minutes. It does not check whether the e-mail address is known. Throws `too_many_requests`.
  */
 function beginRegistration({
   users,

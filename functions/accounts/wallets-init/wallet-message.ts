@@ -13,7 +13,7 @@ export function walletMessage(
 ): string {
   if (chain === 'evm') {
     return createSiweMessage({
-      // The cast is safe: the schema of wallet addresses has checked it.
+      // The cast is safe: the schema of wallet addresses has checked its form.
       address: address as Address,
       chainId,
       domain,

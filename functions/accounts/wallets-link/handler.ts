@@ -12,10 +12,10 @@ import { isSignedBy } from './wallet-proof.ts'
 const MAX_WALLETS = 20
 
 /**
- * Links the wallet that signed our message to the user who requested it. Throws `challenge_expired_or_used`, `invalid_signature`,
- * `wallet_already_linked`, `too_many_wallets`, and `invalid_session` if the session has ended meanwhile. If two hosts cannot confirm the
- * signature, it throws the reader's error, and the message stays valid. Throws `too_many_requests`: each wrong signature can call code that
- * the user chose.
+ * Links the wallet that signed the service's message to the user who requested it. Throws `challenge_expired_or_used`, `invalid_signature`,
+ * `wallet_already_linked`, `too_many_wallets`, and `invalid_session` if the session has ended meanwhile. If two nodes cannot confirm the
+ * signature, it throws the reader's error, and the message stays valid. Throws `too_many_requests`: each wrong signature can call a
+ * contract that the user chose.
  */
 function completeLink({ users, limitTries, getReader, now }: Services<'users' | 'limitTries' | 'getReader' | 'now'>) {
   return async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -20,16 +20,20 @@ import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 import { isOfSmallOrder } from '../../../lib/accounts/public-key.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 
-/** Enough gas to deploy an account and verify several signatures. It is limited because the caller chooses the code. */
+/**
+ * Gas limit of the signature check. It suffices to deploy an account and verify several signatures. The caller chooses the code, so the gas
+ * is limited.
+ */
 const MAX_GAS = numberToHex(5_000_000)
 
 const erc1271Abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
-/** Return value of a contract account for its signature: the function's selector, as a word. */
+/** Value that a contract account returns for a valid signature: the function's selector, padded to a word. */
 const ERC1271_YES = padHex('0x1626ba7e', { dir: 'right', size: 32 })
 
 /**
- * True if this signature is the wallet's own: of a plain EVM account, a deployed (ERC-1271) or undeployed (ERC-6492) contract account, or a
- * Solana account (base58). It calls the wallet's chain once, unless a plain account signed. Throws the reader's errors.
+ * Returns true if this signature is the wallet's own. The wallet is a plain EVM account, a deployed (ERC-1271) or undeployed (ERC-6492)
+ * contract account, or a Solana account (base58). It calls the wallet's chain once, unless a plain account signed. Throws the reader's
+ * errors.
  */
 export async function isSignedBy(
   { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,
@@ -44,7 +48,7 @@ export async function isSignedBy(
   if (recovered === address) return true
 
   const isWrapped = isErc6492Signature(signature)
-  // The cast is safe: the schema of wallet addresses has checked it.
+  // The cast is safe: the schema of wallet addresses has checked its form.
   const account = address as Address
   const call = isWrapped
     ? // The validator's constructor returns the result, so it needs no deployment (https://eips.ethereum.org/EIPS/eip-6492).
@@ -62,7 +66,7 @@ export async function isSignedBy(
   return isWrapped ? isTrue(outcome.result) : outcome.result === ERC1271_YES
 }
 
-/** True if a call returned true, as one byte or as a word. */
+/** Returns true if a call returned true, either as one byte or as a word. */
 function isTrue(result: Hex): boolean {
   return result.length > 2 && hexToBigInt(result) === 1n
 }

@@ -17,7 +17,7 @@ export const contract = {
   caller: 'client',
   uses: {
     cache: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
-    // The job watches the account from then on.
+    // The handler registers the account, so the job refresh-rewards watches it from then on.
     deposits: ['BatchGetItem', 'UpdateItem'],
     config: true,
   },

@@ -20,7 +20,9 @@ function listRewards({
   watchedAccounts,
   now,
 }: Services<'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'watchedAccounts' | 'now'>) {
-  /** Has the job watch these accounts' rewards. On a failure they are still listed. */
+  /**
+   * Registers these accounts, so that the job refresh-rewards watches their rewards. If that fails, the response still lists the rewards.
+   */
   const watch = async (keys: readonly WatchedKey[]) => {
     if (keys.length === 0) return
     try {
@@ -37,7 +39,7 @@ function listRewards({
       client,
       limits,
     } = request
-    // Campaigns on one chain can pay on another.
+    // A campaign on one chain can pay its rewards on another chain, so all permitted chains are read.
     const chainIds = EVM_CHAINS.map(({ id }) => id).filter(
       (id) => (query.chainId ?? id) === id && (limits.chains?.includes(id) ?? true),
     )
@@ -67,7 +69,7 @@ function listRewards({
     }
     const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
     if (failed && read.length === 0) throw failed
-    // A client can list any account, so only those with something to report are watched.
+    // A client can list any account, so only accounts with rewards worth an event are watched.
     const paying = read.filter(({ rewards }) =>
       rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
         const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)

@@ -16,7 +16,7 @@ const Followed = {
 export const contract = {
   summary: "Records the final blocks of one chain's vaults: deposits, withdrawals, prices and states.",
   uses: {
-    // The last four add vaults that the chain's list lacks.
+    // The last four actions serve to add vaults that the chain's stored list lacks.
     clients: ['Query', 'BatchGetItem', 'Scan', 'ConditionCheckItem', 'PutItem', 'UpdateItem'],
     deposits: [
       'GetItem',

@@ -17,20 +17,20 @@ import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { inBatches } from '../../../lib/core/batches.ts'
 import { logger } from '../../../lib/core/logger.ts'
 
-/** Maximum quotes of a chain per run, the newest first: most are signed within a minute. */
+/** Maximum number of a chain's quotes per run, the newest first: most are signed within a minute. */
 const MAX_QUOTES = 5_000
-/** Maximum topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
+/** Maximum number of topics in one call, because geth accepts at most 1,000. */
 const MAX_TOPICS = 1_000
-/** Limits of one run at the chain: enough for a minute of blocks at restrictive nodes. */
+/** Limits of one run for each chain: enough to read a minute of blocks from nodes that accept only short ranges. */
 const BOUNDS = { requests: 12, calls: 32 }
-/** Blocks of the first call: most nodes accept this range. */
+/** Number of blocks in the first call: most nodes accept this range. */
 const FIRST_SPAN = 10_000n
-/** Seconds by which a deposit's block may precede its quote, whose time is another clock's. */
+/** Maximum seconds by which a deposit's block may precede its quote, because the two times come from different clocks. */
 const SKEW_SECONDS = 600
 
 /**
- * Finds deposits with our quotes in the newest blocks of their source chain, for the job to follow. Returns the number of new ones. Leaves
- * a chain that cannot be read to the next run.
+ * Finds deposits made with this service's quotes in the newest blocks of their source chain. The job refresh-chain then follows them.
+ * Returns the number of new ones. Leaves a chain that cannot be read to the next run.
  */
 export async function findTransfers(
   {

@@ -9,22 +9,25 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 
-/** Maximum transfers per run: one page of the table, and a write for each. */
+/** Maximum number of transfers per run: one page of the table, and a write for each. */
 const MAX_DUE = 100
-/** Maximum calls per run to all chains. The calls to destinations' pools leave a whole budget for the first poll. */
+/**
+ * Maximum number of calls per run, to all chains. Calls to the destination chains' bridge contracts leave enough of them to poll at least
+ * one transfer completely.
+ */
 const MAX_CALLS_OF_RUN = 12
 const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
-/** Pause before the next poll: a tenth of the transfer's age, at most an hour. */
+/** Pause before the next poll of a transfer: a tenth of its age, at most an hour. */
 const AGE_SHARE = 0.1
 const MAX_WAIT_MS = HOUR_MS
-/** Age at which following stops: by three weeks a transfer has ended or never will. */
+/** Age at which a transfer is no longer polled: after three weeks it has ended or never will. */
 const FOLLOWED_MS = 21 * DAY_MS
 
 /**
  * Polls due transfers of a source chain, the longest waiting first, until `until` (epoch milliseconds). One call to each of at most 4
- * destinations' pools reads the fills. Transfers with more to read are polled one by one, with at most 12 calls in all. A transfer that ran
- * out of budget goes first next run; the others go to the back of the queue, in the same order. An unreadable one stops no other. `ended`
- * lists transfers whose outcome, final or not, must be published before the next poll.
+ * destination chains' bridge contracts reads which transfers were filled. Transfers with more to read are polled one by one, with at most
+ * 12 calls in all. A transfer that ran out of calls goes first next run; the others go to the back of the queue, in the same order. An
+ * unreadable one stops no other. `ended` lists transfers whose outcome, final or not, must be published before the next poll.
  */
 export async function followTransfers(
   dependencies: TransferServices & {
@@ -56,7 +59,7 @@ export async function followTransfers(
       continue
     }
     const lookAt = (keep: Transfer) => {
-      // The next run publishes an outcome.
+      // An unpublished outcome makes the transfer due immediately, so the next run publishes it.
       if (isUnreported(keep)) return new Date(now())
       return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
     }
@@ -66,7 +69,7 @@ export async function followTransfers(
     } catch (error) {
       if (!budget.isShort()) {
         logger.warn('transfer not read', { chainId, transaction: recorded.events[0].txHash, reason: String(error) })
-        // A transfer that always fails must not use the calls of others in each run.
+        // A transfer that always fails must not use up the calls for others in each run.
         postponed.push({ key, lookAt: getNextPoll(recorded, now()) })
       }
     }
@@ -78,8 +81,8 @@ export async function followTransfers(
 }
 
 /**
- * Reads the destinations' pools. `moved` are filled or past their deadline there. `unasked` belong to destinations left out, because others
- * have waited longer. `pools` counts the pools read.
+ * Reads the bridge contracts on the destination chains. `moved`: transfers filled or past their deadline there. `unasked`: transfers to
+ * chains left out, because others have waited longer. `pools`: number of contracts read.
  */
 async function readFills(
   getReader: (chainId: number) => ChainReader,
@@ -106,7 +109,7 @@ async function readFills(
   return { moved, unasked, pools: dueGroups.length }
 }
 
-/** True if a transfer needs more than the status of the destination's pool. */
+/** Returns true if a transfer needs more data than its status in the destination chain's bridge contract. */
 function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
   return !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
@@ -117,7 +120,7 @@ export function getNextPoll({ deposit, events: [deposited, ...later] }: Transfer
   const age = now - deposited.at.getTime()
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(MAX_WAIT_MS, Math.max(0, age * AGE_SHARE))
-  // A known fill only has to become final.
+  // A known fill only has to become final, so the next poll waits for finality.
   const filled = later.find(({ kind }) => kind === 'filled')
   const finalAfter = filled ? (evmChain(deposit.destinationChainId)?.finality.seconds ?? 0) : 0
   return new Date(Math.max(now + wait, (filled?.at.getTime() ?? now) + finalAfter * 1000))

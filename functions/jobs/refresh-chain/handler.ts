@@ -37,7 +37,7 @@ import { publishTransfers } from './publish-transfers.ts'
 type ChainServices = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
   Services<'listedVaults' | 'relistVaults' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'enqueueShards'>
 
-/** Share of a run's time that transfers may use. */
+/** Fraction of a run's time that following cross-chain transfers may use. */
 const TRANSFERS_SHARE = 1 / 3
 
 export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_SHARD } = {}) {
@@ -72,7 +72,7 @@ export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_
   }
 }
 
-/** Adds vaults that the chain's list lacks. A failure does not stop the run. */
+/** Adds vaults that the chain's stored list lacks. A failure does not stop the run. */
 async function relist({ relistVaults }: Pick<ChainServices, 'relistVaults'>): Promise<void> {
   try {
     await relistVaults()

@@ -10,12 +10,12 @@ import { buildTransferNotices } from '../../../lib/follow/transfer-notices.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
 
-/** Maximum age of an outcome when it is first requested; an older one is not published. */
+/** Maximum age of a transfer's outcome at the first request for its status. An older one is not published. */
 const NEWS_MS = 7 * DAY_MS
 
 /**
- * Publishes the outcomes of transfers to the clients of their vaults, and stops following final ones. Returns the number left to a later
- * run.
+ * Publishes the outcomes of transfers to the clients of their vaults, and stops following transfers with a final outcome. Returns the
+ * number left to a later run.
  */
 export async function publishTransfers(
   {
@@ -40,7 +40,7 @@ export async function publishTransfers(
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
       const vault = getVault(one.recorded)
-      // A transfer published before it was final is published again at any age.
+      // A transfer whose outcome was published before it was final is published again at any age.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
       const notices = vault ? buildTransferNotices(vault, one).filter(isNews) : []
       for (const notice of notices) clientIds.set(notice, vault ? clientsOf(vault) : [])
@@ -54,7 +54,7 @@ export async function publishTransfers(
       published.map(({ key, recorded }) => {
         const { final, latest } = recorded
         if (final || !latest) return transfers.postpone(key, undefined)
-        // The record refuses if the job has seen another outcome meanwhile, which a later run publishes.
+        // The write fails if another outcome was recorded meanwhile. A later run publishes that one.
         const keep = { ...recorded, latest: markTransferPublished(latest), lookAt: getNextPoll(recorded, now()) }
         return transfers.record(key, keep, recorded)
       }),

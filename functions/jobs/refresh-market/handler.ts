@@ -15,35 +15,36 @@ import { cache, coinGecko, config, now, priceSources, type Services } from '../.
 import { contract } from './contract.ts'
 
 type MarketServices = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
-  /** Age in seconds at which the market and the rates are fetched again. */
+  /** Age in seconds at which the market data and the exchange rates are fetched again. */
   readonly marketSeconds: number
 }
 
 const PAGES = [1, 2, 3, 4]
-/** Minimum share of the previous coins or currencies; less is a failure. */
+/** Minimum fraction of the previously cached coins or currencies. A shorter list counts as a failed fetch. */
 const MIN_SHARE = 0.9
-/** Milliseconds by which a schedule may be early. */
+/** Milliseconds by which a scheduled run may start early. */
 const TOLERANCE_MS = 60_000
-/** Factor between a price and the last hour's from which a second source must confirm it. */
+/** Factor between a new price and the price an hour ago. From this factor on, a second source must confirm the new price. */
 const JUMP = 10
 /** Maximum factor between the prices of the two sources. */
 const AGREEMENT = 2
 
 /**
- * Refreshes the market, the rates and the prices of all supported tokens. Prices come from a new market by CoinGecko's id, else from the
- * price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if everything that it tried failed.
+ * Refreshes the cached market data, the exchange rates and the prices of all supported tokens. Prices come from new market data by
+ * CoinGecko's id, else from the price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if
+ * everything that it tried failed.
  */
 export async function refreshMarket(dependencies: MarketServices): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const startedAt = now()
-  /** Tries to refresh a cached value; logs and returns a failure. */
+  /** Tries to refresh a cached value. Logs a failure and returns it instead of throwing. */
   const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
     const result = await toResult(refresh())
     if ('value' in result) return { what, value: result.value, lagMs: 0 }
     const { code, cause } = result.error
     logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
-    // A value never cached counts as a day old, the longest that prices are cached.
+    // A value that was never cached counts as a day old, the longest time for which prices are cached.
     return { what, error: result.error, lagMs: before ? startedAt - before.getTime() : DAY_MS }
   }
   const isDue = (answer: Aged<unknown> | undefined) =>
@@ -106,7 +107,7 @@ export async function refreshMarket(dependencies: MarketServices): Promise<z.out
 
 async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], before: number): Promise<MarketCoin[]> {
   const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
-  // A coin whose rank changes between two requests is on both pages.
+  // A coin whose rank changes between two requests can be on both pages, so duplicates are removed.
   const coins = [...byId(pages.flat()).values()]
   if (coins.length > 0 && coins.length >= before * MIN_SHARE) return coins
   throw badAnswer(`a market of ${coins.length} coins`)
@@ -115,13 +116,13 @@ async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], bef
 type PricesInput = {
   readonly tokens: readonly ListedToken[]
   readonly before: Readonly<Record<string, TokenPrice>>
-  /** Coins of a new market, which have prices. */
+  /** Coins of newly fetched market data, which have prices. */
   readonly newCoins: ReadonlyMap<string, MarketCoin>
-  /** Coins of the new or cached market, to confirm prices. */
+  /** Coins of the new or cached market data, by which prices are confirmed. */
   readonly knownCoins: ReadonlyMap<string, MarketCoin>
 }
 
-/** Refreshes the prices of a chain's tokens. Throws `upstream_*` if no source has any. */
+/** Refreshes the prices of a chain's tokens. Throws `upstream_*` if no source has any price. */
 async function refreshPrices(
   { cache, priceSources, now }: MarketServices,
   chain: Chain,
@@ -163,9 +164,9 @@ async function refreshPrices(
     fresh: fresh.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
-    /** True if no failed source could have known more prices. */
+    /** True if no source failed that might have had more prices. */
     isWhole: !current.failure && !dayAgo.failure,
-    /** Age of the oldest price that a failed source might have refreshed. */
+    /** Age in milliseconds of the oldest price that a failed source might have refreshed; 0 if none failed. */
     lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }
 }
@@ -176,7 +177,7 @@ function priceInMarket(
   at: number,
 ): (readonly [string, TokenPrice])[] {
   const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
-  // A price of zero means unknown.
+  // A price of zero means unknown, so it is left out.
   return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
 }
 
@@ -193,9 +194,12 @@ function byId(coins: readonly MarketCoin[] = []): Map<string, MarketCoin> {
   return new Map(coins.map((coin) => [coin.id, coin]))
 }
 
-/** Limits of a request; no user waits for a job. */
+/** Limits of a request to a source. It may take long, because no user waits for this job. */
 const LIMITS = { deadlineMs: 20_000 }
-/** Maximum age of the market and the rates in seconds, by a plan's monthly calls (docs/decisions/0006). */
+/**
+ * Maximum age of the market data and the rates in seconds, by CoinGecko plan. It keeps within the plan's monthly calls
+ * (docs/decisions/0006).
+ */
 const MARKET_SECONDS = { pro: 0, demo: 30 * 60 }
 
 export const handler = job(

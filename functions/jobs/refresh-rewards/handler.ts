@@ -31,14 +31,14 @@ type RewardsServices = Parameters<typeof publishClaimable>[0] &
   Parameters<typeof publishClaimed>[0] &
   Services<'listedVaults' | 'cache'>
 
-/** Age at which campaigns are fetched again: three runs, minus a minute for an early schedule. */
+/** Age at which campaigns are fetched again: three intervals of this job, minus a minute in case a run starts early. */
 const MAX_AGE_MS = 14 * MINUTE_MS
-/** Maximum watched accounts per run, checked in a bit over three minutes. */
+/** Maximum number of watched accounts per run; they take a bit over three minutes. */
 const MAX_CHECKED = 100
 
 /**
- * Refreshes the campaigns of a chain's vaults, and reports claimable and claimed rewards to the clients that watch the accounts. None of
- * the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
+ * Refreshes the reward campaigns of a chain's vaults. Publishes claimable and claimed rewards to the clients that watch the accounts. None
+ * of the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
  */
 export function refreshRewards(dependencies: RewardsServices) {
   const { listedVaults, watchedAccounts, now } = dependencies
@@ -54,7 +54,7 @@ export function refreshRewards(dependencies: RewardsServices) {
   }
 }
 
-/** Fetches the campaigns of these vaults unless they are recent; on a failure the older ones stay. */
+/** Fetches the reward campaigns of these vaults unless the cached ones are recent. If that fails, the cached ones stay. */
 async function refreshCampaigns(
   { cache, merkl, now }: Pick<RewardsServices, 'cache' | 'merkl' | 'now'>,
   chainId: number,

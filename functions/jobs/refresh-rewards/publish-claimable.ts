@@ -19,7 +19,7 @@ type ClaimableServices = Parameters<typeof publish>[0] &
 const PAUSE_MS = 2_000
 
 /**
- * Reports due accounts' claimable rewards to the clients that watch them. An account is due again after a day or at the end of a dispute
+ * Publishes due accounts' claimable rewards to the clients that watch them. An account is due again after a day or at the end of a dispute
  * period. An unreadable one is due after an hour and delays no other. Throws if the table or the queue cannot be reached.
  */
 export async function publishClaimable(
@@ -34,15 +34,15 @@ export async function publishClaimable(
     [...found].flatMap(([{ clientId }, { notices }]) => notices.map((one) => [one, [clientId]])),
   )
   const claimable = await publish(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
-  // On a crash here, the next run repeats these events under the same keys.
+  // The accounts are postponed only after publishing. After a crash here, the next run repeats the events under the same keys.
   for (const one of due) await watchedAccounts.postpone(one, found.get(one)?.dueAt ?? now() + HOUR_MS)
   return { checked: found.size, unread: due.length - found.size, claimable }
 }
 
-/** Notices of an account, and its next due time in epoch milliseconds. */
+/** Events to publish for an account, and its next due time in epoch milliseconds. */
 type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
 
-/** Finds the notices of these accounts, without unreadable ones. Sends one request to the chain. */
+/** Finds the events to publish for these accounts, and omits accounts that could not be read. Sends one request to the chain. */
 async function findClaimable(
   { cache, merkl, getReader, getTokenValues, sleep, now }: ClaimableServices,
   chainId: number,
@@ -74,7 +74,8 @@ async function findClaimable(
     const notices = ofAccount.flatMap(
       (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
     )
-    // A dispute period may leave nothing claimable, and every check could fall into one.
+    // The account is due again at the end of a dispute period. During it nothing may be claimable, and every daily check could fall into
+    // one.
     const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
     return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
   })
@@ -82,8 +83,8 @@ async function findClaimable(
 }
 
 /**
- * Builds the notice of a reward from a block of this time. Undefined without a price, below a dollar, or for another recipient, whose
- * claims the service does not prepare.
+ * Builds the event for a claimable reward, read from a block of this time. Undefined without a price, below a dollar, or for another
+ * recipient, whose claims the service does not prepare.
  */
 export function buildClaimableNotice(
   account: Address,
@@ -93,7 +94,7 @@ export function buildClaimableNotice(
   if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
   return {
     type: 'reward.claimable',
-    // All that was ever earned: the same amount has the same key.
+    // The key contains everything that was ever earned, so the same total is published only one time.
     key: `${chainId}#${account}#${token}#claimable#${claimed + amount}`,
     ...{ timestamp, final: true },
     data: { chainId, userAddress: account, token, symbol, decimals, amount, usd },

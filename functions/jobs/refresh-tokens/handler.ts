@@ -14,9 +14,9 @@ import { contract } from './contract.ts'
 
 type TokensServices = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
-/** Minimum share of the previous entries; a smaller list is a failure. */
+/** Minimum fraction of the previous list's length. A shorter list counts as a failed fetch. */
 const MIN_SHARE = 0.5
-/** Age of a list that was never cached: the longest that lists are cached. */
+/** Age assumed for a list that was never cached: the longest time for which lists are cached. */
 const NEVER_CACHED_MS = 7 * DAY_MS
 
 /**
@@ -77,7 +77,7 @@ async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | '
   return ids
 }
 
-/** Limits of a request: both lists take megabytes, and no user waits. */
+/** Limits of a request. It may take long: both lists take megabytes, and no user waits for this job. */
 const LIMITS = { deadlineMs: 30_000 }
 
 export const handler = job(

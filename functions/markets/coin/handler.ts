@@ -16,7 +16,7 @@ import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** A coin in one currency, with its supported token addresses by CoinGecko's platform. */
+/** Coin with its figures in one currency, and its token addresses by CoinGecko's names of chains. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 type Coin = z.output<typeof Coin>
 
@@ -35,8 +35,8 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 }
 
 /**
- * Returns a coin by CoinGecko's id; while CoinGecko fails, from the cached market, with another source's price if that is too old. Fetches
- * nothing for an unlisted coin. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
+ * Returns a coin by CoinGecko's id. While CoinGecko fails, the coin comes from the cached market data, with another source's price if that
+ * is too old. Fetches nothing for an unlisted coin. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
  */
 export function getCoin({
   cache,
@@ -52,7 +52,7 @@ export function getCoin({
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
   }
 
-  /** Returns a coin of the cached market. Throws `upstream_unavailable` if the coin, its price or the currency's rate is missing. */
+  /** Returns a coin from the cached market data. Throws `upstream_unavailable` if the coin, its price or the currency's rate is missing. */
   async function getFromMarket(id: string, currency: Currency, payFor: PayFor): Promise<Aged<Coin | null>> {
     const { market, rates, ...tokens } = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS })
     const listed = market?.value.find((coin) => coin.id === id)
@@ -87,7 +87,7 @@ export function getCoin({
       )
       if (!dollars.value) return { ...dollars, value: null }
       const { price, at } = dollars.value
-      // An old change, market cap or volume would contradict the price.
+      // The old change, market cap and volume would contradict the newer price, so they are unknown.
       return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars)
     }
     return pickNewest<Coin>(
@@ -118,7 +118,7 @@ export function getCoin({
   }
 }
 
-/** Figures that only CoinGecko itself has. */
+/** Figures that only CoinGecko itself has, so they are unknown while it fails. */
 const UNKNOWN = {
   high24h: null,
   low24h: null,

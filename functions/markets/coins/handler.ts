@@ -14,9 +14,9 @@ import { contract } from './contract.ts'
 type Cached = Awaited<ReturnType<typeof recallAll>>
 type Entries = ReturnType<typeof toReply>[]
 
-/** Lists all chains' supported tokens in one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
+/** Lists the supported tokens of all chains with one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
 function listCoins({ cache, now }: Services<'cache' | 'now'>) {
-  // Lists by currency while their inputs stay the same: at most 62, of 2 MB each with their compressed forms.
+  // Cached lists by currency, kept while their inputs stay the same: at most 62, of 2 MB each with their compressed forms.
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await recallAll(cache)
@@ -26,7 +26,7 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     if (!isSame) lists = { from: parts, byCurrency: new Map() }
     const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
     lists.byCurrency.set(currency, supported)
-    // Only a stale list of tokens makes the response older.
+    // Cached token lists count for the response's age only if they are stale.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
     return combineAges(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
@@ -42,7 +42,7 @@ function toEntries(cached: Cached, conversion: Conversion): Entries {
   return CHAINS.flatMap((chain) => {
     const prices = cached[`prices ${chain.key}`]?.value ?? {}
     return listSupportedTokens(chain, cached[`tokens ${chain.key}`])
-      .filter(({ address }) => address !== WRAPPED_SOL) // Its address stands for the coin that it wraps.
+      .filter(({ address }) => address !== WRAPPED_SOL) // Wrapped SOL is left out, because its address stands for the SOL coin here.
       .map((token) =>
         toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
       )
@@ -52,7 +52,7 @@ function toEntries(cached: Cached, conversion: Conversion): Entries {
 type Figures = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
 
 function toReply(chain: Chain, token: ListedToken, { price, coin }: Figures, conversion: Conversion) {
-  // The market's own change applies if the price is the market's.
+  // The change in the market data applies only if the price also comes from there.
   const isOwnPrice = price && price.now !== coin?.price
   const change = isOwnPrice ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)
   return {

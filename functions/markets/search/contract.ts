@@ -4,7 +4,7 @@ import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
-/** Search text; its length counts characters as people do, not UTF-16 units. */
+/** Search text. Its length counts visible characters, not UTF-16 units. */
 const Search = z
   .string()
   .trim()

@@ -33,11 +33,11 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 }
 
 /**
- * Finds coins by name or symbol, at most 100, the largest first. Their prices are CoinGecko's, the cached market's, or missing. Throws
- * `upstream_*` if the coins are unknown, also if CoinGecko misses one of the cached market.
+ * Finds coins by name or symbol, at most 100, the largest first. Their prices come from CoinGecko, else from the cached market data, or are
+ * missing. Throws `upstream_*` if the list of coins is not cached, or lacks a coin of the cached market data.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
-  /** Returns the prices of the cached market. Throws `upstream_unavailable` if the currency's rate is not cached. */
+  /** Returns prices from the cached market data. Throws `upstream_unavailable` if the currency's rate is not cached. */
   async function getMarketPrices(currency: Currency): Promise<Aged<FoundPrice[]>> {
     const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
     const conversion = conversionInto(currency, rates)

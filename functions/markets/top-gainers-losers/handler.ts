@@ -10,12 +10,12 @@ import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 const MAX_MOVERS = 30
-/** Minimum volume in US dollars; below it one order can move the price. */
+/** Minimum daily trading volume in US dollars. Below it, one order can move the price, so the coin is left out. */
 const MIN_VOLUME_DOLLARS = 50_000
 
 /**
- * Lists the cached market's largest gains and losses in a day, the largest change first. Throws `upstream_unavailable` if no market or no
- * rate of the currency is cached.
+ * Lists the coins with the largest gains and losses in a day, by the cached market data. The largest change comes first. Throws
+ * `upstream_unavailable` if no market data or no rate of the currency is cached.
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -33,7 +33,7 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   }
 }
 
-/** Builds the coin as in the API; empty without a price, volume or change. */
+/** Builds the coin as in the API; an empty list without a price, volume or change. */
 function toMover(
   { id, symbol, name, image, rank, ...figures }: MarketCoin,
   conversion: Conversion,

@@ -11,8 +11,8 @@ import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
 /**
- * Reads each wallet's balances on one EVM chain in one round trip: the own coin, the listed tokens, and the shares of these vaults. Each
- * wallet has its own eth_call because nodes limit its gas. Each vault has one too: a vault that burns all gas fails without the others.
+ * Reads each wallet's balances on one EVM chain in one round trip: the native coin, the listed tokens, and the shares of these vaults. Each
+ * wallet has its own eth_call because nodes limit a call's gas. Each vault has one too, so a vault that burns all gas fails separately.
  * Throws AppError `upstream_*` if the chain cannot be read.
  */
 export async function readEvmBalances(
@@ -21,7 +21,7 @@ export async function readEvmBalances(
   listed: readonly ListedToken[],
   vaults: readonly Vault[],
 ): Promise<ReadBalances[]> {
-  // Two vaults can have the same share token, which counts once.
+  // Two vaults can have the same share token, which must count only one time.
   const vaultOf = new Map(vaults.map((vault) => [vault.shareToken, vault]))
   const tokens = [...new Set(listed.map(({ address }) => address).filter((address) => isAddress(address)))]
 
@@ -72,7 +72,7 @@ export async function readEvmBalances(
   })
 }
 
-/** Builds a wallet's balance calls; encoded once, because all tokens share the calldata. */
+/** Builds a wallet's balance calls. The calldata is encoded once, because it is the same for all tokens. */
 function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
   const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
@@ -82,7 +82,7 @@ function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
   return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(calls) }, 'latest'] }
 }
 
-/** Returns the return data of each call; undefined if the aggregate failed as a whole. */
+/** Returns the return data of each call; undefined if the whole multicall failed. */
 function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   try {

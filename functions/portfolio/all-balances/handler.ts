@@ -27,9 +27,12 @@ import { readSolanaBalances } from './solana.ts'
 
 type Found = ChainResult & { readonly holdings: readonly Holding[] }
 
-/** Rent of an account without data in lamports, before SIMD-0437 lowered it: never too little. */
+/**
+ * Lamports that an account without data must keep, before SIMD-0437 lowered them. Used if the rent is unknown, because it is never too
+ * little.
+ */
 const LEGACY_RENT = 890_880n
-/** Decimals of an amount in millionths of a dollar, and of one in lamports. */
+/** Decimals of an amount in millionths of a dollar (MICRO), and of one in lamports. */
 const MICRO = 6
 const LAMPORTS = 9
 const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
@@ -48,7 +51,7 @@ function readAllBalances({
 }: Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>) {
   const refresh = createBalancesRefresh({ cache, getReader, solana, tokenIndex, now })
 
-  /** Returns the holdings of all wallets on a chain; none if one wallet is unknown: their sum would be wrong. */
+  /** Returns the holdings of all wallets on a chain. Returns none if one wallet's balances are unknown, because the sums would be wrong. */
   function describe(
     { chain, wallets, listed, vaults }: ChainInput,
     known: readonly KnownOnChain[],
@@ -82,7 +85,7 @@ function readAllBalances({
 
   const isIndexedChain = (chainKey: ChainKey) => tokenIndex?.tokenChains.includes(chainKey) === true
 
-  /** Reads only the rent, for users without a Solana wallet; undefined if it is not reported. */
+  /** Reads only the rent of a Solana account, for users without a Solana wallet; undefined if the node does not report it. */
   async function readRent(): Promise<bigint | undefined> {
     const result = await toResult(readSolanaBalances(solana, []))
     return 'value' in result ? result.value.rent : undefined
@@ -105,7 +108,7 @@ function readAllBalances({
       }),
     )
     const isRentFresh = cached.rent?.isStale === false
-    // A Solana wallet's balances are read together with the rent.
+    // A Solana wallet's balances are read together with the rent. So the rent is read separately only without such a wallet.
     const isRentUnread = !isRentFresh && !linked.some(({ chain }) => chain === 'solana')
     const [{ known, failures, rent: rentBeside }, rentAlone] = await Promise.all([
       refresh(inputs, payFor),
@@ -141,7 +144,7 @@ function readAllBalances({
   }
 }
 
-/** Returns the price of a holding: the asset's for shares, none for an unlisted token. */
+/** Returns the price of a holding. For vault shares it is the asset's price; an unlisted token has none. */
 function priceOf(
   { address, isListed, share }: Holding,
   prices: Readonly<Record<string, TokenPrice>>,

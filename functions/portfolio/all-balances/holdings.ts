@@ -15,15 +15,15 @@ type WalletsOnChain = {
   readonly vaults: readonly Vault[]
 }
 
-/** Sum over all wallets; undefined if a balance is unknown or the sum exceeds uint256. */
+/** Sum of a token's balances over all wallets; undefined if a balance is unknown or the sum exceeds uint256. */
 type Sum = { readonly balance: bigint; readonly decimals?: number | undefined } | undefined
 
 /**
- * Returns the holdings of several wallets: the own coin, listed tokens, shares of these vaults, and tokens of the index. A token with an
- * unknown balance is left out.
+ * Returns the holdings of several wallets: the native coin, listed tokens, shares of these vaults, and tokens that the token index found. A
+ * token with an unknown balance is left out.
  */
 export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
-  // Two vaults can have the same share token, which counts once.
+  // Two vaults can have the same share token, which must count only one time.
   const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
   const heldOf = (address: string) => {
     const sum = sumOf(read.map((one) => one.tokens[address] ?? (isUnread(one, address) ? undefined : { balance: 0n })))
@@ -49,7 +49,8 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
       { ...holdingOf({ address, symbol, name, decimals, logoUrl }, balance), share: { asset, assetDecimals, price } },
     ]
   })
-  // Solana reports every token that a wallet holds; an EVM chain only the requested ones.
+  // Solana reports every token that a wallet holds, so its balance replaces the token index's. An EVM chain reports only requested tokens,
+  // so the index's balance stays.
   const confirm = (token: IndexedToken) => {
     if (chain.kind === 'evm') return vaultOf.has(token.address) ? undefined : token
     if (read.some((one) => isUnread(one, token.address))) return token
@@ -62,7 +63,7 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
 /** Maximum number of unlisted tokens that fit into a response. */
 const MAX_UNLISTED = 500
 
-/** Returns the unlisted tokens of the index, without prices: at most 500, spam last. */
+/** Returns the unlisted tokens that the token index found, without prices: at most 500, spam last. */
 function unlistedHoldings(
   indexed: readonly (readonly IndexedToken[])[],
   listed: readonly ListedToken[],
@@ -81,7 +82,7 @@ function unlistedHoldings(
   return [...sums.values()]
     .flatMap((sum): Holding[] => {
       const token = confirm(sum)
-      // Spam contracts report impossible balances.
+      // Spam contracts report impossible balances, so these are left out.
       if (!token || token.balance > MAX_UINT256) return []
       const { isFlagged, ...held } = token
       return [{ ...held, isListed: false, isSpam: isFlagged || isSpam(held), share: null }]

@@ -34,7 +34,7 @@ type Wallets = ReadonlyMap<string, WalletBalances>
 
 type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
 
-/** Balances after a refresh, the chains that could not be read, and the rent of an account on Solana in lamports. */
+/** Balances after a refresh, the chains that could not be read, and the rent of a Solana account in lamports. */
 type Refreshed = {
   readonly known: (chain: Chain, wallet: string) => KnownOnChain
   readonly failures: ReadonlyMap<ChainKey, AppError>
@@ -43,8 +43,8 @@ type Refreshed = {
 
 /**
  * Returns a function that refreshes balances of wallets. The cache has one item per wallet: one read for all, then one read and one write
- * for changes. Each chain is read in one round trip, for wallets older than half a minute. Two containers may read the same: a lease would
- * cost more than it saves. Each part has the time before its request; a newer one in the table stays.
+ * for changes. Each chain is read in one round trip, for wallets read more than half a minute ago. Two containers may read the same wallet:
+ * a lock would cost more than it saves. Each part is stored with the time before its request; a newer part in the table stays.
  */
 export function createBalancesRefresh({
   cache,
@@ -67,7 +67,7 @@ export function createBalancesRefresh({
     return { wallets: await readEvmBalances(getReader(chain.id), addresses, listed, vaults), rent: undefined }
   }
 
-  /** Reads the wallets of a chain that are not fresh. */
+  /** Reads a chain's wallets whose cached balances are too old. */
   async function readStale(input: ChainInput, wallets: Wallets) {
     const { chain, listed, vaults } = input
     const known = knownIn(wallets)
@@ -88,7 +88,7 @@ export function createBalancesRefresh({
     return { changes, rent: result.value.rent }
   }
 
-  /** Queries the index for wallets whose tokens are not fresh, unless the caller's budget is spent. */
+  /** Queries the token index for wallets whose tokens are too old, unless the caller's request budget is spent. */
   async function askIndex(inputs: readonly ChainInput[], wallets: Wallets, payFor: PayFor): Promise<Change[]> {
     if (!tokenIndex) return []
     const known = knownIn(wallets)
@@ -127,7 +127,7 @@ export function createBalancesRefresh({
     return changed
   }
 
-  /** Stores changes together with what others have stored meanwhile. */
+  /** Stores changes together with those that other containers have stored meanwhile. */
   async function store(changes: readonly Change[]): Promise<void> {
     const latest = await getWallets([...new Set(changes.map(({ wallet }) => wallet))])
     await cache.putMany([...withChanges(latest, changes)].map(([wallet, all]) => [balancesKey(wallet), all] as const))

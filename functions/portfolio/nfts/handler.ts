@@ -34,8 +34,8 @@ type Outcome = Question & { readonly result: Result<OwnedNfts> }
 const FRESH_MS = 10 * MINUTE_MS
 
 /**
- * Returns a user's NFTs, at most ten minutes old per wallet and chain; a day while a source is down. Throws `invalid_session` if the user
- * no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
+ * Returns a user's NFTs. They are at most ten minutes old per wallet and chain, or a day while a source is down. Throws `invalid_session`
+ * if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
  */
 function listNfts({
   users,
@@ -51,7 +51,7 @@ function listNfts({
     return solanaNfts && (async (wallet) => ({ collections: await solanaNfts.fetchNfts(wallet), isWhole: true }))
   }
 
-  /** Reads the cached NFTs, and whether a wallet was empty on a chain within the last day. */
+  /** Reads the cached NFTs. Also reads whether a wallet was empty on a chain within the last day, because then it needs no request. */
   async function getCached(wallets: readonly string[]) {
     const [nfts, balances] = await Promise.all([
       cache.get(Object.fromEntries(wallets.map((wallet) => [wallet, nftsKey(wallet)]))),
@@ -63,7 +63,7 @@ function listNfts({
     }
   }
 
-  /** Sends each question once to its source; all fail if the caller's budget is spent. */
+  /** Fetches the NFTs of each wallet and chain once from its source. All fail if the caller's request budget is spent. */
   async function ask(
     questions: readonly (Question & { readonly source: Source })[],
     payFor: PayFor,
@@ -143,7 +143,7 @@ function listNfts({
   }
 }
 
-/** Joins the collections of several wallets. */
+/** Merges the collections of several wallets. */
 function joined(collections: readonly NftCollection[]): NftCollection[] {
   const byContract = new Map<string, NftCollection>()
   for (const collection of collections) {
@@ -154,7 +154,7 @@ function joined(collections: readonly NftCollection[]): NftCollection[] {
       nft_data: [...nft_data, ...collection.nft_data],
     })
   }
-  // Spam contracts report impossible balances.
+  // Spam contracts report impossible balances, so these are left out.
   return [...byContract.values()].filter(({ balance }) => balance <= MAX_UINT256)
 }
 

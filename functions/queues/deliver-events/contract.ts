@@ -18,9 +18,10 @@ export const contract = {
     givenUp: z.number().int().describe('Events that the service no longer sends until the webhook is resumed'),
   }),
   timeoutSeconds: 30,
-  // Up to thirty deliveries in parallel.
+  // Up to three Lambdas run in parallel, so there are up to thirty deliveries.
   maxConcurrency: 3,
-  // A webhook that is behind has one probe at a time. It ends once the webhook is live, disabled or removed.
+  // The queue's messages include retries that test whether a failing webhook works again, at most one per webhook. They end once the
+  // webhook works, is disabled or removed.
   enqueuesItself: true,
   impact: 'Webhooks receive events late; the event log has them.',
 } as const satisfies QueueContract

@@ -25,7 +25,7 @@ export const contract = {
     z.object({ outcome: z.literal('refreshed'), ...OfShard, ...RunReport.shape }),
   ]),
   timeoutSeconds: 50,
-  // The limit is for all chains. Each run sends a URL at most eight requests in parallel.
+  // Limit for all chains together. Each run sends at most eight requests to a node's URL in parallel.
   maxConcurrency: 4,
   batchSize: 1,
   needsAgreement: true,

@@ -27,13 +27,13 @@ function getCrossChainStatus(
     const question = { sourceChainId, hash: path.txHash, account, index }
     const findVault = (vault: VaultKey | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
-    // The job now follows a transfer of one of the client's vaults or of a quote.
+    // The scheduled job follows transfers into a client's vault or with one of the service's quotes. Such a transfer is due now.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
     }
     const read = await toResult(readByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
-    // Recording needs two hosts that agree; the response does not.
+    // The transfer is recorded only if two nodes agree, but the response does not need that.
     const codes: readonly ErrorCode[] = NO_AGREEMENT
     const isDisputed = 'error' in read && codes.includes(read.error.code)
     const { statuses, targets, evidence } = isDisputed

@@ -39,7 +39,7 @@ function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
         currentShares,
         cancelledDeposit: sumCancelled(requests.cancelledDeposits),
       },
-      // Null: the vault's version does not report it.
+      // Both values are null if the vault's version does not report them.
       vault: { depositEpochId: requests.depositEpochId, isTotalAssetsValid: requests.isTotalAssetsValid },
     }
   }

@@ -28,10 +28,9 @@ function buildDeposit({
     // Key limits name the wrapped coin of a chain; other tokens stay.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
-    // The progress only adds settlement times to the terms; a deposit does not fail without it.
     const progress = records.recallProgress([vault]).catch(() => [])
     const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
-    // The contract accepts both of them or none.
+    // The contract accepts `srcChainId` and `srcToken` only together.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
       return pins.withPin(vault, (pin) =>

@@ -7,7 +7,7 @@ import { Page, PageCursor, PageLimit } from '../../../lib/core/page.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { VaultResponse, VaultType } from '../../../lib/vaults/response.ts'
 
-/** Sort keys of the list. */
+/** Fields by which the list can be sorted. */
 const Sort = z.enum(['annualYield', 'totalAssetsUsd', 'name'])
 export type Sort = z.output<typeof Sort>
 

@@ -58,7 +58,7 @@ function listVaults(
   }
 }
 
-/** Returns a vault with its sort key, by which the table of clients orders. */
+/** Returns a vault with its sort key in the table of clients, which orders the list. */
 function placed(vault: Vault) {
   return { vault, sortKey: vaultPartition(vault) }
 }

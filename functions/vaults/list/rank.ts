@@ -3,7 +3,7 @@ import type { VaultResponse } from '../../../lib/vaults/response.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import type { Order, Sort } from './contract.ts'
 
-/** A vault of the list, with its live figures if they decide its place. */
+/** Vault of the list, with its live figures if the order depends on them. */
 type Entry = { readonly vault: Vault; readonly live?: z.output<typeof VaultResponse> | undefined }
 
 type Ranking = {
@@ -12,7 +12,7 @@ type Ranking = {
   readonly minTotalAssetsUsd: number | undefined
 }
 
-/** Compared values; null means unknown. */
+/** Values by which vaults are compared; null means unknown. */
 const VALUES = {
   annualYield: ({ live }: Entry) => (live?.annualYield ? Number(live.annualYield.percent) : null),
   totalAssetsUsd: ({ live }: Entry) => live?.totalAssetsUsd ?? null,
@@ -21,12 +21,12 @@ const VALUES = {
 
 const { compare: compareNames } = new Intl.Collator('en')
 
-/** True if the ranking needs the live figures of all vaults. */
+/** Returns true if sorting or filtering needs the live figures of all vaults. */
 export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
   return minTotalAssetsUsd !== undefined || (sort !== undefined && sort !== 'name')
 }
 
-/** Returns the entries with enough assets, in order; unknown values come last. Equal ones keep their order. */
+/** Returns the vaults with enough assets, in order; unknown values come last. Vaults with equal values keep their order. */
 export function rank<T extends Entry>(entries: readonly T[], { sort, order, minTotalAssetsUsd: min }: Ranking): T[] {
   const matching = entries.filter(({ live }) => min === undefined || (live?.totalAssetsUsd ?? -1) >= min)
   if (sort === undefined) return matching

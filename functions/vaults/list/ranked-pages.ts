@@ -6,7 +6,7 @@ type PageOf = { readonly list: string; readonly cursor: string | undefined; read
 
 /**
  * Pages a list whose order changes with its figures. The cursor has a bit for each vault already shown, so none repeats. `rest` holds the
- * others in the unsorted order; `cut` makes their next page. Throws `invalid_cursor`, also for a cursor of a list with other vaults.
+ * vaults not yet shown, unsorted; `cut` makes their next page. Throws `invalid_cursor`, also for a cursor of a list with other vaults.
  */
 export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
   const placed = vaults

@@ -65,12 +65,15 @@ function describe(status: Status, missedSettlements: number | null): string {
   return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
 }
 
-/** Returns the milliseconds until the next poll: the cooldown's end, between a minute and an hour. */
+/** Returns the milliseconds until the next poll: until the cooldown ends, but between a minute and an hour. */
 function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
-/** True if the entry pays or cancels a redemption request, or has fixed assets. No other entry is needed to end it. */
+/**
+ * Returns true if a ledger entry pays or cancels a redemption request, or is one with fixed assets. It proves that the account once had a
+ * request.
+ */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }

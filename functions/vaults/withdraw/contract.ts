@@ -8,7 +8,7 @@ import { bothOrNeither, field, whenFieldsFit } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 
-/** Fields of which a request has exactly one. */
+/** A request has exactly one of these fields. */
 const AMOUNTS = ['amount', 'shares', 'max']
 
 export const contract = {

@@ -5,7 +5,7 @@ import { now, randomBytes, type Services, webhookKeys, webhooks } from '../../..
 import { listSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
 import { contract } from './contract.ts'
 
-/** Creates a new secret for a webhook. Throws `webhook_not_found`, or `service_unavailable` if others keep changing it. */
+/** Creates a new secret for a webhook. Throws `webhook_not_found`, or `service_unavailable` if other requests keep changing the webhook. */
 function rotate({
   webhooks,
   webhookKeys,

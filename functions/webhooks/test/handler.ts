@@ -22,16 +22,16 @@ type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' |
 }
 
 /**
- * Maximum duration of a client's test, and the pause after it. Tests do not overlap: each can hold a function for five seconds and calls a
- * third party.
+ * Maximum duration of a client's webhook test, and the pause after it. A client's tests do not overlap: each can occupy a Lambda for five
+ * seconds and calls a third party.
  */
 const MAX_TEST_MS = 6_000
 const PAUSE_MS = 1_000
 
 /**
- * Sends a webhook a test event that is in no log. On success a webhook that is behind gets its events immediately; a disabled one is
- * enabled and gets all that it did not accept. Throws `webhook_not_found`, and `too_many_requests` while the client tests another. Throws
- * if the table or the queue cannot be reached.
+ * Sends a webhook a test event that is not in the event log. On success, a webhook with undelivered events gets them immediately. A
+ * disabled one is enabled and gets all that it did not accept. Throws `webhook_not_found`, and `too_many_requests` while another of the
+ * client's webhooks is tested. Throws if the table or the queue cannot be reached.
  */
 function sendTest(services: Needs) {
   const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services

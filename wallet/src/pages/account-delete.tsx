@@ -9,7 +9,7 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useKeptFocus } from '../use-focus-kept.ts'
 
-/** Deletes the account after its e-mail address is typed. */
+/** Page that deletes the account after the user has typed its e-mail address. */
 export function DeleteAccountPage() {
   const service = useService()
   const queries = useQueryClient()
@@ -41,7 +41,10 @@ export function DeleteAccountPage() {
   )
 }
 
-/** Checks that the session is over, since the response of a deletion has no signature. Throws otherwise. */
+/**
+ * Checks that the session has ended. The response of a deletion has no signature, so it proves nothing. Throws if the session is still
+ * valid.
+ */
 async function confirmDeleted(service: Client): Promise<void> {
   const sessions = await listSessions(service)
   if (sessions.ok) throw new Error('Your account is not deleted: it still has this session. Please try again.')

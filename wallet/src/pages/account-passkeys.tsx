@@ -21,10 +21,10 @@ const KINDS: Readonly<Record<Credential['kind'], string>> = {
   RecoveryKey: 'Recovery kit',
 }
 
-/** API's maximum of credentials, the recovery kit included. */
+/** Maximum number of credentials that the API accepts, the recovery kit included. */
 const MAX_CREDENTIALS = 8
 
-/** Lists the account's passkeys; adds and removes them. */
+/** Page that lists the account's passkeys; the user can add and remove them. */
 export function PasskeysPage() {
   return (
     <AccountSubpage title="Passkeys">
@@ -147,7 +147,7 @@ function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRo
   )
 }
 
-/** Adds a passkey in two steps, since the browser opens two dialogs: to confirm, and to create. */
+/** Adds a passkey in two steps, since the browser opens two dialogs: to confirm with an existing passkey, and to create the new one. */
 function AddPasskey({ isFull, onAdded }: { isFull: boolean; onAdded: (name: string) => void }) {
   const service = useService()
   const queries = useQueryClient()

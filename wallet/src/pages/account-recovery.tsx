@@ -16,7 +16,7 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useKeptFocus } from '../use-focus-kept.ts'
 
-/** Makes a recovery kit for a logged-in user, and recovers an account with one. */
+/** Page that creates a recovery kit for a logged-in user, or recovers an account with one. */
 export function RecoveryPage() {
   const user = useStore(session)
   return user ? (
@@ -42,9 +42,9 @@ function MakeKit() {
   const service = useService()
   const queries = useQueryClient()
   const { data, error, refetch } = useQuery(query(listCredentials, service, undefined))
-  // The state keeps the kit if a second attempt fails.
+  // The new kit is kept in this state, so it stays visible if a second attempt fails.
   const [made, setMade] = useState<NewKit>()
-  // No cache keeps the kit once it has left the page.
+  // `gcTime: 0` removes the kit from the cache once the user leaves the page.
   const make = useMutation({
     mutationFn: async () => replaceKit(service, await confirmChange(service)),
     onSuccess: (next) => {
@@ -101,7 +101,7 @@ type Done = { readonly text: string; readonly onDone: () => void; readonly isBus
 type ShownKitProps = {
   readonly kit: RecoveryKit
   readonly done: Done
-  /** Alternative to continuing, before the kit is saved. */
+  /** Alternative to saving the kit and continuing. */
   readonly other?: ReactNode
   readonly children: ReactNode
 }
@@ -145,19 +145,19 @@ function UseKit() {
   const [email, setEmail] = useState('')
   const [text, setText] = useState('')
   const kit = parseKit(text)
-  // The state keeps the result if a second attempt fails.
+  // The result is kept in this state, so it stays visible if a second attempt fails.
   const [made, setMade] = useState<Recovered>()
   const recover = useMutation({
     mutationFn: (used: RecoveryKit) => recoverAccount(service, used),
     onSuccess: (next) => {
       setMade(next)
-      // The used kit is worthless now.
+      // The recovery succeeded, so the used kit is no longer valid and its text is removed.
       if (next.isConfirmed) setText('')
     },
     gcTime: 0,
   })
   const enter = useMutation({
-    // The device may still have the old passkeys.
+    // The login names the new passkey, because the device may still offer the old ones.
     mutationFn: ({ kit, passkey }: Recovered) => logIn(service, kit.email, passkey),
     onSuccess: () => navigate('/account'),
   })
@@ -249,7 +249,7 @@ function UseKit() {
   )
 }
 
-/** Saves the kit as a file. It uses a blob URL, so the browser's list of downloads has no address with the secret. */
+/** Saves the recovery kit as a file. It uses a blob URL, because a data URL would leave the secret in the browser's list of downloads. */
 function download(kit: RecoveryKit): void {
   const href = URL.createObjectURL(new Blob([formatKit(kit)], { type: 'text/plain' }))
   Object.assign(document.createElement('a'), { href, download: 'vaultline-recovery-kit.txt' }).click()

@@ -14,7 +14,7 @@ type Session = ListSessionsResponse['sessions'][number]
 
 const PLATFORMS = { web: 'Web browser', ios: 'iPhone or iPad', android: 'Android device' } as const
 
-/** Lists the sessions. The user can end each of them. */
+/** Page that lists the user's login sessions. The user can end each of them. */
 export function SessionsPage() {
   return (
     <AccountSubpage title="Sessions">

@@ -19,7 +19,7 @@ import { useKeptFocus } from '../use-focus-kept.ts'
 
 const LINK = 'Link wallets to your account'
 
-/** Shows the three steps to begin, then the state of the account and the preferences. */
+/** Page with the three steps to get started, then the state of the account and the preferences. */
 export function AccountPage() {
   const user = useStore(session)
   const { address } = useConnection()
@@ -115,7 +115,7 @@ function LogOut() {
   const queries = useQueryClient()
   const leave = useMutation({
     mutationFn: async () => orThrow(await logOut(service, undefined)),
-    // This tab forgets the session even if the service cannot be reached.
+    // This tab forgets the session even if the API cannot be reached.
     onSettled: () => {
       session.set(undefined)
       queries.clear()
@@ -133,7 +133,7 @@ function LogOut() {
 function WalletList() {
   const connectors = useConnectors()
   const connect = useConnect()
-  // The connector `injected` is wagmi's fallback for window.ethereum. Wallets announce themselves today.
+  // The connector `injected` is wagmi's fallback for window.ethereum. Today's wallets announce themselves, so it is left out.
   const announced = connectors.filter(({ id }) => id !== 'injected')
   const names = numberTwins(announced.map(({ name }) => name))
   return (
@@ -174,7 +174,7 @@ function ConnectedWallet({ address }: { address: string }) {
   )
 }
 
-/** Last step, done once the connected wallet is linked. */
+/** Last step to get started, done once the connected wallet is linked. */
 function LinkStair({ address }: { address: string | undefined }) {
   const { data } = useQuery(query(listWallets, useService(), undefined))
   const linked = data?.wallets ?? []

@@ -32,7 +32,7 @@ const KINDS = [
 
 type Status = keyof typeof STATUSES
 
-/** Shows the connected account's deposits, withdrawals and transfers between chains. */
+/** Page with the connected account's deposits, withdrawals and transfers between chains. */
 export function ActivityPage() {
   const { address } = useConnection()
   return (
@@ -132,7 +132,7 @@ function Timeline({ account }: { account: `0x${string}` }) {
 }
 
 function Entries({ entries }: { entries: readonly Entry[] }) {
-  // Kept here, because a finished entry moves to its day.
+  // The opened items are stored here, because a finished item moves to another group and would close.
   const [opened, setOpened] = useState<readonly string[]>([])
   const toggle = (id: string, isOpened: boolean) =>
     setOpened((before) => [...before.filter((one) => one !== id), ...(isOpened ? [id] : [])])
@@ -246,7 +246,7 @@ function useTransfers(account: `0x${string}`) {
   const statuses = useQueries({
     queries: own.map(({ hash: txHash, srcChainId, account: userAddress }) => ({
       ...query(getTransferStatus, service, { txHash, srcChainId, userAddress }),
-      // A finished transfer never changes.
+      // The status of a finished transfer never changes, so it is not fetched again.
       staleTime: ({ state }: { state: { data?: GetTransferStatusResponse | undefined } }) =>
         state.data?.terminal ? Number.POSITIVE_INFINITY : 0,
     })),

@@ -24,7 +24,7 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Shows a coin: its price now and in the past, its figures, and the vaults that take it. */
+/** Page of a coin: its price now and in the past, its figures, and the vaults that take it. */
 export function CoinPage({ id }: { id: string }) {
   const service = useService()
   const currency = useCurrency()
@@ -90,7 +90,7 @@ function PriceChart({ id, name }: { id: string; name: string }) {
   const [range, setRange] = useState<Range>('30')
   const chart = useQuery({
     ...queryAnswer(getCoinChart, service, { id, currency, days: range }),
-    // The previous range's line stays until the next one is loaded.
+    // The line of the previously chosen period stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const answer = chart.data?.data
@@ -122,7 +122,7 @@ function PriceChart({ id, name }: { id: string; name: string }) {
 function CoinVaults({ id }: { id: string }) {
   const coins = useCoins()
   const vaults = useQuery(query(listVaults, useService(), undefined))
-  // The same address on another chain can be another token.
+  // Tokens are compared by chain and address, because the same address on another chain can be another token.
   const tokens = new Set(
     coins.data?.data.filter((coin) => coin.id === id).map((coin) => `${coin.chainId} ${coin.contract_address}`),
   )

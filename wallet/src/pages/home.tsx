@@ -18,7 +18,7 @@ import { useStore } from '../store.ts'
 import { transferPath } from '../transfers.ts'
 import { type Portfolio, usePortfolio } from '../use-portfolio.ts'
 
-/** Shows the portfolio with its open requests, and an introduction to new users. */
+/** Home page: the portfolio with its open requests, or an introduction for new users. */
 export function HomePage() {
   const user = useStore(session)
   const { address } = useConnection()
@@ -135,13 +135,13 @@ function listGaps(portfolio: Portfolio): string[] {
   ]
 }
 
-/** Returns the next step for a user without linked wallets; undefined for others. */
+/** Returns the text that invites a user without linked wallets to the next step; undefined for others. */
 function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
   if (!isLoggedIn) return 'Log in to see your tokens'
   return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined
 }
 
-/** Shows the next step if the connected wallet's tokens do not count. */
+/** Shows the next step if the connected wallet is not linked, because then its tokens do not count. */
 function Invitation({ portfolio: { isLoggedIn, address, linked, isLoading } }: { portfolio: Portfolio }) {
   const isLinked = linked.some((wallet) => wallet.address === address)
   if (isLoading || !isLoggedIn || !address || isLinked || linked.length === 0) return null

@@ -21,7 +21,7 @@ const MIN_SEARCH = 3
 const MAX_SEARCH = 100
 const PAUSE_MS = 300
 
-/** Shows all coins: a search, the movers of the day, and the coins that the wallet supports. */
+/** Page with all coins: a search, the largest gains and losses of the day, and the coins that the wallet supports. */
 export function MarketsPage() {
   const [search, setSearch] = useState('')
   const asked = useDebounced(search.trim(), PAUSE_MS)

@@ -18,7 +18,7 @@ import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
 import { closeTransfer, transfers } from '../transfers.ts'
 
-/** Shows a transfer between chains by its hash, so a reload loses nothing. */
+/** Page that shows a transfer between chains. The hash is in the URL, so a reload loses nothing. */
 export function TransferPage({ chainId, hash }: { chainId: number; hash: string }) {
   if (!isHash(hash)) {
     return (
@@ -37,7 +37,7 @@ function isHash(text: string): text is `0x${string}` {
 function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: `0x${string}` }) {
   const { address } = useConnection()
   const started = useStore(transfers).find(({ hash }) => hash === txHash)
-  // A bundle has transfers of several accounts.
+  // One transaction can contain transfers of several accounts, so the account selects one.
   const input = { srcChainId, txHash, userAddress: started?.account ?? address }
   const { progress, error, status, next } = useTransfer(useService(), input)
   const sender = useSender()
@@ -98,7 +98,7 @@ type SumProps = {
   readonly otherwise?: string
 }
 
-/** Shows an amount of a token, by default the transfer's own. Without a symbol it shows other words. */
+/** Shows an amount of a token, by default the transfer's own. If its symbol is unknown, shows `otherwise` instead. */
 function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
   if (!of?.symbol || of.decimals === null || !units) return otherwise
   return <Amount units={units} symbol={of.symbol} decimals={of.decimals} />
@@ -106,7 +106,7 @@ function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
 
 type OutcomeProps = { readonly transfer: GetTransferStatusResponse; readonly started: StartedTransfer | undefined }
 
-/** Shows where the money is, and the next step after a failure. */
+/** Shows the place where the transferred money is, and the next step after a failure. */
 function Outcome({ transfer, started }: OutcomeProps) {
   const { status, reason, statusDescription, srcChain, dstChain, refund, input, output, outputAmount } = transfer
   const source = chainName(srcChain.id)
@@ -155,7 +155,7 @@ function Outcome({ transfer, started }: OutcomeProps) {
   }
 }
 
-/** Names the vault or account that has the money; by its address if it is not the expected one. */
+/** Names the vault or account that received the money; by its address if it is not the expected one. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
   const chainId = transfer.dstChain?.id
@@ -183,7 +183,7 @@ function Where({ children }: { children: React.ReactNode }) {
 
 type Claim = NonNullable<NonNullable<GetTransferStatusResponse['refund']>['claim']>
 
-/** Claims a refund that the bridge could not pay. Only its own account can. */
+/** Claims a refund that the bridge could not pay out. Only the account that is owed the refund can claim it. */
 function RefundClaim({
   transfer: { depositor, input, refund },
   claim,

@@ -19,7 +19,7 @@ import { VaultChart } from '../parts/vault-chart.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { describeWay, feesOf, mayWait, NO_EXIT, stateOf, UNREAD, whyUnknown } from '../vault-state.ts'
 
-/** Shows a vault: its figures, its past, the connected account's position, its terms, and the box that moves money. */
+/** Page of a vault: its figures, its history, the connected account's position, its terms, and the form to deposit or withdraw. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
   if (!isAddress(address)) return <NoVault />
   return <LoadedVault chainId={chainId} vaultAddress={address} />
@@ -57,7 +57,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   const { name, description, asset, chainId, logo_url, terms, stateAsOf, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
-  // The service refuses a deposit immediately, but reports the change up to two minutes later.
+  // Deposits are refused immediately after the vault has changed, but `hasChanged` follows up to two minutes later.
   const [isRefused, setRefused] = useState(false)
   const hasChanged = vault.hasChanged || isRefused
   const state = stateOf({ ...vault, hasChanged })
@@ -156,7 +156,7 @@ function Figures({ vault }: { vault: Vault }) {
   )
 }
 
-/** Describes a yield as after fees, with its period if that is unusual. */
+/** Describes a yield as "After fees", with its period if that is not the usual number of days. */
 function describePeriod(annualYield: Vault['annualYield'], days: number): string | undefined {
   if (!annualYield) return undefined
   return Math.round(annualYield.days) === days ? 'After fees' : `Over ${formatDays(annualYield.days)}, after fees`
@@ -167,7 +167,7 @@ type PositionQuery = ReturnType<typeof usePosition>
 function usePosition({ poolAddress, chainId }: Vault, account: `0x${string}` | undefined) {
   const service = useService()
   return useQuery({
-    // Disabled without an account; the address is then a placeholder.
+    // Without an account the query is disabled, so `poolAddress` is only a placeholder here.
     ...query(getPosition, service, { userAddress: account ?? poolAddress, vaultAddress: poolAddress, chainId }),
     enabled: account !== undefined,
     refetchInterval: 15_000,
@@ -185,12 +185,12 @@ function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | und
   const [shares, value] = [BigInt(position.data.currentShares), BigInt(position.data.currentValue)]
   const oneShare = 10n ** BigInt(shareDecimals)
   const byPrice = (shares * BigInt(position.data.sharePrice)) / oneShare
-  // The share price is cut, so the product lacks up to one unit a share. The position's value is exact, but includes open
+  // The share price is rounded down, so the product is too low by up to one unit a share. The position's value is exact, but includes open
   // requests.
   return value - byPrice <= shares / oneShare + 1n ? value : byPrice
 }
 
-/** Returns true if nothing came or went, as after a cancelled deposit. */
+/** Returns true if an account has moved nothing in or out, as after a cancelled deposit. */
 function isNothing({ currentValue, totalDepositedAssets, totalWithdrawnAssets }: GetPositionResponse): boolean {
   return [currentValue, totalDepositedAssets, totalWithdrawnAssets].every((amount) => amount === '0')
 }
@@ -223,7 +223,7 @@ function TermsCard({ vault }: { vault: Vault }) {
     ['Withdrawals', describeWay(terms.exit, terms)],
     ['Fees', feesOf(terms.fees) ?? (stateAsOf?.stale ? UNREAD : 'The vault does not report them.')],
     ['Capacity', <Capacity key="capacity" vault={vault} />],
-    // Requests and cooldowns pay nothing now.
+    // Vaults with requests or cooldowns pay nothing immediately, so liquidity is shown only for instant withdrawals.
     ...(terms.exit === 'instant' ? [['Liquidity', <Liquidity key="liquidity" vault={vault} />] as const] : []),
     ...(terms.valuation?.at ? [['Last valuation', formatTime(terms.valuation.at)] as const] : []),
   ]

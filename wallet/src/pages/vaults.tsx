@@ -18,7 +18,7 @@ import { sortVaults, stateOf, type VaultOrder, WAYS } from '../vault-state.ts'
 
 const REFRESH_MS = 20_000
 
-/** Lists all vaults of this wallet, sorted and filtered by the page's address. */
+/** Page that lists all vaults of this wallet, sorted and filtered by the URL. */
 export function VaultsPage() {
   const vaults = useQuery(query(listVaults, useService(), undefined))
   return (
@@ -141,12 +141,12 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
   )
 }
 
-/** Returns the connected account's positions that hold money, by vault key. */
+/** Returns the connected account's positions that hold money, by the vault's key. */
 function useOwnPositions() {
   const { address: account } = useConnection()
   const service = useService()
   const { data, error } = useQuery({
-    // Disabled without an account; the address is then a placeholder.
+    // Without an account the query is disabled, so `0x` is only a placeholder here.
     ...query(listPositions, service, { userAddress: account ?? '0x' }),
     enabled: account !== undefined,
     refetchInterval: REFRESH_MS,

@@ -4,7 +4,7 @@ import { shorten } from '../format.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 
-/** Links the logged-in user's account, or the way to log in. */
+/** Shows a link to the logged-in user's account, or else to the login. */
 export function AccountMenu() {
   const user = useStore(session)
   const { address } = useConnection()

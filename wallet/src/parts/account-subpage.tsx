@@ -4,7 +4,7 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { Empty } from './notices.tsx'
 
-/** Frames a page of the account with its heading and a link back. */
+/** Layout of a page under the account: its heading and a link back. */
 export function AccountSubpage({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="page narrow">
@@ -20,7 +20,7 @@ export function AccountSubpage({ title, children }: { title: string; children: R
   )
 }
 
-/** Renders the children for a logged-in user; otherwise the way to log in, also if the session ends on the page. */
+/** Renders the children for a logged-in user; else a link to the login, also if the session ends on the page. */
 export function LoginRequired({ children }: { children: ReactNode }) {
   const user = useStore(session)
   if (user) return children

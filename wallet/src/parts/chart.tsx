@@ -2,15 +2,15 @@ import { lazy, Suspense } from 'react'
 import { formatTime, LOCALE } from '../format.ts'
 import { Skeleton } from './skeletons.tsx'
 
-/** Points of a chart: epoch milliseconds with values, ascending. */
+/** Points of a chart: pairs of epoch milliseconds and a value, in order of time. */
 export type Points = readonly (readonly [number, number])[]
 
 export type ChartProps = {
   readonly points: Points | undefined
   readonly format: (value: number) => string
-  /** Meaning of the values: "Price of ETH". */
+  /** Meaning of the values, such as "Price of ETH". */
   readonly label: string
-  /** Text in place of the line if there are fewer than two points. */
+  /** Text that replaces the line if there are fewer than two points. */
   readonly empty?: string
 }
 
@@ -19,7 +19,7 @@ const Plot = lazy(async () => {
   return { default: (await import('./plot.tsx')).Plot }
 })
 
-/** Sets a language that Intl knows: the chart's library breaks on others when it loads, such as `en-US@posix`. */
+/** Sets a language that Intl knows. The chart's library fails to load with others, such as `en-US@posix`. */
 function setKnownLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
@@ -28,7 +28,7 @@ function setKnownLanguage(): void {
   }
 }
 
-/** Draws a line over time, with a description in words. It keeps its size while it loads or is empty. */
+/** Draws values as a line over time, with a description in words. It keeps its size while it loads or is empty. */
 export function Chart({ points, format, label, empty = 'No data for this period.' }: ChartProps) {
   const loading = (
     <div className="chart-space" role="status" aria-label="Loading the chart">
@@ -52,7 +52,7 @@ export function Chart({ points, format, label, empty = 'No data for this period.
 function Summary({ points, format }: { points: Points; format: (value: number) => string }) {
   const [first, last] = [points[0], points.at(-1)]
   const values = points.map(([, value]) => value)
-  // Math.min(...values) would fail: years of points exceed the maximum number of arguments.
+  // Math.min(...values) would fail, because years of points exceed the maximum number of arguments.
   const lowest = values.reduce((left, right) => Math.min(left, right))
   const highest = values.reduce((left, right) => Math.max(left, right))
   return (

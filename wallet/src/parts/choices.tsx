@@ -1,12 +1,12 @@
 type ChoicesProps<Value extends string> = {
   readonly label: string
-  /** Button texts; a title explains a short one. */
+  /** Options with their texts; a title explains a short text. */
   readonly options: readonly { readonly value: Value; readonly text: string; readonly title?: string }[]
   readonly value: Value
   readonly onChoose: (value: Value) => void
 }
 
-/** Shows a few options, all visible, of which one is chosen. */
+/** Shows a few options side by side, of which exactly one is chosen. */
 export function Choices<Value extends string>({ label, options, value, onChoose }: ChoicesProps<Value>) {
   return (
     <fieldset className="choices">

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 
 const SHOWN_MS = 1500
 
-/** Copies a text; `what` names it to screen readers. */
+/** Button that copies a text; `what` names the text to screen readers. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {

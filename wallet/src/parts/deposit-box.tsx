@@ -23,18 +23,18 @@ import { Skeleton } from './skeletons.tsx'
 
 type Kind = 'deposit' | 'withdraw'
 
-/** Pause in the typing before the service is called, in ms. */
+/** Milliseconds without typing before the service is called. */
 const REST_MS = 350
 
 type DepositBoxProps = {
   readonly vault: Vault
   /** Value of the account's shares, in the asset's smallest unit; undefined while it is unknown. */
   readonly held: bigint | undefined
-  /** Called with true if a deposit is refused because the vault has changed. */
+  /** Called with true if the service refuses a deposit because the vault has changed since it was checked. */
   readonly onRefused: (isRefused: boolean) => void
 }
 
-/** Deposits into a vault or withdraws from it: on its chain, or from and to another one. */
+/** Form that deposits into a vault or withdraws from it, on the vault's chain, or from or to another one. */
 export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
@@ -76,10 +76,10 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   )
 }
 
-/** Mined deposit or withdrawal; `at` is in epoch milliseconds. */
+/** Deposit or withdrawal that was mined; `at` is in epoch milliseconds. */
 type Sent = { readonly kind: Kind; readonly isAsync: boolean; readonly at: number }
 
-/** Confirms a deposit or withdrawal; a request only while it is open. */
+/** Shows that a deposit or withdrawal succeeded. In an asynchronous vault it disappears once its request is no longer open. */
 function SentNotice({ vault, account, sent }: { vault: Vault; account: `0x${string}`; sent: Sent }) {
   const { kind, isAsync, at } = sent
   const service = useService()
@@ -127,7 +127,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   const balance = balances[tokens.indexOf(from)]
   const available = kind === 'deposit' ? balance?.data : held
   const amount = parseAmount(text, from.decimals)
-  // Money under way has already left the balance.
+  // While a transaction is under way, the money has already left the balance, so the amount is not compared.
   const isTooMuch = !isUnderWay && !wantsAll && amount !== undefined && available !== undefined && amount > available
 
   const place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
@@ -141,7 +141,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     ...(wantsAll ? { max: true as const } : { amount: `${amount ?? 0n}` }),
     ...(to !== home && { dstChainId: to.chainId, dstToken: to.address }),
   }
-  // The whole position may be worth slightly more when it is paid than when it was shown.
+  // The limit is 1 % higher, because the position may be worth slightly more when it is paid.
   const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
   const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
   const isTyping = useDebounced(asked, REST_MS) !== asked
@@ -158,7 +158,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   }
   const changeUnderWay = (isNow: boolean) => {
     setUnderWay(isNow)
-    // A sent amount changes the balances. The form must stay on its chain.
+    // A deposit changes the balances and with them the best source. So the form keeps its source chain from now on.
     if (isNow) choose(token.chainId)
   }
   const canAsk = amount !== undefined && amount > 0n && !isTooMuch

@@ -4,7 +4,7 @@ import { useStore } from '../store.ts'
 import { useArrivals } from '../use-events.ts'
 import { ArrivalList, ExchangeList } from './exchanges.tsx'
 
-/** Shows the page's latest requests and events, as a panel at the bottom of the window. */
+/** Panel at the bottom of the window with the page's latest API requests and webhook events. */
 export function DeveloperDrawer() {
   const [open, setOpen] = useState<'requests' | 'events'>()
   const all = useStore(exchanges)

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react'
 import { Empty } from './notices.tsx'
 
-/** Keeps the rest of the wallet alive if a page breaks. React supports this in classes only. */
+/** Shows an error in place of a page that throws, while the rest of the wallet continues. React supports this only in classes. */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false }
 

@@ -3,7 +3,7 @@ import type { Arrival } from '../events.ts'
 import type { Exchange } from '../service.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** Lists requests with their responses, each with its curl command. */
+/** Lists API requests with their responses, each with a curl command that repeats it. */
 export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }) {
   return (
     <ol className="exchanges">

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 
-/** Name with its value. */
+/** Label of a fact, with its value. */
 export type Fact = readonly [name: string, value: ReactNode]
 
-/** Lists facts; their names must differ. */
+/** Lists facts. Their labels must differ, because they are the React keys. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className="facts">

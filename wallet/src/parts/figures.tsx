@@ -14,7 +14,7 @@ import {
   isBelowSmallest,
 } from '../format.ts'
 
-/** Shows a dash for an unknown value, with the reason as its description. */
+/** Shows a dash for an unknown value, with the reason as a tooltip. */
 export function Unknown({ why }: { why: string }) {
   return (
     <span className="unknown" title={why}>
@@ -25,14 +25,14 @@ export function Unknown({ why }: { why: string }) {
 
 type FigureProps = {
   readonly className: string
-  /** All digits with the unit; undefined if they are already shown. */
+  /** Figure with all its digits and its unit; undefined if all are already shown. */
   readonly exact: string | undefined
   readonly children: ReactNode
 }
 
 /**
- * Shows a cut figure with all its digits on hover, touch and focus, and for screen readers. It is a tab stop, except inside
- * another one and in lists. There the row opens, or its page repeats the figure.
+ * Shows a shortened figure, with all its digits on hover, touch and focus, and for screen readers. The keyboard reaches it, except inside a
+ * link or a button and in lists. There the row opens, or its page repeats the figure.
  */
 function Figure({ className, exact, children }: FigureProps) {
   if (exact === undefined) return <span className={className}>{children}</span>
@@ -58,12 +58,12 @@ type AmountProps = {
   readonly units: string | bigint | null | undefined
   readonly decimals: number
   readonly symbol: string
-  /** 1.2M in place of 1,234,567. */
+  /** True to show 1.2M in place of 1,234,567. */
   readonly short?: boolean
   readonly isExact?: boolean
 }
 
-/** Shows an amount with its unit, cut by the rule of `formatAmount`. */
+/** Shows an amount with its unit, cut to the digits of `formatAmount`. */
 export function Amount({ units, decimals, symbol, short = false, isExact = false }: AmountProps) {
   if (units === null || units === undefined) return <Unknown why="The amount cannot be read at the moment." />
   const amount = BigInt(units)
@@ -80,13 +80,13 @@ type EarnedProps = {
   readonly units: string
   readonly decimals: number
   readonly symbol: string
-  /** True if the token has a price: no earnings are then 0 of the currency. */
+  /** True if the token has a price, so that no earnings are shown as 0 of the currency. */
   readonly isPriced: boolean
-  /** True beside a label that already says "Earned". */
+  /** True if a label beside it already says "Earned". */
   readonly isLabelled?: boolean
 }
 
-/** Shows a position's earnings, up or down. A new position can be one unit negative, because vaults round down. */
+/** Shows a position's earnings as a gain or a loss. A new position can be one unit negative, because vaults round down. */
 export function Earned({ units, decimals, symbol, isPriced, isLabelled = false }: EarnedProps) {
   const currency = useCurrency()
   const amount = BigInt(units)
@@ -112,7 +112,7 @@ export function Earned({ units, decimals, symbol, isPriced, isLabelled = false }
   )
 }
 
-/** Shows a sum in the chosen currency; a dash if it is unknown. */
+/** Shows a sum of money in the chosen currency; a dash if it is unknown. */
 export function Money({
   value,
   why,
@@ -130,7 +130,7 @@ export function Money({
 /** Shows a change in percent, with its sign, an arrow and a colour. */
 export function Change({ percent }: { percent: number | null | undefined }) {
   if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
-  // A change that rounds to 0 % has no direction.
+  // A change that rounds to 0 % is shown neither as up nor as down.
   const direction = percent >= 0.005 ? 'up' : percent <= -0.005 ? 'down' : 'level'
   return (
     <span className={`figure change ${direction}`}>
@@ -164,7 +164,7 @@ export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { 
 }
 
 /**
- * Shows the annual rates that campaigns pay on top of a vault's yield, by token. Renders nothing if there are none or they are
+ * Shows the annual rates that reward campaigns pay on top of a vault's yield, by token. Renders nothing if there are none or they are
  * unknown.
  */
 export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
@@ -180,7 +180,7 @@ export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
   ))
 }
 
-/** Names the source of campaigns, as its terms require (https://developers.merkl.xyz/resources/attribution). */
+/** Names Merkl as the source of reward campaigns, as its terms require (https://developers.merkl.xyz/resources/attribution). */
 export function PoweredByMerkl() {
   return (
     <a href="https://app.merkl.xyz" target="_blank" rel="noreferrer">

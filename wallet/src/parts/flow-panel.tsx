@@ -28,18 +28,18 @@ type FlowPanelProps<K extends Kind> = {
   readonly to: Token
   /** Amount in the smallest unit of the token that is sent. */
   readonly amount: bigint
-  /** Maximum that may go to another chain, if neither the input nor the vault bounds it. */
+  /** Maximum that may go to another chain, if neither the input nor the vault's calls limit it. */
   readonly mostSent: bigint | undefined
-  /** Called with true while a step is signed or pending: the form is then locked. */
+  /** Called with true while a step is signed or pending, so that the form is locked. */
   readonly onUnderWay: (isUnderWay: boolean) => void
-  /** Called with true if a deposit is refused because the vault has changed. */
+  /** Called with true if the service refuses a deposit because the vault has changed since it was checked. */
   readonly onRefused: (isRefused: boolean) => void
   readonly onRestart: () => void
-  /** Called when the vault has the money; with true if it waits there. */
+  /** Called when the vault has the money; with true if the vault is asynchronous, so the money waits for a settlement. */
   readonly onSent: (isAsync: boolean) => void
 }
 
-/** Shows the terms, then the steps, and one button that names the next step. */
+/** Shows the terms of a deposit or withdrawal, then its steps, and one button that names the next step. */
 export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const { kind, input, vault, from, to, amount, mostSent } = props
   const { config, service } = useSurroundings()
@@ -53,18 +53,18 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     input,
   )
   const isOne = prepared !== undefined && prepared.approval.length + prepared.operations.length === 1
-  // A single call needs no batch, for which some wallets offer to upgrade the account.
+  // A single call is sent without a batch, because for batches some wallets offer to upgrade the account.
   const sender = isOne ? single : (batch ?? single)
   const hasBegun = steps.some((step) => step.status !== 'todo')
   const transfer = steps.find((step) => step.kind === 'transfer')
   const isSent = transfer?.status === 'done'
-  // The page follows the wait for the vault, also after a reload.
+  // Once the vault has the request, the vault's page shows the wait for its settlement, also after a reload.
   const isWithVault = !transfer && steps.some((step) => step.kind === kind && step.status === 'done')
 
   const onUnderWay = useEffectEvent(props.onUnderWay)
   useEffect(() => onUnderWay(hasBegun), [hasBegun])
 
-  // The same input would be refused again, so the user must change it.
+  // The service refused this input and would refuse it again, so the user must change it.
   const isRefusal = error !== undefined && 'status' in error && error.status >= 400
   const isFinal = !hasBegun && isRefusal && !mayPass(new CallFailure(error))
   const isRefused = error?.code === 'vault_has_changed'
@@ -83,7 +83,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     startedAt: Date.now(),
     withdrawalHash: steps.find((step) => step.kind === 'withdraw')?.hash,
   })
-  // Remembered as soon as it has a hash, since it may be mined after a reload.
+  // The transfer is stored once it has a hash, since the page may be reloaded before it is mined.
   const remember = useEffectEvent((hash: `0x${string}`) => rememberTransfer({ ...started(), hash }))
   useEffect(() => {
     if (transfer?.hash) remember(transfer.hash)
@@ -107,7 +107,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       else if (hash) keep({ hash })
     } else if (kept.current) forgetUnderWay(kept.current)
   }, [hash, batchId, sentStatus])
-  // The page follows what this form leaves unfinished.
+  // Once this form closes, the vault's page follows its unfinished transactions.
   useEffect(() => releaseUnderWay, [])
 
   const leave = useEffectEvent(() => {
@@ -149,13 +149,13 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   )
 }
 
-/** Returns symbol and decimals of the shares; undefined while they are unknown. */
+/** Returns symbol and decimals of the vault's shares; undefined while they are unknown. */
 function sharesOf({ vaultState }: Vault): AmountToken | undefined {
   const { symbol, decimals } = vaultState ?? {}
   return symbol && typeof decimals === 'number' ? { symbol, decimals } : undefined
 }
 
-/** Shows a placeholder until the transactions are prepared. */
+/** Shows a placeholder while the transactions are prepared. */
 export function Preparing() {
   return (
     <div className="stack" role="status" aria-label="Preparing the transactions">
@@ -168,7 +168,7 @@ export function Preparing() {
   )
 }
 
-/** Returns the next step; for a batch the first and the last. */
+/** Returns the step that the button takes; for a batch its first and last step. */
 function actsOf(batched: readonly Step[], current: Step | undefined): readonly Step['kind'][] {
   const last = batched.findLast(({ status, chainId }) => status === 'todo' && chainId !== undefined)
   if (!current) return []

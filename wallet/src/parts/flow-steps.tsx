@@ -18,7 +18,7 @@ const ACTS: Readonly<Record<Step['kind'], string>> = {
   arrive: 'Wait for arrival',
 }
 
-/** Names a step, for a button or a list. */
+/** Returns the name of a step, for a button or a list. */
 export function actOf(kind: Step['kind']): string {
   return ACTS[kind]
 }
@@ -54,7 +54,7 @@ export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   )
 }
 
-/** Explains why a flow stopped; with the request's `tokens` it includes the amount that works. */
+/** Explains the reason why a flow stopped. With the request's `tokens` it includes the amount that works. */
 export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: AmountTokens }) {
   switch (error.code) {
     case 'wallet':

@@ -19,10 +19,10 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Maximum tokens with a history. Each costs a request, and the rest adds little. */
+/** Maximum number of tokens whose price history is fetched. Each costs a request, and the rest adds little value. */
 const MAX_TOKENS = 12
 
-/** Shows today's holdings at past prices, with a note on those without a price. */
+/** Draws the past value of today's holdings, with a note on tokens without past prices. */
 export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const service = useService()
   const currency = useCurrency()
@@ -38,7 +38,7 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const isLoading = portfolio.isLoading || histories.some((history) => history.isLoading)
   const tokens = held.map(({ token }) => keyOfToken(token.chainId, token.address))
   const changed = `${isLoading} ${range} ${currency} ${tokens} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${held.map(({ amount }) => amount)}`
-  // Each render creates new parts from the same data, and a new array would redraw the line.
+  // Each render creates new arrays from the same data. Without the memo, the chart would be drawn again each time.
   const points = useMemo(() => (isLoading ? undefined : sumHistories(parts)), [changed])
 
   const problem = histories.find(({ error, data }) => error && !data)
@@ -84,11 +84,11 @@ type Held = {
   readonly symbol: string
   readonly amount: number
   readonly value: number
-  /** True if it has a history. Shares and tokens without a price have none. */
+  /** True if past prices exist. Vault shares and tokens without a price have none. */
   readonly hasPast: boolean
 }
 
-/** Lists the holdings of each coin on all chains and in vaults, the most valuable first. */
+/** Lists the amounts of each coin on all chains and in vaults, the most valuable first. */
 function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly Held[] {
   const held = new Map<string, Held>()
   const add = (
@@ -111,7 +111,7 @@ function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly H
     const { chainId, address, symbol, units, decimals, value, isSpam, isShare } = holding
     const asset = isShare ? findVaultOfShare(vaults.data?.data ?? [], holding)?.depositTokenAddress : undefined
     const coin = asset && findCoin(coins.data?.data ?? [], chainId, asset)
-    // Shares have no past prices, but their asset has.
+    // Vault shares have no past prices, so they count as an amount of their asset.
     if (asset && coin?.current_price && value !== null) {
       add(chainId, asset, {
         symbol: coin.contract_ticker_symbol,

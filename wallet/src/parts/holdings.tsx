@@ -15,14 +15,14 @@ import { Sparkline } from './sparkline.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
 
 const TREND_DAYS = '30'
-/** Smallest movement that gets a trend line, as a part of the price. */
+/** Smallest price movement for which a trend line is drawn, as a fraction of the price. */
 const MIN_MOVEMENT = 0.01
 
-/** Lists the tokens in the linked wallets; possible spam is a click away. */
+/** Lists the tokens in the linked wallets. Possible spam is shown only after a click. */
 export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   const { isLoggedIn, linked, wallets, balances, holdings, coins, positionProblem } = portfolio
   const [isSpamShown, setSpamShown] = useState(false)
-  // Shares are listed among the vaults.
+  // Vault shares are left out here, because the page lists them among the vaults.
   const tokens = holdings.filter(({ isShare }) => !isShare)
   const spam = tokens.filter(({ isSpam }) => isSpam)
   const shown = tokens.filter(({ isSpam }) => isSpamShown || !isSpam)
@@ -183,16 +183,16 @@ function Trend({ token }: { token: PricedToken }) {
     values.reduce((left, right) => Math.min(left, right), Number.POSITIVE_INFINITY),
     values.reduce((left, right) => Math.max(left, right), 0),
   ]
-  // A flat line shows nothing.
+  // A nearly flat line would show nothing, so none is drawn.
   return highest > lowest * (1 + MIN_MOVEMENT) ? <Sparkline values={values} /> : null
 }
 
 function nameOfKey(key: string): string {
-  // The cast is safe because the service names its chains by these keys only.
+  // The cast is safe because the service names its chains only by these keys.
   return chainName(CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
 }
 
-/** Lists why chains are outdated or missing, with the time of the data that is shown instead. */
+/** Lists the reasons why chains are outdated or missing, with the time of the older data that is shown. */
 function withTimes(
   answer: NonNullable<Portfolio['balances']['data']>['data'] | undefined,
 ): Readonly<Record<string, string>> {

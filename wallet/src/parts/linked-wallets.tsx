@@ -14,7 +14,7 @@ import { ProblemNotice } from './notices.tsx'
 import { Skeleton } from './skeletons.tsx'
 import { Address } from './tokens.tsx'
 
-/** Lists the account's wallets, and links the connected one and those of Solana. */
+/** Lists the account's linked wallets, and lets the user link the connected wallet and Solana wallets. */
 export function LinkedWallets({ address }: { address: string | undefined }) {
   const service = useService()
   const queries = useQueryClient()
@@ -22,7 +22,7 @@ export function LinkedWallets({ address }: { address: string | undefined }) {
   const solana = useStore(solanaWallets)
   const wallets = useQuery(query(listWallets, service, undefined))
   const [said, setSaid] = useState('')
-  // Balances cover the linked wallets.
+  // Balances depend on the linked wallets, so everything is fetched again.
   const finish = async (text: string) => {
     await queries.invalidateQueries()
     setSaid(text)

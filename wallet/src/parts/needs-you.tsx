@@ -14,7 +14,7 @@ const TEXTS = {
   'take back withdrawal': { text: 'Cancelled: your shares are ready', act: 'Claim back' },
 } as const
 
-/** Lists what needs the user's action or attention, each with a link; renders nothing if there is nothing. */
+/** Lists each open matter that needs the user's action or attention, with a link. Renders nothing if there are none. */
 export function NeedsYou({ portfolio }: { portfolio: Portfolio }) {
   const { requests, failedTransfers, unreadChains, address } = portfolio
   const needs = requests.flatMap(({ kind, ...request }) => (kind === 'wait' ? [] : [{ kind, ...request }]))

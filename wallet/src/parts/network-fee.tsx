@@ -8,7 +8,7 @@ import { Skeleton } from './skeletons.tsx'
 type NetworkFeeProps = {
   readonly gas: string
   readonly chainId: number
-  /** True if it can be less, because there was no dry run. */
+  /** True if the actual fee can be less, because the transaction was not simulated. */
   readonly isUpperEstimate: boolean
 }
 

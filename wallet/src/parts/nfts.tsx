@@ -10,7 +10,7 @@ import { Picture } from './tokens.tsx'
 
 const SHOWN = 8
 
-/** Shows the linked wallets' collectibles, small; renders nothing if there are none. */
+/** Shows the NFTs in the linked wallets as small pictures; renders nothing if there are none. */
 export function Nfts({ portfolio: { balances, positionProblem } }: { portfolio: Portfolio }) {
   const nfts = useQuery(queryAnswer(listNFTs, useService(), undefined))
   if (nfts.error && !nfts.data) {

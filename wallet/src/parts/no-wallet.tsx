@@ -1,12 +1,12 @@
-/** Wallet apps that open a page in their own browser, by their links. */
+/** Wallet apps for phones that can open a page in their own browser, with the link that does so. */
 const APPS: readonly { readonly name: string; readonly linkTo: (page: URL) => string }[] = [
   { name: 'MetaMask', linkTo: ({ host, pathname }) => `https://link.metamask.io/dapp/${host}${pathname}` },
   { name: 'Base app', linkTo: ({ href }) => `cbwallet://miniapp?url=${encodeURIComponent(href)}` },
 ]
 
 /**
- * Leads to a wallet in a browser without one. There is no WalletConnect: it needs a project id and 200 kB, and its host sees
- * every connection.
+ * Helps a user whose browser has no wallet to get one. There is no WalletConnect: it needs a project id and 200 kB, and its host sees every
+ * connection.
  */
 export function NoWallet() {
   if (!isPhone()) return <p>No wallet is installed in this browser. Install a wallet extension, then come back.</p>

@@ -14,7 +14,7 @@ type EmptyProps = {
   readonly isWholePage?: boolean
 }
 
-/** Shows an empty place, with the first action that fills it. */
+/** Message for a list or page without content, with the first action that fills it. */
 export function Empty({ title, children, action, isWholePage = false }: EmptyProps) {
   const Heading = isWholePage ? 'h1' : 'h2'
   return (
@@ -43,11 +43,11 @@ function ActionButton(action: Action) {
 
 type ProblemNoticeProps = {
   readonly error: unknown
-  /** Id of the failed request, if the error has none. */
+  /** Id of the failed request, used if the error itself has none. */
   readonly requestId?: string | undefined
-  /** Tokens of the amounts in the request. */
+  /** Tokens that the amounts in the request count. */
   readonly tokens?: AmountTokens | undefined
-  /** Repeats the failed query; the page does so itself if the error may pass. */
+  /** Repeats the failed query for the user. Temporary errors are also retried automatically. */
   readonly onRetry?: () => void
 }
 
@@ -84,7 +84,7 @@ export function Warning({ children }: { children: ReactNode }) {
   )
 }
 
-/** Lists the missing parts of the data, each with its reason. */
+/** Lists the parts that are missing in the data, each with its reason. */
 export function Missing({
   errors,
   nameOf,

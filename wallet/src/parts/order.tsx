@@ -1,15 +1,15 @@
 type OrderProps<By extends string> = {
   readonly orders: readonly { readonly by: By; readonly text: string }[]
   readonly order: By
-  /** True if names go from Z to A, or figures from the lowest up. */
+  /** True if names go from Z to A, or figures from the lowest to the highest. */
   readonly isReversed: boolean
-  /** Also called for the present order, to reverse it. */
+  /** Called with the chosen column; the present column reverses the order. */
   readonly onChoose: (by: By) => void
 }
 
 const ARROWS = { none: '', ascending: '↑', descending: '↓' } as const
 
-/** Headings of the columns that sort a table. */
+/** Column headings of a table that sort it when clicked. */
 export function SortHeadings<By extends string>({ orders, order, isReversed, onChoose }: OrderProps<By>) {
   return orders.map(({ by, text }) => {
     const sorted = by !== order ? 'none' : (by === 'name') === isReversed ? 'descending' : 'ascending'
@@ -23,7 +23,7 @@ export function SortHeadings<By extends string>({ orders, order, isReversed, onC
   })
 }
 
-/** Offers the orders as a list for phones, where a table has no headings. */
+/** Select element with the sort orders, for phones, where the table has no headings. */
 export function OrderSelect<By extends string>({ orders, order, onChoose }: OrderProps<By>) {
   return (
     <select

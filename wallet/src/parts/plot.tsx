@@ -6,20 +6,20 @@ import { labelValues } from '../scale.ts'
 import type { ChartProps, Points } from './chart.tsx'
 
 const DAY_MS = 86_400_000
-/** Minimum height as a part of the value, so that a line that hardly moves looks level. */
+/** Minimum height of the scale as a fraction of the value, so that a line that hardly moves looks level. */
 const MIN_HEIGHT = 0.005
 const FONT = '12px ui-sans-serif, system-ui, sans-serif'
-/** The library's number for this side of the chart. */
+/** Number by which the drawing library names the right side of a chart. */
 const RIGHT = 1
-/** Widths of the vertical scale and of one of its digits, in pixels. */
+/** Minimum width of the vertical scale, and width of one of its digits, in pixels. */
 const MIN_SCALE_WIDTH = 36
 const DIGIT_WIDTH = 7
 /** Distance from an edge below which a label would be cut, in pixels. */
 const LABEL_MARGIN = 28
 
 /**
- * Draws a chart's line, with the point under the pointer written above it. A slider over the points serves the keyboard and
- * screen readers. It has its own chunk because of the drawing library.
+ * Draws a chart's line, with the value under the pointer written above it. A slider over the points serves the keyboard and screen readers.
+ * This component is loaded separately because the drawing library is large.
  */
 export function Plot({ points, format, label }: ChartProps & { readonly points: Points }) {
   const space = useRef<HTMLDivElement>(null)
@@ -127,7 +127,7 @@ function heightFor(lowest: number, highest: number): [number, number] {
   return [lowest - missing - margin, highest + missing + margin]
 }
 
-/** Returns the line's colour, fading towards the bottom; transparent for a chart that has left the page. */
+/** Returns the fill below the line: its colour, fading towards the bottom. Transparent for a chart that was removed from the page. */
 function createFade({ ctx, bbox, root }: UPlot): CanvasGradient | 'transparent' {
   const ink = getComputedStyle(root).color
   if (ink === '') return 'transparent'
@@ -141,7 +141,7 @@ function fade(color: string, percent: number): string {
   return `color-mix(in srgb, ${color} ${percent}%, transparent)`
 }
 
-/** Returns the length of the longest label; the library has no labels while it measures. */
+/** Returns the length of the longest label; 0 while the library measures without labels. */
 function longestOf(values: readonly string[] | null): number {
   return Math.max(0, ...(values ?? []).map(({ length }) => length))
 }
@@ -152,7 +152,7 @@ function formatFor(length: number): (time: number) => string {
   return length <= 300 * DAY_MS ? formatDay : formatMonth
 }
 
-/** Formats times as precisely as the whole chart's length requires. */
+/** Formats the time labels as precisely as the length of the shown period requires. */
 function labelTimes(plot: UPlot, times: readonly number[]): string[] {
   const { min = 0, max = 0 } = plot.scales['x'] ?? {}
   const format = formatFor((max ?? 0) - (min ?? 0))

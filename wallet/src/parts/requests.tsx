@@ -16,11 +16,11 @@ const REFETCH_MS = 15_000
 
 type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${string}`; readonly chainId: number }
 
-/** Shows an account's requests in a vault: waiting, claimable, and ready to claim back. */
+/** Shows an account's requests in a vault: waiting, claimable, or cancelled and ready to be claimed back. */
 export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   const service = useService()
   const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
-  // A claimable request does not poll by itself, but another page or wallet may claim it.
+  // A claimable status is not polled by itself, but another page or wallet may claim it.
   const again = { refetchInterval: REFETCH_MS }
   const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
   const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })
@@ -69,7 +69,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   )
 }
 
-/** Returns true if a part of a request waits, can be claimed, or can be claimed back. */
+/** Returns true if the status means that something waits, can be claimed, or can be claimed back. */
 export function isOpen(status: string): status is OpenStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
 }
@@ -98,7 +98,7 @@ type RequestProps = {
   readonly place: Place
   readonly vault: Vault
   readonly estimate: EstimatedSettlement | null
-  /** End of its cooldown; null if a settlement decides. */
+  /** End of the withdrawal's cooldown; null if it waits for a settlement. */
   readonly claimableAt?: string | null
   readonly children: React.ReactNode
 }

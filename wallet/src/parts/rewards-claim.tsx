@@ -19,11 +19,11 @@ type RewardsClaimProps = {
   readonly onLeave: () => void
 }
 
-/** Shows the payment of a claim, and the button that has it signed. It claims exactly the shown tokens. */
+/** Shows the amounts that a claim of rewards pays, and the button to sign it. It claims exactly the shown tokens. */
 export function RewardsClaim({ account, chainId, claimable, onLeave }: RewardsClaimProps) {
   const queries = useQueryClient()
   const sender = useSender(account)
-  // A token that becomes claimable meanwhile must not start another claim.
+  // The list is kept from the first render: a token that becomes claimable meanwhile must not start another claim.
   const [shown] = useState(claimable)
   const tokens = shown.map(({ token }) => token)
   const { status, steps, current, prepared, error, next } = useRewardsClaim(useService(), {

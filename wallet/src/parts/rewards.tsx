@@ -14,12 +14,12 @@ import { ChainBadge } from './tokens.tsx'
 
 const REFRESH_MS = 60_000
 
-/** The code that signs is loaded only when the user claims. */
+/** The component that signs claims is loaded only when the user opens it. */
 const RewardsClaim = lazy(async () => ({ default: (await import('./rewards-claim.tsx')).RewardsClaim }))
 
 type Group = { readonly account: `0x${string}`; readonly chainId: Reward['chainId']; readonly rewards: ShownReward[] }
 
-/** Shows the rewards of vaults' campaigns by account and chain; renders nothing if there are none. */
+/** Shows the rewards of vaults' reward campaigns by account and chain; renders nothing if there are none. */
 export function Rewards() {
   const service = useService()
   const { address, accounts } = useAccounts()
@@ -94,7 +94,7 @@ type RewardLineProps = { readonly reward: ShownReward; readonly account: string;
 function RewardLine({ reward, account, isOwn }: RewardLineProps) {
   const { chainId, token, amount, pending, claimableAt, recipient, ...unit } = reward
   const price = usePriceOf()(chainId, token)
-  // Only the part in the newest tree has a time.
+  // The pending amount becomes claimable in parts, and only the next part has a known time.
   const when = claimableAt ? `in part from ${formatTime(claimableAt)}` : 'later'
   const isNow = amount !== '0'
   return (

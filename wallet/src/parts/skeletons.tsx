@@ -1,9 +1,9 @@
-/** Placeholder of a line that is loading, with the width of the final text. */
+/** Placeholder of a text that is loading, with the width of the final text. */
 export function Skeleton({ width = '6em' }: { width?: string }) {
   return <span className="skeleton" style={{ width }} aria-hidden="true" />
 }
 
-/** Placeholder of rows that are loading. */
+/** Placeholder of list rows that are loading. */
 export function SkeletonRows({ count = 5 }: { count?: number }) {
   return (
     <div role="status" aria-label="Loading">

@@ -1,7 +1,7 @@
 const WIDTH = 64
 const HEIGHT = 28
 
-/** Draws a small line of values; the figures beside it give the same in words. Renders nothing for fewer than two values. */
+/** Draws values as a small line without labels; the figures beside it give the same in words. Renders nothing for fewer than two values. */
 export function Sparkline({ values }: { values: readonly number[] }) {
   if (values.length < 2) return null
   const lowest = values.reduce((left, right) => Math.min(left, right))

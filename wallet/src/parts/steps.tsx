@@ -6,7 +6,7 @@ import { Hash } from './tokens.tsx'
 
 type StepsProps = {
   readonly steps: readonly Step[]
-  /** True if the steps are on two chains, so each names its own. */
+  /** True if the steps are on two chains, so that each step names its chain. */
   readonly isAcross: boolean
 }
 

@@ -19,7 +19,7 @@ type TermsProps = {
   readonly amount: bigint
 }
 
-/** Shows the terms before the user signs: amounts, fees and time of arrival. */
+/** Shows the terms of a transaction before the user signs: amounts, fees and time of arrival. */
 export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
   const { asset, shareDecimals } = vault
   const { isAsync, simulation, estimatedGas } = prepared

@@ -1,4 +1,4 @@
-/** Token's mark, drawn for this wallet: its well-known colour, and a path in a square of 36. */
+/** Icon of a token, drawn for this wallet: its well-known colour, and an SVG path in a square of 36. */
 type TokenMark = { readonly color: string; readonly ink: string; readonly path: string }
 
 const LIGHT = '#ffffff'
@@ -50,7 +50,7 @@ const MARKS: Readonly<Record<string, readonly [color: string, path: string, ink?
   BONK: ['#d9730d', B],
 }
 
-/** Returns a known token's mark by its symbol; undefined for others. */
+/** Returns a known token's icon by its symbol; undefined for other tokens. */
 export function findMark(symbol: string): TokenMark | undefined {
   const [color, path, ink = LIGHT] = MARKS[symbol.toUpperCase()] ?? []
   return color && path ? { color, path, ink } : undefined

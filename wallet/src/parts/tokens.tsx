@@ -6,8 +6,8 @@ import { CopyButton } from './copy-button.tsx'
 import { findMark } from './token-marks.ts'
 
 /**
- * Returns true if the page or the response contains the picture. Pictures of other hosts are not fetched: the requests would
- * reveal the holdings.
+ * Returns true if the picture comes from this page's host or is contained in the response. Pictures of other hosts are not fetched: the
+ * requests would reveal the user's holdings.
  */
 function isOwnPicture(url: string | null | undefined): url is string {
   return url !== null && url !== undefined && /^(data:image\/|\/)/.test(url)
@@ -20,7 +20,7 @@ type PictureProps = {
   readonly otherwise: ReactNode
 }
 
-/** Shows a decorative picture. */
+/** Shows a decorative picture, or `otherwise` if it is missing or broken. */
 export function Picture({ url, className, size, otherwise }: PictureProps) {
   const [isBroken, setBroken] = useState(false)
   if (!isOwnPicture(url) || isBroken) return otherwise
@@ -31,11 +31,11 @@ export function Picture({ url, className, size, otherwise }: PictureProps) {
 type TokenIconProps = {
   readonly symbol: string
   readonly url?: string | null | undefined
-  /** False for a token that may only have the symbol of a known one; it gets letters. */
+  /** False for a token that may have copied a known token's symbol. It shows letters instead of an icon. */
   readonly isListed?: boolean
 }
 
-/** Shows a token's picture, else its mark, else its first letters. */
+/** Shows a token's picture, else its drawn icon, else its first letters. */
 export function TokenIcon({ symbol, url, isListed = true }: TokenIconProps) {
   return <Picture url={url} className="token-icon" size={36} otherwise={<Mark {...{ symbol, isListed }} />} />
 }
@@ -64,7 +64,7 @@ export function ChainBadge({ chainId }: { chainId: number }) {
 
 type OnChainProps = {
   readonly value: string
-  /** Name for screen readers: "the vault's address". */
+  /** Name of the address for screen readers, such as "the vault's address". */
   readonly what: string
   readonly chainId?: number | undefined
 }

@@ -4,7 +4,7 @@ import { useTransaction } from 'wagmi'
 import { chainName } from '../chains.ts'
 import { Warning } from './notices.tsx'
 
-/** Nodes know a transaction within seconds; a wallet that has not sent it yet may take this long. */
+/** Milliseconds after which a transaction should be known. Nodes know it within seconds, but a wallet may take this long to send it. */
 const PATIENCE_MS = 120_000
 
 /** Returns true if no node knows a transaction two minutes after it was sent. `sentAt` is in epoch milliseconds. */

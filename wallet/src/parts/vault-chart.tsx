@@ -29,10 +29,10 @@ const NOTES: Readonly<Record<Measure, string>> = {
   total: 'All deposits in this vault with what they earned.',
 }
 
-/** Prices are recorded about every hour. */
+/** Milliseconds for which the history counts as fresh; prices are recorded about every hour. */
 const FRESH_MS = 60_000
 
-/** Shows a vault's share price, yield or total over time. */
+/** Chart of a vault's share price, yield or total assets over time. */
 export function VaultChart({ vault }: { vault: Vault }) {
   const { poolAddress: vaultAddress, chainId, name, asset } = vault
   const [range, setRange] = useState<Range>('30d')
@@ -41,7 +41,7 @@ export function VaultChart({ vault }: { vault: Vault }) {
     ...query(getVaultHistory, useService(), { vaultAddress, chainId, range }),
     staleTime: FRESH_MS,
     refetchInterval: FRESH_MS,
-    // The previous range's line stays until the next one is loaded.
+    // The line of the previously chosen period stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const points = useMemo(() => history.data && pointsOf(history.data, measure, asset.decimals), [history.data, measure])
@@ -80,7 +80,7 @@ const EMPTY: Readonly<Record<Measure, string>> = {
   total: 'No history yet. The total is recorded about every hour.',
 }
 
-/** Returns the points of a line, only for display: no transaction depends on them. It skips unknown values. */
+/** Returns the points of a vault's chart, without unknown values. Numbers are exact enough, because no transaction depends on them. */
 function pointsOf({ history }: GetVaultHistoryResponse, measure: Measure, decimals: number): [number, number][] {
   return history.flatMap(({ at, sharePrice, totalAssets, annualYield }) => {
     const value = {

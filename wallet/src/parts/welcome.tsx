@@ -22,7 +22,7 @@ const STEPS = [
   { title: 'Watch it arrive', text: 'Across chains and through settlement, each step with its time and its hash.' },
 ]
 
-/** Introduces the wallet, with a look at its vaults and the markets. */
+/** Page that introduces the wallet to new users, with some of its vaults and coins. */
 export function Welcome() {
   return (
     <div className="page">

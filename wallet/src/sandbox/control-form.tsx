@@ -3,7 +3,7 @@ import { buildBody, type Control, type Field, listFields, type Room, titleOf } f
 import { SwitchedOn } from './switched-on.tsx'
 import { useControl } from './use-room.ts'
 
-/** Shows a control: its effect, its fields, its button, and what it has switched on. */
+/** Form of one sandbox control: its effect, its fields, its button, and the effects that it has switched on. */
 export function ControlForm({ control, choices }: { control: Control; choices: Room['choices'] }) {
   const { name, does, on } = control
   const use = useControl()

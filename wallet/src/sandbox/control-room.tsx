@@ -14,7 +14,7 @@ import { useRoom } from './use-room.ts'
 
 const STATES = 'Prepared states'
 
-/** Shows the wallet beside the sandbox's controls, with requests and events as they arrive. */
+/** Page with the wallet beside the sandbox's controls, and with requests and events as they arrive. */
 export function ControlRoom() {
   const { config } = useSurroundings()
   const room = useRoom()
@@ -59,7 +59,7 @@ export function ControlRoom() {
             </button>
           </p>
         )}
-        {/* Each state gets a new frame, because its page reads the frame's name. */}
+        {/* A new key creates a new iframe for each prepared state. The page reads its iframe's name only on loading. */}
         <iframe key={shown?.name} name={shown?.name ?? ''} src={shown?.page ?? '/'} title="The wallet" />
       </section>
       <section className="card room-controls" aria-label="Controls">

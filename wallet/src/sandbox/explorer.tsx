@@ -35,7 +35,7 @@ type Hex = `0x${string}`
 
 const POLL_MS = 1000
 
-/** Events that the explorer decodes; it shows others raw. */
+/** Contract events that the sandbox's explorer decodes; it shows all others undecoded. */
 const EVENTS: readonly AbiEvent[] = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event Approval(address indexed owner, address indexed spender, uint256 value)',
@@ -47,7 +47,7 @@ const EVENTS: readonly AbiEvent[] = parseAbi([
   'event Unpaused(address account)',
 ])
 
-/** Shows a transaction on a chain of the sandbox. */
+/** Page that shows a transaction on one of the sandbox's chains. */
 export function TransactionPage({ chainId, hash }: { chainId: number; hash: Hex }) {
   const client = useChain(chainId)
   const { data, error, refetch } = useQuery({
@@ -146,7 +146,7 @@ function Logs({ chainId, logs }: { chainId: number; logs: TransactionReceipt['lo
   )
 }
 
-/** Shows an account or a contract on a chain of the sandbox. */
+/** Page that shows an account or a contract on one of the sandbox's chains. */
 export function AddressPage({ chainId, address }: { chainId: number; address: Hex }) {
   const client = useChain(chainId)
   const coins = (useCoins().data?.data ?? []).filter((coin) => coin.chainId === chainId)
@@ -169,7 +169,7 @@ export function AddressPage({ chainId, address }: { chainId: number; address: He
         coins.map(async (coin) => {
           const token = { address: coin.contract_address as Hex, abi: erc20Abi } as const
           const call = readContract(client, { ...token, functionName: 'balanceOf', args: [address] })
-          // The list also has the chain's coin, which is no contract.
+          // The list also has the chain's native coin, which is no contract, so its call fails and counts as 0.
           return { coin, units: await call.catch(() => 0n) }
         }),
       ),

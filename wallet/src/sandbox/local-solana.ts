@@ -2,12 +2,10 @@ import { concat, hexToBytes } from 'viem'
 import type { Config } from '../config.ts'
 import type { SolanaWallet } from '../solana.ts'
 
-/** Prefix of an Ed25519 private key in PKCS #8 (RFC 8410). */
+/** Bytes that precede an Ed25519 private key in PKCS #8 (RFC 8410). */
 const PKCS8_PREFIX = '0x302e020100300506032b657004220420'
 
-/**
- * Announces the sandbox's Solana wallet as an extension does (Wallet Standard). It holds test money, and signs without a dialog.
- */
+/** Announces the sandbox's Solana wallet as a browser extension does (Wallet Standard). It holds test money, and signs without a dialog. */
 export function announceLocalSolana({ sandbox }: Config): void {
   if (!sandbox) return
   const { address, privateKey } = sandbox.solanaWallet

@@ -1,7 +1,10 @@
 import type { Config } from '../config.ts'
 import { fetchRoom } from './use-room.ts'
 
-/** Returns the configuration of the prepared state that names this frame; any other window keeps its configuration. */
+/**
+ * Returns the configuration of the prepared state after which this iframe is named. In any other window, returns the unchanged
+ * configuration.
+ */
 export async function showPreparedState(config: Config): Promise<Config> {
   if (!window.name || !config.sandbox) return config
   const { states } = await fetchRoom(config.sandbox.controlsUrl)

@@ -1,20 +1,20 @@
 import { parseAmount } from '../format.ts'
 
-/** Response of the sandbox's `GET /sandbox`. */
+/** Response of the sandbox's `GET /sandbox`: its controls and prepared states. */
 export type Room = {
   readonly controls: readonly Control[]
-  /** Choices for fields, by the name that schemas use. */
+  /** Choices for form fields, by the name that the controls' schemas use. */
   readonly choices: Readonly<Record<string, readonly Choice[]>>
   readonly states: readonly PreparedState[]
 }
 
-/** Effect that is switched on, and the control that ends it. */
+/** Effect of a control that is switched on, and the request that ends it. */
 export type Switched = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
-/** Control of the sandbox. */
+/** Control of the sandbox, which changes its chains or services on request. */
 export type Control = {
   readonly name: string
-  /** Group of its form; undefined for a control without a form. */
+  /** Heading under which the control's form appears; undefined for a control without a form. */
   readonly group?: string
   readonly does: string
   readonly schema: Schema
@@ -22,7 +22,7 @@ export type Control = {
   readonly on: readonly Switched[]
 }
 
-/** Unchanging state of the service, and the page where the wallet shows it. */
+/** Fixed example state of the sandbox's service, and the page where the wallet shows it. */
 export type PreparedState = {
   readonly name: string
   readonly does: string
@@ -51,14 +51,14 @@ type Property = {
   readonly format?: string
 }
 
-/** Field of a control. An option's value is JSON: the part of the body it makes, and a token's decimals. */
+/** Form field of a control. An option's value is JSON: the part of the request body that it stands for, and a token's decimals. */
 export type Field = { readonly key: string; readonly label: string } & (
   | { readonly kind: 'select'; readonly options: readonly { readonly label: string; readonly value: string }[] }
   | { readonly kind: 'number' | 'amount' | 'text'; readonly initial: string; readonly isRequired: boolean }
   | { readonly kind: 'checkbox'; readonly initial: boolean }
 )
 
-/** Lists the fields of a control's body, except those that another field's choices fill. */
+/** Lists the form fields for a control's request body, except those that another field's choices fill. */
 export function listFields({ schema, example }: Control, choices: Room['choices']): Field[] {
   const properties = Object.entries(schema.properties ?? {})
   const needed = new Set([...(schema.required ?? []), ...(schema.anyOf ?? []).flatMap(({ required }) => required)])
@@ -78,7 +78,7 @@ export function listFields({ schema, example }: Control, choices: Room['choices'
     const label = property.title ?? capitalize(key)
     const options = optionsOf(key, property)
     if (options) {
-      // An option without this key can also be the choice: a chain's coin has no token address.
+      // Required keys can be missing in one option, such as the token address of a chain's native coin. One option with the key is enough.
       const isRequired = needed.has(key) || options.some(({ part }) => Object.keys(part).some((one) => needed.has(one)))
       return [
         {
@@ -97,7 +97,7 @@ export function listFields({ schema, example }: Control, choices: Room['choices'
   })
 }
 
-/** Builds the body from a filled form. Throws for an invalid amount. */
+/** Builds a control's request body from a filled form. Throws for an invalid amount. */
 export function buildBody(fields: readonly Field[], form: FormData): object {
   const texts = fields.map((field) => ({ field, text: String(form.get(field.key) ?? '') }))
   const chosen = texts.flatMap(({ field, text }): { part: object; decimals?: number }[] =>

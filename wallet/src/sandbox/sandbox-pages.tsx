@@ -3,7 +3,7 @@ import { ControlRoom } from './control-room.tsx'
 import { AddressPage, TransactionPage } from './explorer.tsx'
 import './room.css'
 
-/** Pages of the sandbox: the control room, and an explorer of its chains. */
+/** Pages that exist only in the sandbox: its controls beside the wallet, and an explorer of its chains. */
 export function SandboxPages() {
   return (
     <Switch>

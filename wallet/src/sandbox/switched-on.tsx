@@ -1,7 +1,7 @@
 import type { Switched } from './room.ts'
 import { useControl } from './use-room.ts'
 
-/** Shows an active effect, with the button that ends it. */
+/** Shows an effect that is switched on, with the button that ends it. */
 export function SwitchedOn({ switched: { what, end } }: { switched: Switched }) {
   const use = useControl()
   return (

@@ -5,7 +5,7 @@ import type { Room } from './room.ts'
 
 const PAUSE_MS = 1500
 
-/** Returns the controls, and which effects are on. */
+/** Returns the sandbox's controls, with the effects that are switched on. */
 export function useRoom() {
   const controlsUrl = useControlsUrl()
   return useQuery({
@@ -16,7 +16,10 @@ export function useRoom() {
   })
 }
 
-/** Returns a function that uses a control and lists that among the requests. It throws the sandbox's own reason for a refusal. */
+/**
+ * Returns a function that calls a control of the sandbox and lists the call among the requests. It throws the sandbox's own reason for a
+ * refusal.
+ */
 export function useControl() {
   const controlsUrl = useControlsUrl()
   const queries = useQueryClient()
@@ -35,7 +38,7 @@ export function useControl() {
   })
 }
 
-/** Fetches the current controls. */
+/** Fetches the sandbox's current controls and their effects. */
 export async function fetchRoom(controlsUrl: string, signal?: AbortSignal): Promise<Room> {
   const response = await fetch(controlsUrl, signal ? { signal } : {})
   if (!response.ok) throw new Error(`The sandbox responded ${response.status}.`)
