@@ -17,11 +17,11 @@ import { initialProgress, type RecallProgress, type RecordsStore } from './store
 import {
   type ChainAccount,
   createContradictionError,
-  type Followed,
+  deriveUnrecordedEntries,
   LeftOutError,
-  readTailEntries,
-  readTails,
-  type Tail,
+  readUnrecordedEvents,
+  type UnrecordedEvents,
+  type VaultWithProgress,
 } from './tail.ts'
 
 /** Account's ledger entries (deposits, withdrawals, transfers) in one vault, up to the chain's last block, and its live amounts. */
@@ -104,10 +104,13 @@ export async function readAccountEntries(
   const [progress = initialProgress(vault)] = await records.recallProgress([vault])
   const followed = { vault, progress }
   const on = { reader: getReader(vault.chainId), account, now }
-  const [[recorded], tails] = await Promise.all([records.listEntries(account, [vault]), readTails(on, [followed], to)])
+  const [[recorded], tails] = await Promise.all([
+    records.listEntries(account, [vault]),
+    readUnrecordedEvents(on, [followed], to),
+  ])
   const before = entriesBefore(followed, recorded)
   if (!before) throw tooManyEvents()
-  return [...before, ...(await readTailEntries(on, followed, unwrap(requireValue(tails.get(vault))), to))]
+  return [...before, ...(await deriveUnrecordedEntries(on, followed, unwrap(requireValue(tails.get(vault))), to))]
 }
 
 type LiveTail = {
@@ -117,14 +120,14 @@ type LiveTail = {
   readonly asOf: Date
 }
 
-type VaultOutcome = readonly [Followed, Result<LiveTail>]
+type VaultOutcome = readonly [VaultWithProgress, Result<LiveTail>]
 
 /**
  * Adds the recorded deposits, withdrawals and transfers to a vault that was read. Returns undefined for an unreadable vault that the
  * account never used.
  */
 function addRecorded(
-  followed: Followed,
+  followed: VaultWithProgress,
   recorded: readonly LedgerEntry[] | undefined,
   outcome: Result<LiveTail>,
 ): Result<AccountVault> | undefined {
@@ -144,7 +147,7 @@ function addRecorded(
  * would count twice.
  */
 function entriesBefore(
-  { progress: { through } }: Followed,
+  { progress: { through } }: VaultWithProgress,
   recorded: readonly LedgerEntry[] | undefined,
 ): readonly LedgerEntry[] | undefined {
   return recorded?.filter(({ blockNumber }) => blockNumber <= through)
@@ -158,14 +161,14 @@ type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>
 
 async function readChain(
   on: ChainAccount,
-  followed: readonly Followed[],
+  followed: readonly VaultWithProgress[],
   listed: Promise<Recorded>,
 ): Promise<{ readonly outcomes: VaultOutcome[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
   // All calls read events up to one block number, because "latest" may differ between calls. Then events could be missing or double.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
-  const [tails, chainEvidence] = await Promise.all([readTails(on, followed, to), evidence()])
+  const [tails, chainEvidence] = await Promise.all([readUnrecordedEvents(on, followed, to), evidence()])
   const outcomes = followed.map(async (one, index): Promise<VaultOutcome> => {
     const [block, tail] = [blocks[index], tails.get(one.vault)]
     if (!block || !tail) throw badAnswer('a vault is missing')
@@ -175,7 +178,7 @@ async function readChain(
 }
 
 type VaultRead = {
-  readonly tail: Result<Tail>
+  readonly tail: Result<UnrecordedEvents>
   readonly account: AccountSnapshot | undefined
   readonly block: BlockHeader
   readonly listed: Promise<Recorded>
@@ -183,10 +186,10 @@ type VaultRead = {
 
 async function readVault(
   on: ChainAccount,
-  followed: Followed,
+  followed: VaultWithProgress,
   { tail, account, block, listed }: VaultRead,
 ): Promise<LiveTail> {
-  const entries = await readTailEntries(on, followed, unwrap(tail), block.number)
+  const entries = await deriveUnrecordedEntries(on, followed, unwrap(tail), block.number)
   const listEntries = async () => {
     const before = entriesBefore(followed, (await listed).get(followed.vault))
     if (!before) throw tooManyEvents()

@@ -15,7 +15,7 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type BlockPrice, type NewPrice, priceBefore } from '../vaults/prices.ts'
-import { isNothing } from './ledger-entry.ts'
+import { movesNothing } from './ledger-entry.ts'
 
 /**
  * Vault's events, with the total assets and share supply after each that moves shares. `ledger` and `prices` are those after all events.
@@ -31,7 +31,7 @@ type Valued = {
 export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
 
 /** Returns true if all amounts are from 0 to 2^256 - 1. A vault's contract can emit false events with any amounts. */
-export function isPossible({ ledger, events, entries, prices }: Posted): boolean {
+export function hasPossibleAmounts({ ledger, events, entries, prices }: Posted): boolean {
   const ledgers = [ledger, ...events.flatMap((event) => event.ledger ?? [])]
   const amounts = entries.flatMap((entry) => [
     'assets' in entry ? (entry.assets ?? 0n) : 0n,
@@ -47,7 +47,7 @@ export function isPossible({ ledger, events, entries, prices }: Posted): boolean
  * Adds share values to a vault's events, starting from a ledger, and derives the accounts' ledger entries. The same events always give the
  * same results.
  */
-export function postEvents(
+export function valueAndFoldEvents(
   vault: VaultOnChain,
   { ledger, lastPrices = [] }: Priced,
   events: readonly VaultEvent[],
@@ -110,7 +110,7 @@ function readLedger(
 export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   return transactionsOf(events)
     .flatMap((transaction) => foldTransaction(vault, transaction))
-    .filter((entry) => !isNothing(entry))
+    .filter((entry) => !movesNothing(entry))
 }
 
 /** Groups events by transaction, in order. */

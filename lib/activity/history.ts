@@ -2,7 +2,7 @@ import { MAX_UINT256 } from '../core/codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
-import { buildLine, divideOpen, type LineEvent } from './line.ts'
+import { buildRequestQueue, divideOpenAmounts, type LineEvent } from './line.ts'
 import { divideProRata, divideRest } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
@@ -24,7 +24,7 @@ export type Deposit = {
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
   const line = depositLine(entries, live.cancelledDeposits)
   const requests = line.map(({ entry }) => entry)
-  const { pendingParts, claimableParts } = divideOpen(line, {
+  const { pendingParts, claimableParts } = divideOpenAmounts(line, {
     pending: live.pendingAssets,
     claimable: live.claimableAssets,
   })
@@ -65,7 +65,7 @@ export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<Le
  * reports. Requests are in assets, claims pay shares.
  */
 export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
-  return buildLine([
+  return buildRequestQueue([
     ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {
       switch (entry.kind) {
         case 'deposit':

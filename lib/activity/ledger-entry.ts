@@ -9,7 +9,7 @@ export type HistoryStatus = z.output<typeof HistoryStatus>
  * Returns true if a deposit, withdrawal, transfer or request moves nothing. Its amount is 0, or the moved shares are worth less than one
  * unit of the asset. Anyone can make a request of 0 for another account. A cancellation without an amount moves something.
  */
-export function isNothing(entry: LedgerEntry): boolean {
+export function movesNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
   if (entry.kind === 'receive' || entry.kind === 'send') return entry.shares === 0n || entry.assets === 0n
   return !('assets' in entry && entry.assets > 0n) && !('shares' in entry && entry.shares)

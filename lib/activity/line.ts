@@ -23,7 +23,7 @@ export type LineRequest<Entry> = {
  * Builds the queue of an account's requests in one vault, oldest first. A cancellation reduces the newest requests with its id. A claim
  * names no request, so it takes from the oldest uncancelled amounts, and pays each request pro rata.
  */
-export function buildLine<Entry extends { readonly requestId: bigint }>(
+export function buildRequestQueue<Entry extends { readonly requestId: bigint }>(
   events: readonly LineEvent<Entry>[],
 ): LineRequest<Entry>[] {
   const line: LineRequest<Entry>[] = []
@@ -77,7 +77,7 @@ function cancelFromEnd(
  * Divides the account's pending and claimable totals between its queued requests: the newest are pending, the ones before them claimable.
  * The totals come from the vault, because claims may be rounded.
  */
-export function divideOpen(
+export function divideOpenAmounts(
   line: readonly LineRequest<unknown>[],
   { pending, claimable }: { readonly pending: bigint; readonly claimable: bigint },
 ): { readonly pendingParts: readonly bigint[]; readonly claimableParts: readonly bigint[] } {

@@ -27,7 +27,7 @@ import {
   TRANSFER_TOPIC,
   VAULT_EVENT_TOPICS,
 } from './events.ts'
-import { findMoves, isPossible, type Posted, postEvents, transactionsOf } from './fold.ts'
+import { findMoves, hasPossibleAmounts, type Posted, transactionsOf, valueAndFoldEvents } from './fold.ts'
 import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
 import { lastMoves, listMoves, readCallsAt, valueMoves } from './value-moves.ts'
@@ -35,13 +35,13 @@ import { lastMoves, listMoves, readCallsAt, valueMoves } from './value-moves.ts'
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
 
 /** Vault, and the block up to which its events are recorded. */
-export type Followed = { readonly vault: Vault; readonly progress: RecordsEnd }
+export type VaultWithProgress = { readonly vault: Vault; readonly progress: RecordsEnd }
 
 /** Vault's events that are not recorded yet, up to a block: all of them, or only those that name the account. */
-export type Tail = { readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
+export type UnrecordedEvents = { readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
 
 /** Events that are not recorded yet, or the error of their read, by vault. */
-export type Tails = ReadonlyMap<Vault, Result<Tail>>
+export type UnrecordedEventsByVault = ReadonlyMap<Vault, Result<UnrecordedEvents>>
 
 /** Account, and the chain on which it is read; `now` in epoch milliseconds. */
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
@@ -75,12 +75,16 @@ const MAX_HALVINGS = 8
  * Reads the events of vaults that are not recorded yet, up to a block. Reads all events of vaults with recent records in one request. If
  * these are too many, and for vaults whose records lag, it reads only the events that name the account.
  */
-export async function readTails(on: ChainAccount, followed: readonly Followed[], to: bigint): Promise<Tails> {
-  const isOld = ({ progress: { timestamp } }: Followed) =>
+export async function readUnrecordedEvents(
+  on: ChainAccount,
+  followed: readonly VaultWithProgress[],
+  to: bigint,
+): Promise<UnrecordedEventsByVault> {
+  const isOld = ({ progress: { timestamp } }: VaultWithProgress) =>
     timestamp !== undefined && on.now() - Number(timestamp) * 1000 > MAX_TAIL_MS
   const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
   const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
-  const isCurrent = ({ progress }: Followed) => progress.through > front - BATCH_DISTANCE_BLOCKS
+  const isCurrent = ({ progress }: VaultWithProgress) => progress.through > front - BATCH_DISTANCE_BLOCKS
   const [current, behind] = [recent.filter(isCurrent), recent.filter((one) => !isCurrent(one))]
   const read = await Promise.all([
     readWhole(on, current, to).then((tails) => tails ?? readOfAccount(on, current, to)),
@@ -91,7 +95,11 @@ export async function readTails(on: ChainAccount, followed: readonly Followed[],
 }
 
 /** Values the account's last share transfers for which no event has a price, with one request. */
-async function valueTails(on: ChainAccount, followed: readonly Followed[], tails: Tails): Promise<Tails> {
+async function valueTails(
+  on: ChainAccount,
+  followed: readonly VaultWithProgress[],
+  tails: UnrecordedEventsByVault,
+): Promise<UnrecordedEventsByVault> {
   const moved = followed.flatMap(({ vault, progress: { through } }) => {
     const tail = tails.get(vault)
     const events = tail && 'value' in tail ? tail.value.events : []
@@ -116,10 +124,10 @@ async function valueTails(on: ChainAccount, followed: readonly Followed[], tails
  * Derives an account's ledger entries from events that are not recorded yet, up to a block. Throws `upstream_*`, also for contradictory
  * events.
  */
-export async function readTailEntries(
+export async function deriveUnrecordedEntries(
   on: ChainAccount,
-  followed: Followed,
-  { events, isWhole }: Tail,
+  followed: VaultWithProgress,
+  { events, isWhole }: UnrecordedEvents,
   block: bigint,
 ): Promise<readonly LedgerEntry[]> {
   const { vault, progress } = followed
@@ -127,9 +135,9 @@ export async function readTailEntries(
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
   // Other accounts' events set the price, and a complete list (`isWhole`) has them. For vaults without price events, the values were read.
   const isEnough = isWhole || !getProtocol(vault).books.foldLedgers
-  const posted = isEnough ? postEvents(vault, progress, own) : await postOfAccount(on, followed, own)
+  const posted = isEnough ? valueAndFoldEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
-  if (!isPossible({ ...posted, entries })) throw createContradictionError()
+  if (!hasPossibleAmounts({ ...posted, entries })) throw createContradictionError()
   return entries
 }
 
@@ -137,16 +145,20 @@ export async function readTailEntries(
  * Derives ledger entries from an account's events in a vault. Other accounts' events, read here, set the price that values its share
  * transfers.
  */
-async function postOfAccount(on: ChainAccount, followed: Followed, own: readonly VaultEvent[]): Promise<Posted> {
+async function postOfAccount(
+  on: ChainAccount,
+  followed: VaultWithProgress,
+  own: readonly VaultEvent[],
+): Promise<Posted> {
   const { vault, progress } = followed
   const moved = transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
   const last = moved.at(-1)?.location.blockNumber
-  if (last === undefined) return postEvents(vault, progress, own)
+  if (last === undefined) return valueAndFoldEvents(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
   // Up to the last share transfer, `all` has every event that changes the price; after it, only the account's events.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
-  const before = postEvents(vault, progress, all.filter(isBefore))
-  const after = postEvents(
+  const before = valueAndFoldEvents(vault, progress, all.filter(isBefore))
+  const after = valueAndFoldEvents(
     vault,
     { ledger: before.ledger },
     all.filter((event) => !isBefore(event)),
@@ -159,12 +171,12 @@ export function createContradictionError(): AppError {
   return badAnswer("a vault's events or balances contradict each other")
 }
 
-type Read = readonly [Vault, Result<Tail>]
+type Read = readonly [Vault, Result<UnrecordedEvents>]
 
 /** Reads all events of vaults with one request; undefined if they are too many or too slow. */
 async function readWhole(
   on: ChainAccount,
-  followed: readonly Followed[],
+  followed: readonly VaultWithProgress[],
   to: bigint,
 ): Promise<readonly Read[] | undefined> {
   const vaults = followed.map(({ vault }) => vault)
@@ -179,7 +191,7 @@ async function readWhole(
 /** Reads the events of vaults that name the account, in one request; if that fails, retries with half of the vaults each. */
 async function readOfAccount(
   on: ChainAccount,
-  followed: readonly Followed[],
+  followed: readonly VaultWithProgress[],
   to: bigint,
   halvings = 0,
 ): Promise<readonly Read[]> {
@@ -208,13 +220,13 @@ async function readOfAccount(
   return (await Promise.all(halves.map((part) => readOfAccount(on, part, to, halvings + 1)))).flat()
 }
 
-function divide(followed: readonly Followed[], all: readonly VaultEvent[], isWhole: boolean): readonly Read[] {
+function divide(followed: readonly VaultWithProgress[], all: readonly VaultEvent[], isWhole: boolean): readonly Read[] {
   const events = Map.groupBy(all, ({ vault }) => vault)
   return followed.map(({ vault }) => [vault, { value: { events: events.get(vault.address) ?? [], isWhole } }])
 }
 
 /** Reads all events that change the vault's price, with one more request. */
-function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Promise<VaultEvent[]> {
+function readPriceEvents(on: ChainAccount, followed: VaultWithProgress, to: bigint): Promise<VaultEvent[]> {
   const { vault } = followed
   const zero = pad(zeroAddress, { size: 32 })
   const topics = [[priceEventTopics(vault)], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
@@ -229,7 +241,7 @@ function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Prom
  */
 async function readEvents(
   on: ChainAccount,
-  followed: readonly Followed[],
+  followed: readonly VaultWithProgress[],
   filters: readonly LogFilter[],
   to: bigint,
   ofAccount?: Address,

@@ -3,7 +3,7 @@ import { computeShares, type FixedRequest, isFixed, matchPayments } from '../pro
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
-import { buildLine, divideOpen, type LineEvent } from './line.ts'
+import { buildRequestQueue, divideOpenAmounts, type LineEvent } from './line.ts'
 import { divideProRata } from './parts.ts'
 
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
@@ -34,7 +34,7 @@ export type Withdrawal = {
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
   const line = redemptionLine(entries, live.cancelledRedemptions)
   const { cooldown } = live
-  const { pendingParts, claimableParts } = divideOpen(line, {
+  const { pendingParts, claimableParts } = divideOpenAmounts(line, {
     pending: cooldown?.pendingAssets ?? live.pendingRedeemShares,
     claimable: cooldown ? live.claimableRedeemAssets : live.claimableRedeemShares,
   })
@@ -98,7 +98,7 @@ function fixedWithdrawal(
  */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)
-  return buildLine([
+  return buildRequestQueue([
     ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
       switch (entry.kind) {
         case 'redeem':

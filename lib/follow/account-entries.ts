@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { isNothing } from '../activity/ledger-entry.ts'
+import { movesNothing } from '../activity/ledger-entry.ts'
 import type { RecordsStore, VaultProgress } from '../activity/store.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -39,7 +39,7 @@ export function accountEntries(
     return before && [...before, ...(ofSlice.get(account) ?? [])]
   })
   const ofRequests = once(async (account) => {
-    const found = (await all(account))?.filter((entry) => isOfRequests(entry) && !isNothing(entry))
+    const found = (await all(account))?.filter((entry) => isOfRequests(entry) && !movesNothing(entry))
     return found && found.length <= MAX_SEARCHED ? found : undefined
   })
   return { all, ofRequests, isRead: (account) => read.has(account) }

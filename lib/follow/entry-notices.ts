@@ -108,7 +108,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
 }
 
 /** Returns true if the webhook event of an entry needs the account's earlier entries. */
-export function needsLine(entry: LedgerEntry): boolean {
+export function needsEarlierEntries(entry: LedgerEntry): boolean {
   const { kind } = entry
   return ['claim', 'cancel', 'cancelRedeem', 'paid'].includes(kind) || (kind === 'withdraw' && entry.isClaim)
 }
@@ -135,7 +135,7 @@ export type ClaimablePart = {
  * Lists the unclaimed parts of an account's requests with this id. `entries` are the account's requests, claims and cancellations up to the
  * settlement.
  */
-export function listStanding(
+export function listUnclaimedParts(
   { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
   entries: readonly LedgerEntry[],
 ): ClaimablePart[] {

@@ -9,7 +9,7 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { buildClaimableNotices, type SettledAt } from './entry-notices.ts'
-import { findTaken, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
+import { findClaimedRequests, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
 
 type Slice = {
   readonly through: number
@@ -96,9 +96,9 @@ export function followRequests(
 
 /** Finds the requests that a claim or withdrawal takes from, by the account's earlier entries; empty if it takes from none. */
 function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
-  if (entry.kind === 'paid') return findTaken('withdrawal', entry, before)
-  if (entry.kind === 'claim') return findTaken('deposit', entry, before)
-  return entry.kind === 'withdraw' && entry.isClaim ? findTaken('withdrawal', entry, before) : []
+  if (entry.kind === 'paid') return findClaimedRequests('withdrawal', entry, before)
+  if (entry.kind === 'claim') return findClaimedRequests('deposit', entry, before)
+  return entry.kind === 'withdraw' && entry.isClaim ? findClaimedRequests('withdrawal', entry, before) : []
 }
 
 /** Builds the time and place of webhook events for a settlement without an event. Their keys continue with the request and its amount. */

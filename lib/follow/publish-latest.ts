@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { isPossible } from '../activity/fold.ts'
+import { hasPossibleAmounts } from '../activity/fold.ts'
 import { MAX_LATEST } from '../activity/latest-notice.ts'
 import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { logger } from '../core/logger.ts'
@@ -9,8 +9,8 @@ import { type AccountEntries, accountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice, type Hashes, rememberNotice } from './latest-notices.ts'
 import { publishVaultNotices } from './publish-notices.ts'
-import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-batches.ts'
-import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
+import { type BatchRange, canReadMore, hasBlocksLeft, planReads, readNextSlice } from './read-batches.ts'
+import { deriveNewEntries, type Run, saveProgress, selectNewEvents, startVaultRun, type VaultRun } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { collectBlockHashes, findNotices } from './slice-notices.ts'
 
@@ -33,8 +33,8 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
   )
   const found: Latest[] = []
   for (const { vaultRun, events } of await readLatest(run, wanted, head)) {
-    const posted = postNew(vaultRun, newEvents(vaultRun, events))
-    if (!isPossible(posted)) continue
+    const posted = deriveNewEntries(vaultRun, selectNewEvents(vaultRun, events))
+    if (!hasPossibleAmounts(posted)) continue
     const { vault, progress } = vaultRun
     const part = { vault, progress, events: posted.events, entries: posted.entries }
     const accounts = accountEntries(records, part)
@@ -60,7 +60,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     const due = [...reverted, ...notices.filter(({ key }) => kept.has(key))]
     return { vaultRun, notices: due, accounts, known, version }
   })
-  await save(
+  await saveProgress(
     run,
     waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
   )
@@ -76,7 +76,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     const { latest = [] } = vaultRun.progress
     vaultRun.progress = { ...vaultRun.progress, latest: latest.filter(({ key }) => !gone.has(key)) }
   }
-  await save(run, reverted)
+  await saveProgress(run, reverted)
 }
 
 /** Vault's webhook events after the last final block, and the hashes of their blocks. */
@@ -126,10 +126,10 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
   })
   const latestRuns = ahead.map(({ latestRun }) => latestRun)
   const isLeft = ({ vault }: VaultRun) => leftOut.has(vault.address)
-  while (mayReadOn(run) && leftOut.size < MAX_LEFT_OUT) {
+  while (canReadMore(run) && leftOut.size < MAX_LEFT_OUT) {
     const ranges = planReads(
       { vaultRuns: latestRuns, final: head, separate: new Set() },
-      latestRuns.filter((latestRun) => isOpen(latestRun, head) && !isLeft(latestRun)),
+      latestRuns.filter((latestRun) => hasBlocksLeft(latestRun, head) && !isLeft(latestRun)),
       undefined,
     )
     if (ranges.length === 0) break

@@ -4,7 +4,7 @@ import type { readOverviews } from '../vaults/overview.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { publishVaultNotices } from './publish-notices.ts'
-import { type Run, save } from './run.ts'
+import { type Run, saveProgress } from './run.ts'
 import { buildPauseNotice, buildPauseRevertedNotice } from './vault-notices.ts'
 
 /** Publishes webhook events for vaults that were paused or resumed, and updates the vaults' progress. */
@@ -23,7 +23,7 @@ export async function publishPauses(
   const begun = snapshots.filter(({ vaultRun, begun }) => begun !== vaultRun.progress.paused)
   for (const { vaultRun, begun: paused } of begun) vaultRun.progress = { ...vaultRun.progress, paused }
   const due = snapshots.filter(({ notices }) => notices.length > 0)
-  await save(
+  await saveProgress(
     run,
     due.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
   )

@@ -5,12 +5,12 @@ import { accountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice } from './latest-notices.ts'
 import { publishVaultNotices } from './publish-notices.ts'
-import { leaveForNextRun, type postNew, type Run, type VaultRun } from './run.ts'
+import { type deriveNewEntries, leaveForNextRun, type Run, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
-import { collectBlockHashes, type Found, findNotices } from './slice-notices.ts'
+import { collectBlockHashes, findNotices, type SliceResult } from './slice-notices.ts'
 import { readDueSnapshots } from './snapshot-requests.ts'
 
-type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
+type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof deriveNewEntries>
 
 /** Number of a vault's webhook events to publish together. */
 const NOTICES_PER_BATCH = 500
@@ -30,7 +30,7 @@ export async function publishSlices(
   { timestamp, through }: Slice,
 ): Promise<ReadonlyMap<VaultRun, Settled>> {
   const { records, openRequests, now } = run
-  const found = new Map<VaultRun, Found>()
+  const found = new Map<VaultRun, SliceResult>()
   const snapshots = await readDueSnapshots(
     run,
     moved.map(({ vaultRun }) => vaultRun),

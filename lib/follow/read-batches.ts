@@ -25,12 +25,12 @@ const FAILED_PARTS = 8
 export type BatchRange = { readonly batch: readonly VaultRun[]; readonly from: number; readonly to: number }
 
 /** Returns true if a run has time left and has not had too many failures. */
-export function mayReadOn({ now, until, failures }: Run): boolean {
+export function canReadMore({ now, until, failures }: Run): boolean {
   return now() < until && failures.length < MAX_FAILURES
 }
 
 /** Returns true if a vault has blocks left to read, up to this one. */
-export function isOpen({ progress, isRefused }: VaultRun, { number }: BlockHeader): boolean {
+export function hasBlocksLeft({ progress, isRefused }: VaultRun, { number }: BlockHeader): boolean {
   return progress.through < number && !isRefused
 }
 
@@ -75,7 +75,7 @@ export async function readNextSlice(
   take: (part: BatchRange) => Promise<number>,
 ): Promise<void> {
   const { batch, from, to } = part
-  if (!mayReadOn(run)) return
+  if (!canReadMore(run)) return
   const slice = await toResult(take(part))
   if ('value' in slice) {
     const through = slice.value

@@ -1,4 +1,4 @@
-import { isPossible } from '../activity/fold.ts'
+import { hasPossibleAmounts } from '../activity/fold.ts'
 import { addMissed } from '../activity/missed-settlements.ts'
 import { findOpenRequests } from '../activity/open-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
@@ -6,9 +6,9 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { addPrices } from '../vaults/prices.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
-import { type BatchRange, isOpen, mayReadOn, planReads, readNextSlice } from './read-batches.ts'
+import { type BatchRange, canReadMore, hasBlocksLeft, planReads, readNextSlice } from './read-batches.ts'
 import { readPrices } from './read-prices.ts'
-import { leaveForNextRun, listUnsaved, newEvents, postNew, type Run, save } from './run.ts'
+import { deriveNewEntries, leaveForNextRun, listUnsaved, type Run, saveProgress, selectNewEvents } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
@@ -18,8 +18,8 @@ const SAVE_EVERY_MS = 10_000
 export async function recordEvents(run: Run): Promise<void> {
   const { vaultRuns, final, separate, failures, now, done } = run
   let savedAt = now()
-  while (mayReadOn(run)) {
-    const open = vaultRuns.filter((vaultRun) => isOpen(vaultRun, final))
+  while (canReadMore(run)) {
+    const open = vaultRuns.filter((vaultRun) => hasBlocksLeft(vaultRun, final))
     const alone = [...separate].find((vaultRun) => open.includes(vaultRun))
     const ranges = planReads(run, open, alone)
     if (ranges.length === 0) break
@@ -29,7 +29,7 @@ export async function recordEvents(run: Run): Promise<void> {
       separate.add(alone)
     }
     if (now() - savedAt > SAVE_EVERY_MS) {
-      await save(run, listUnsaved(run))
+      await saveProgress(run, listUnsaved(run))
       savedAt = now()
     }
   }
@@ -48,12 +48,12 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
   const fresh = batch
     .filter(({ progress }) => progress.through < through)
-    .map((vaultRun) => ({ vaultRun, events: newEvents(vaultRun, events.get(vaultRun.vault.address)) }))
+    .map((vaultRun) => ({ vaultRun, events: selectNewEvents(vaultRun, events.get(vaultRun.vault.address)) }))
   const posted = (await readPrices(run, fresh)).map(({ vaultRun, events, read }) => {
-    return { vaultRun, read, ...postNew(vaultRun, events, read) }
+    return { vaultRun, read, ...deriveNewEntries(vaultRun, events, read) }
   })
-  const moved = posted.filter(isPossible)
-  const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
+  const moved = posted.filter(hasPossibleAmounts)
+  const impossible = posted.filter((one) => !hasPossibleAmounts(one)).map(({ vaultRun }) => vaultRun)
   // A vault with contradictory events is left out; the others continue.
   if (impossible.length > 0) leaveForNextRun(run, impossible, 'events that contradict each other')
   const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...one.read]
@@ -89,7 +89,7 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
     done.entries += entries.length
     done.prices += pricesOf(one).length
   }
-  await save(
+  await saveProgress(
     run,
     published
       .map(({ vaultRun }) => vaultRun)

@@ -10,7 +10,15 @@ import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
 import { recordOverviews } from './record-overviews.ts'
-import { listUnsaved, numberOfRun, type Run, type RunServices, save, startVaultRun, vaultRunsInTurn } from './run.ts'
+import {
+  computeRunNumber,
+  listUnsaved,
+  type Run,
+  type RunServices,
+  saveProgress,
+  selectVaultRunsInTurn,
+  startVaultRun,
+} from './run.ts'
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
@@ -41,7 +49,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     const saved = recorded[index]
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
-  const number = numberOfRun(dependencies.now())
+  const number = computeRunNumber(dependencies.now())
   // Webhook events cover only blocks after the job's first run with a vault, even if earlier events are read later.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
@@ -52,7 +60,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     number,
     vaultRuns,
     final,
-    inTurn: vaultRunsInTurn(vaultRuns, number),
+    inTurn: selectVaultRunsInTurn(vaultRuns, number),
     separate: new Set(),
     failures: [],
     pricesSince: 0n,
@@ -61,7 +69,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     entryQueries: { left: maxQueries(vaults.length) },
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
-  await save(
+  await saveProgress(
     run,
     vaultRuns.filter(({ saved }) => saved?.eventsAfter === undefined),
   )
@@ -70,7 +78,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   // Pauses were read at the chain's head, so their webhook events come after those of all earlier events.
   const latest = await toResult(publishLatest(run, head))
   if (overviews) await publishPauses(run, overviews)
-  await save(run, listUnsaved(run))
+  await saveProgress(run, listUnsaved(run))
   unwrap(latest)
   await takeSnapshots(run)
 

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Posted, postEvents } from '../activity/fold.ts'
+import { type Posted, valueAndFoldEvents } from '../activity/fold.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import type { RecordingStore, VaultProgress } from '../activity/store.ts'
 import type { BlockHeader } from '../chain/logs.ts'
@@ -89,12 +89,12 @@ export function startVaultRun(
  * Returns the number of the run that starts now: minutes since 1970, plus one each hour. So even runs every other minute give each vault
  * its turn.
  */
-export function numberOfRun(now: number): number {
+export function computeRunNumber(now: number): number {
   return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
 /** Selects the vaults whose states, and whose progress without events, this run writes: all if they are few, else in turn. */
-export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
+export function selectVaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
@@ -102,22 +102,22 @@ export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number):
 /**
  * Values a vault's new events by its last prices and those just read. Derives the accounts' deposits, withdrawals and transfers from them.
  */
-export function postNew(
+export function deriveNewEntries(
   { vault, progress }: VaultRun,
   events: readonly VaultEvent[],
   read: readonly BlockPrice[] = [],
 ): Posted {
   const { ledger, lastPrices = [] } = progress
-  return postEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
+  return valueAndFoldEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
 }
 
 /** Returns a vault's events after the last block that its progress covers. */
-export function newEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
+export function selectNewEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
   return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
 /** Writes the progress of these vaults. A vault that another run has written meanwhile is left to that run. */
-export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
+export async function saveProgress(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   const own = vaultRuns.filter(({ isTaken }) => !isTaken)
   if (own.length === 0) return
   const stored = await run.records.putProgress(own.map(({ vault, progress }) => [vault, progress]))

@@ -68,7 +68,7 @@ type Taken = {
 }
 
 /** Finds the requests that a claim took from, by the account's earlier requests and claims. */
-export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
+export function findClaimedRequests(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
   const byId = (entries: readonly LedgerEntry[]) =>
     Map.groupBy(buildRequestLine(kind, entries), ({ entry }) => entry.requestId)
   const earlier = byId(before)

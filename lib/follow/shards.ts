@@ -21,7 +21,7 @@ export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
 }
 
 /** Rotates the list of vault groups by the run's number, so that no group is always handled last. */
-export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
+export function rotateShards(shards: readonly Shard[], numberOfRun: number): Shard[] {
   // Multiples of the golden ratio spread the runs' starting shards evenly.
   const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
   return [...shards.slice(first), ...shards.slice(0, first)]
@@ -29,7 +29,7 @@ export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 
 /** Returns the lowest and the highest address that a vault of this group can have. */
-export function addressesOf(shard: Shard): { readonly from: Address; readonly to: Address } {
+export function listAddressRange(shard: Shard): { readonly from: Address; readonly to: Address } {
   return { from: toAddress(shard.padEnd(BITS, '0')), to: toAddress(shard.padEnd(BITS, '1')) }
 }
 

@@ -14,7 +14,13 @@ import { addWaits, estimateSettlement } from '../vaults/settlement-waits.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { AccountEntries } from './account-entries.ts'
-import { buildClaimableNotices, buildEntryNotices, listStanding, needsLine, type SettledAt } from './entry-notices.ts'
+import {
+  buildClaimableNotices,
+  buildEntryNotices,
+  listUnclaimedParts,
+  needsEarlierEntries,
+  type SettledAt,
+} from './entry-notices.ts'
 import { followRequests } from './follow-requests.ts'
 import type { Hashes } from './latest-notices.ts'
 
@@ -34,7 +40,7 @@ type Sources = {
 }
 
 /** Changes that a range of blocks causes: to the vault's progress (undefined without a settlement) and to its waiting requests. */
-export type Found = {
+export type SliceResult = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
   readonly changed: readonly OpenRequest[]
   readonly ended: readonly OpenRequest[]
@@ -57,7 +63,7 @@ export async function* findNotices(
   { openRequests, accounts }: Sources,
   slice: SliceOfVault,
   hashes?: Hashes,
-): AsyncGenerator<Notice[], Found> {
+): AsyncGenerator<Notice[], SliceResult> {
   const { vault, progress, events } = slice
   const { books } = getProtocol(vault)
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
@@ -94,7 +100,7 @@ export async function* findNotices(
       await sideBySide(settled.entries(), async ([index, request]) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
-        const parts = entries && listStanding(request, entries).filter(isWorth)
+        const parts = entries && listUnclaimedParts(request, entries).filter(isWorth)
         notices[index] = buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber))
       })
       yield notices.flat()
@@ -179,7 +185,7 @@ async function listEntryNotices(
 ): Promise<Notice[]> {
   const notices: (readonly Notice[])[] = []
   await sideBySide(entries.entries(), async ([index, entry]) => {
-    const all = needsLine(entry) ? await entriesOf(entry.account) : []
+    const all = needsEarlierEntries(entry) ? await entriesOf(entry.account) : []
     const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
     steps.left -= (before?.length ?? 0) ** 2
     const known = steps.left < 0 ? undefined : before

@@ -7,7 +7,7 @@ import { logger } from '../core/logger.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
-import { type Run, save, type VaultRun } from './run.ts'
+import { type Run, saveProgress, type VaultRun } from './run.ts'
 import { isReportable } from './settle-requests.ts'
 
 const MAX_ASKED = 20
@@ -54,7 +54,7 @@ export async function takeSnapshots(run: Run): Promise<void> {
       // The progress is saved first, so that a later run finds every stored snapshot.
       if (isMore || !page.hasAsked || snapshotAt !== progress.snapshotAt) {
         vaultRun.progress = { ...progress, ...page, snapshotAt }
-        await save(run, [vaultRun])
+        await saveProgress(run, [vaultRun])
       }
       for (const snapshot of snapshots) await openRequests.putSnapshot(vault, snapshot)
     }

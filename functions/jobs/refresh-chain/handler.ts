@@ -1,8 +1,8 @@
 import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
-import { numberOfRun } from '../../../lib/follow/run.ts'
-import { listShards, MAX_IN_SHARD, rotate } from '../../../lib/follow/shards.ts'
+import { computeRunNumber } from '../../../lib/follow/run.ts'
+import { listShards, MAX_IN_SHARD, rotateShards } from '../../../lib/follow/shards.ts'
 import { job } from '../../../lib/frame/job.ts'
 import {
   appendingLog,
@@ -60,7 +60,7 @@ export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_
 
     const shards = listShards(vaults.length, maxInShard)
     if (shards.length > 1) {
-      const inOrder = rotate(shards, numberOfRun(begun))
+      const inOrder = rotateShards(shards, computeRunNumber(begun))
       await enqueueShards(inOrder.map((shard) => ({ chainId, shard, askedAt: begun })))
       const counts = { shards: shards.length, vaults: vaults.length, unreportedVaults: unreported }
       return { chainId, outcome: 'enqueued' as const, ...followed, ...counts }

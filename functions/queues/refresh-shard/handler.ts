@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
-import { addressesOf } from '../../../lib/follow/shards.ts'
+import { listAddressRange } from '../../../lib/follow/shards.ts'
 import { consumer, each } from '../../../lib/frame/consumer.ts'
 import {
   appendingLog,
@@ -35,7 +35,7 @@ export function refreshShard(
   ) => {
     if (now() - askedAt > MAX_WAIT_MS) return { chainId, shard, outcome: 'too late' as const }
     const until = now() + Math.max(0, remainingMs() - LAST_WRITES_MS)
-    const vaults = await listedVaults.list(chainId, addressesOf(shard))
+    const vaults = await listedVaults.list(chainId, listAddressRange(shard))
     if (vaults.length === 0) return { chainId, shard, outcome: 'no vaults' as const }
     const report = await recordShard(
       { ...dependencies, findClients: createClientsFinder(listedVaults) },

@@ -28,6 +28,7 @@ function buildDeposit({
     // Key limits name the wrapped coin of a chain; other tokens stay.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
+    // The progress only adds settlement times to the terms; a deposit does not fail without it.
     const progress = records.recallProgress([vault]).catch(() => [])
     const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
     // The contract accepts `srcChainId` and `srcToken` only together.

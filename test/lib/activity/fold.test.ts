@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { isPossible, postEvents } from '../../../lib/activity/fold.ts'
+import { hasPossibleAmounts, valueAndFoldEvents } from '../../../lib/activity/fold.ts'
 import { MAX_UINT256 } from '../../../lib/core/codecs.ts'
 import { isShareTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
 import type { BlockPrice } from '../../../lib/vaults/prices.ts'
@@ -80,7 +80,7 @@ const post = (
   ledger: Ledger,
   events: readonly VaultEvent[],
   lastPrices: readonly BlockPrice[] = ledger.supply > 0n ? [readAt(0n, ledger)] : [],
-) => postEvents(vault, { ledger, lastPrices }, events)
+) => valueAndFoldEvents(vault, { ledger, lastPrices }, events)
 
 /** Returns the price of a share of six decimals after a block. */
 const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
@@ -396,14 +396,14 @@ describe('Invented amounts of a vault', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 2n * supply }), (burnt) => {
         const posted = post(LAGOON, before, chain([[transfer(SILO, zeroAddress, burnt)]]))
-        expect(isPossible(posted)).toBe(burnt <= supply)
+        expect(hasPossibleAmounts(posted)).toBe(burnt <= supply)
       }),
       { examples: [[supply], [supply + 1n]] },
     )
   })
 
   test('are impossible if it pays more assets than its total, or has more than 2^256 - 1', () => {
-    const after = (event: VaultEventInput, ledger: Ledger) => isPossible(post(LAGOON, ledger, chain([[event]])))
+    const after = (event: VaultEventInput, ledger: Ledger) => hasPossibleAmounts(post(LAGOON, ledger, chain([[event]])))
     const pays = (assets: bigint): VaultEventInput => trade('WithdrawSync', ALICE, assets, 1n)
     expect(after(pays(before.assets), before)).toBe(true)
     expect(after(pays(before.assets + 1n), before)).toBe(false)

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
-import { findTaken, findUnreported, isEnded, isReportable, settleRequest } from '../../../lib/follow/settle-requests.ts'
+import {
+  findClaimedRequests,
+  findUnreported,
+  isEnded,
+  isReportable,
+  settleRequest,
+} from '../../../lib/follow/settle-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
 import { inOrder as inPlaces, place, type UnlocatedEntry } from '../../support/ledger-entries.ts'
@@ -85,7 +91,7 @@ function startJob() {
     for (let number = kept.through + 1; number <= final; number += 1) {
       const entry = entries[number] as LedgerEntry
       if (entry.kind === 'claim') {
-        const taken = waiting ? findTaken('deposit', entry, upTo(number - 1)) : []
+        const taken = waiting ? findClaimedRequests('deposit', entry, upTo(number - 1)) : []
         for (const of of taken) {
           for (const { key, amount } of waiting ? findUnreported(of, waiting) : []) {
             tell({ key, claimable: amount, completed: 0n })

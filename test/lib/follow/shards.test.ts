@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { numberOfRun } from '../../../lib/follow/run.ts'
-import { addressesOf, listShards, rotate, Shard } from '../../../lib/follow/shards.ts'
+import { computeRunNumber } from '../../../lib/follow/run.ts'
+import { listAddressRange, listShards, rotateShards, Shard } from '../../../lib/follow/shards.ts'
 
 test('Shards have each address once, and between 500 and 1,000 vaults on average', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 100_000 }), (vaults) => {
       const shards = listShards(vaults)
-      const ranges = shards.map((shard) => addressesOf(Shard.parse(shard)))
+      const ranges = shards.map((shard) => listAddressRange(Shard.parse(shard)))
       let next = 0n
       for (const { from, to } of ranges) {
         expect(BigInt(from)).toBe(next)
@@ -21,7 +21,7 @@ test('Shards have each address once, and between 500 and 1,000 vaults on average
 })
 
 test.for([1, 2, 3, 4, 6, 7, 8, 10, 12])('Runs every %i minutes reach each of eight shards within a day', (minutes) => {
-  const runs = Array.from({ length: (24 * 60) / minutes }, (_, index) => numberOfRun(index * minutes * 60_000))
+  const runs = Array.from({ length: (24 * 60) / minutes }, (_, index) => computeRunNumber(index * minutes * 60_000))
   for (const turns of [2, 4, 8]) expect(new Set(runs.map((number) => number % turns)).size).toBe(turns)
 })
 
@@ -31,7 +31,7 @@ test.for([16, 128, 1_024])('Each of %i shards is recorded within 21 minutes at a
   const last = new Map(shards.map((shard) => [shard, 0]))
   let longest = 0
   for (let minute = 1; minute < 1_440; minute += 1) {
-    for (const shard of rotate(shards, numberOfRun(minute * 60_000)).slice(0, count / 8)) {
+    for (const shard of rotateShards(shards, computeRunNumber(minute * 60_000)).slice(0, count / 8)) {
       longest = Math.max(longest, minute - (last.get(shard) ?? 0))
       last.set(shard, minute)
     }

@@ -16,7 +16,7 @@ import { NO_EXIT } from '../vault-state.ts'
 import { findSource } from './deposit-source.ts'
 import { Amount } from './figures.tsx'
 import { FlowPanel, Preparing } from './flow-panel.tsx'
-import { actOf } from './flow-steps.tsx'
+import { nameStep } from './flow-steps.tsx'
 import { Warning } from './notices.tsx'
 import { isOpen } from './requests.tsx'
 import { Skeleton } from './skeletons.tsx'
@@ -52,7 +52,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
               setSent(undefined)
             }}
           >
-            {actOf(one)}
+            {nameStep(one)}
           </button>
         ))}
       </div>

@@ -14,7 +14,7 @@ import type { Token } from '../tokens.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
 import { forgetUnderWay, releaseUnderWay, rememberUnderWay } from '../under-way.ts'
 import { Amount } from './figures.tsx'
-import { actOf, FlowProblem, FlowSteps } from './flow-steps.tsx'
+import { FlowProblem, FlowSteps, nameStep } from './flow-steps.tsx'
 import { Skeleton } from './skeletons.tsx'
 import { Terms } from './terms.tsx'
 
@@ -189,7 +189,7 @@ function buttonText(
   if (!first) return 'Done'
   return (
     <span>
-      {last ? `${actOf(first)} and ${actOf(last).toLowerCase()}` : actOf(first)} {amount}
+      {last ? `${nameStep(first)} and ${nameStep(last).toLowerCase()}` : nameStep(first)} {amount}
       {acts.at(-1) === 'transfer' && ` to ${chainName(toChainId)}`}
     </span>
   )

@@ -19,7 +19,7 @@ const ACTS: Readonly<Record<Step['kind'], string>> = {
 }
 
 /** Returns the name of a step, for a button or a list. */
-export function actOf(kind: Step['kind']): string {
+export function nameStep(kind: Step['kind']): string {
   return ACTS[kind]
 }
 
@@ -42,7 +42,7 @@ export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
       {steps.map(({ kind, status, hash, chainId }, index) => (
         <li key={index} className={CLASSES[status]} aria-current={CLASSES[status] === 'now' ? 'step' : undefined}>
           <span>
-            {actOf(kind)}
+            {nameStep(kind)}
             {kind === 'transfer' && toChainId !== undefined && ` to ${chainName(toChainId)}`}
             {chainId !== undefined && <span className="fine"> on {chainName(chainId)}</span>}
           </span>
