@@ -7,41 +7,44 @@ import type { Payment } from '../meter/meter.ts'
 import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
-/** Namespace of cached answers: the first part of their keys, their schema, and the seconds they are fresh and kept. */
+/**
+ * Namespace of cached answers from external services: the first part of their keys, their schema, and the seconds they
+ * are fresh and kept.
+ */
 export type Namespace<T> = {
   readonly name: string
   /** Parses stored JSON; its encoded form is stored. */
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
-  /** Seconds for which a container returns an answer without reading the table. Only for keys that no request chooses. */
+  /** Seconds for which a container serves an answer from its own memory. Only for namespaces with few keys, chosen by no request. */
   readonly rememberedSeconds?: number
 }
 
-/** An answer and its time; stale once it is no longer fresh. */
+/** A cached answer and the time when it was fetched. `isStale` is true once it is no longer fresh. */
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
-/** Key of one answer. */
+/** Key of one cached answer within its namespace. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
-/** Maximum lease of a refresh, and maximum wait for another container's first answer. */
+/** Milliseconds for which one container may refresh an answer, and maximum wait for an answer that another container fetches. */
 const LEASE_MS = 10_000
 const MAX_WAIT_MS = 8_000
-/** Maximum fresh seconds of null, which means that there is nothing. */
+/** Maximum seconds for which a cached null is fresh. Null means that the external service has no such data. */
 const NULL_FRESH_SECONDS = 300
-/** Backoff while another container refreshes. */
+/** Bounds of the growing pause between reads while another container refreshes an answer. */
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 200
-/** Pause after an upstream's failure, unless its Retry-After sets one. */
+/** Seconds without another refresh after a failure of the external service, unless its Retry-After sets them. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 /**
- * Creates the cache of upstreams' answers, shared by all containers. One container at a time refreshes an answer. While
- * an upstream is down, the stale answer is returned. A failure is never cached as an answer.
+ * Creates the cache of answers from external services, shared by all containers. Only one container at a time refreshes
+ * an answer. While a service is down, the stale answer is returned. A failure is never cached as an answer.
  */
 export function sharedCache({
   table,
@@ -90,8 +93,8 @@ export function sharedCache({
   }
 
   /**
-   * Stores a failure for the containers that wait. Null in place of a cached value is a failure, because data does not
-   * vanish within a moment.
+   * Fetches and caches an answer; stores a failure for the containers that wait. Null in place of a cached value is a
+   * failure, because data does not vanish within a moment.
    */
   async function refresh<T>(
     cacheKey: CacheKey<T>,
@@ -133,9 +136,9 @@ export function sharedCache({
     },
 
     /**
-     * Returns the cached answer while fresh, else fetches, else returns the stale one. Only one of several concurrent
-     * callers fetches and pays. With nothing cached it throws the AppError of the failure or of the payment. Any other
-     * error of `fetch` is thrown on.
+     * Returns the cached answer while it is fresh, else fetches a new one, else returns the stale one. Only one of
+     * several concurrent callers fetches and pays from its request budget. Without a cached answer it throws the
+     * AppError of the fetch or of the refused payment. Other errors of `fetch` are thrown unchanged.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
@@ -172,7 +175,7 @@ export function sharedCache({
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** Ignores an entry in another form (decision 0064). */
+/** Parses a stored answer. One in another form counts as missing (docs/decisions/0064-items-expand-migrate-contract.md). */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): CachedAnswer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)

@@ -4,10 +4,10 @@ import type { CacheKey } from './cache.ts'
 /** An answer as stored; `freshUntil` in epoch milliseconds. */
 export type CachedAnswer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
 
-/** Available answers by the names of their keys. */
+/** Cached answers that exist, by the names of their entries. */
 export type Answers = ReadonlyMap<string, CachedAnswer<unknown>>
 
-/** A key's answer, or its pending read, and the end of the time in which it is not read again. */
+/** A key's answer, or the read that will return it, and the time until which it is not read again. */
 type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
 
 /**
