@@ -8,15 +8,15 @@ import type { EvmChain } from './registry.ts'
 export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
 
 /**
- * State of a search for a block by its time. The block is after `low` and not after `high`. It is plain data, so
- * another container can continue the search.
+ * State of a search for the first block at or after a time. That block is after `low` and not after `high`. The state
+ * is plain data, so another container can continue the search.
  */
 export const BlockSearch = z.object({
-  /** Newest block known to be before the time; absent while only younger ones were seen. */
+  /** Newest block known to be before the time; absent while all blocks read were at or after it. */
   low: StoredBlock.optional(),
   /** Oldest block known not to be before the time. */
   high: StoredBlock,
-  /** Last measured seconds between blocks. It chooses the next block to read and decides nothing. */
+  /** Last measured seconds between blocks. It only decides which block is read next, never the result. */
   pace: z.number().positive(),
   /** Minimum blocks between `high` and the next read, while there is no `low`. */
   step: Amount,

@@ -262,9 +262,9 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   return {
-    /** True if no lesson says that it refuses this call. */
+    /** True if no learnt limit says that the node refuses this call. */
     takes: (request: RpcRequest) => lessons.allows(CHAIN, 1) && !refusalOf(request) && keeps(request),
-    /** Milliseconds until its rate limit ends (Retry-After); 0 for none. */
+    /** Milliseconds until the pause that the node requested (Retry-After) ends; 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
     /** Milliseconds after which the node is slow: twice its average time, or infinite while that is unknown. */
     slowMs: () => (usualMs === undefined ? Number.POSITIVE_INFINITY : Math.max(MIN_SLOW_MS, 2 * usualMs)),
