@@ -152,13 +152,13 @@ export const recording = (env: Env<'deposits'>) => recordingStore(openTransactin
 /** Requests to asynchronous vaults that are not settled yet. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
 
-/** Last known state of each vault, such as its totals. */
+/** Last recorded state of each vault, for times when its chain cannot be read. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
-/** Pinned code and other recorded properties of vaults, cached in the container. */
+/** Pinned code and price of each vault, cached in the container. */
 export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
-/** Pinned code and other recorded properties of vaults, read from the table. */
+/** Pinned code and price of each vault, read from the table. */
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
 /** Source-chain transactions of deposits that came over the bridge. */
@@ -180,10 +180,10 @@ export const getYield = (env: Env<'deposits'>) =>
 /** Returns the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => createChainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Returns a chain's reader whose results two hosts must confirm, for data that is stored permanently. */
+/** Returns a chain's reader whose results two hosts must confirm, for data that is recorded as final. */
 export const getAgreedReader = async (env: Env<'config'>) => createAgreedReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Runs work on two RPC hosts of a chain and returns the value that both agree on, for data that users sign. */
+/** Runs work on two hosts of a chain and returns the value that both agree on, for data that users sign. */
 export const agree = async (env: Env<'config'>) => createAgreement((await config(env)).rpcUrls, OUTSIDE)
 
 /** The bridge Across, with our integrator id. Requests pay for its quotes from their rate-limit budget. */
@@ -200,7 +200,7 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
 /** Deadline in milliseconds for a hint where a transfer ended. Without a hint the chain is searched. */
 const HINT_DEADLINE_MS = 1_000
 
-/** Asks Across's indexer for the transaction that filled or refunded a transfer. */
+/** Fetches, from Across's indexer, the transaction that filled or refunded a transfer. */
 export const fetchHint = async (env: Env<'config' | 'cache'>) => {
   const { url, headers } = (await config(env)).bridge
   return createAcross(upstream(env, { url, headers, name: 'Across status', deadlineMs: HINT_DEADLINE_MS })).fetchHint
@@ -245,7 +245,7 @@ export const random = () => Math.random
 /** Returns a new unique id. */
 export const randomUUID = () => crypto.randomUUID
 
-/** Cached answers of external services, shared by all functions. */
+/** Cached responses of external services, shared by all functions. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
 
 /** Reads the values of tokens in US dollars from the cache. */

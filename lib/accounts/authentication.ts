@@ -55,8 +55,9 @@ type Own = Credential & { readonly key: string }
 /**
  * Returns a function that verifies a user's proofs of a challenge. It returns all credentials with new counters and
  * used codes, so that no code works twice. A second factor is required if the user has one. It throws
- * `invalid_credential`, or `too_many_requests` after too many guesses. Passwords, and codes after a valid signature,
- * are guesses, so an attacker cannot lock out a user who signs. Its work is the same if there is no such user.
+ * `invalid_credential`, or `too_many_requests` after too many guesses. Only passwords, and codes after a password or a
+ * valid signature, are guesses. So an attacker cannot lock out a user who signs. Its work is the same if there is no
+ * such user.
  */
 export function createAuthenticator({
   identityKeys,
@@ -115,8 +116,8 @@ export function createAuthenticator({
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
     const isRight = results.every((result) => 'value' in result)
-    // A code after a password always counts as a guess, so the work does not depend on the password. A code after a wrong signature never
-    // counts, because its result stays unknown.
+    // A code after a password always counts as a guess, so the work does not depend on the password. A code after a wrong signature does
+    // not count, because the caller never learns its result.
     const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
     const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
     const ofUser = isGuess ? {} : { user: user?.email }

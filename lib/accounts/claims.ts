@@ -14,8 +14,7 @@ const MAX_RUN_MS = 60_000
  * Claims the id of the new passkey, if there is one, then calls `change`, which stores it. Releases the id if the
  * change was certainly not made. Throws the errors of `change`, or `credential_already_registered` without calling it.
  * `now` is in epoch milliseconds. A login without an e-mail address finds the user by the passkey's id, so that must be
- * unique. Ids of other credentials are not claimed, because a refused claim would reveal which ids in a login's list
- * are dummies.
+ * unique. Other credentials' ids are not claimed: a refusal would reveal which ids in a login's list are dummies.
  */
 export async function withClaim<T>(
   users: Users,

@@ -16,7 +16,7 @@ const CredentialId = z
   .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
   .meta({ pattern: BASE64.source, description: 'base64url of at most 1023 bytes' })
 
-/** Id of a credential of kind `Key`. It has 32 bytes, as the ids of dummy keys have, so that a login's list does not reveal the dummies. */
+/** Id of a credential of kind `Key`. It has 32 bytes, like the ids of dummy keys, so that a login's list does not reveal the dummies. */
 export const KeyId = CredentialId.refine(
   (id) => Buffer.byteLength(id, 'base64url') === 32,
   'must be 32 bytes',
@@ -24,7 +24,7 @@ export const KeyId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('Signed client data, in base64url')
 
-/** Hash algorithm of a key's signature, if it is not the default of the key's type. The schema allows any text, as signers type it so. */
+/** Hash algorithm of a key's signature, if it is not the default of the key's type. The API declares it as any string, as signers do. */
 const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
@@ -244,7 +244,7 @@ const KeyCredential = z.object({
   encryptedPrivateKey: z.string().optional(),
 })
 
-/** A stored credential. For a password only its hash is stored, and for a generator of one-time codes only the seed of its secret. */
+/** A stored credential. A password is stored only as its hash, and a generator of one-time codes only as the seed of its secret. */
 export const Credential = z.discriminatedUnion('kind', [
   Fido2Credential,
   KeyCredential,

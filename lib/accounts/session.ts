@@ -39,7 +39,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** Maximum age of a login, in milliseconds, for actions that an attacker at an unlocked device must not be able to do. */
+/** Maximum age of a login, in milliseconds, for actions that an attacker at an unlocked device must not do. */
 const FRESH_MS = 10 * 60 * 1000
 
 /** Throws `fresh_login_required` if the login is older than ten minutes; `now` is in epoch milliseconds. */

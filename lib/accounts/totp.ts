@@ -6,7 +6,7 @@ const STEP_SECONDS = 30
 const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** Derives the 20-byte secret of one-time codes from the service's key and the generator's seed, so that the secret need not be stored. */
+/** Derives the 20-byte secret of one-time codes from the service's key and the generator's seed. The secret itself is stored nowhere. */
 export function deriveTotpSecret(key: string, seed: string): Uint8Array {
   return createHmac('sha256', key).update(`totp ${seed}`).digest().subarray(0, 20)
 }

@@ -8,7 +8,7 @@ import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.t
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
 /**
- * Namespace of cached answers from external services: the first part of their keys, their schema, and the seconds they
+ * Namespace of cached responses from external services: the first part of their keys, their schema, and the seconds they
  * are fresh and kept.
  */
 export type Namespace<T> = {
@@ -17,34 +17,34 @@ export type Namespace<T> = {
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
-  /** Seconds for which a container serves an answer from its own memory. Only for namespaces with few keys, chosen by no request. */
+  /** Seconds for which a container serves a response from its own memory. Only for namespaces with few keys, chosen by no request. */
   readonly rememberedSeconds?: number
 }
 
-/** A cached answer and the time when it was fetched. `isStale` is true once it is no longer fresh. */
+/** A cached response and the time when it was fetched. `isStale` is true once it is no longer fresh. */
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
-/** Key of one cached answer within its namespace. */
+/** Key of one cached response within its namespace. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
-/** Milliseconds for which one container may refresh an answer, and maximum wait for an answer that another container fetches. */
+/** Milliseconds for which one container may refresh a response, and maximum wait for a response that another container fetches. */
 const LEASE_MS = 10_000
 const MAX_WAIT_MS = 8_000
 /** Maximum seconds for which a cached null is fresh. Null means that the external service has no such data. */
 const NULL_FRESH_SECONDS = 300
-/** Bounds of the growing pause between reads while another container refreshes an answer. */
+/** Bounds of the growing pause between reads while another container refreshes a response. */
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 200
 /** Seconds without another refresh after a failure of the external service, unless its Retry-After sets them. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 /**
- * Creates the cache of answers from external services, shared by all containers. Only one container at a time refreshes
- * an answer. While a service is down, the stale answer is returned. A failure is never cached as an answer.
+ * Creates the cache of responses from external services, shared by all containers. Only one container at a time refreshes
+ * a response. While a service is down, the stale response is returned. A failure is never cached as a response.
  */
 export function sharedCache({
   table,
@@ -86,14 +86,14 @@ export function sharedCache({
   const memory = cacheMemory({ read, now })
 
   function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
-    // The cast is right: each answer has the name of its key.
+    // The cast is right: each response has the name of its key.
     return Object.fromEntries(
       Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
     ) as Cached<Keys>
   }
 
   /**
-   * Fetches and caches an answer; stores a failure for the containers that wait. Null in place of a cached value is a
+   * Fetches and caches a response; stores a failure for the containers that wait. Null in place of a cached value is a
    * failure, because data does not vanish within a moment.
    */
   async function refresh<T>(
@@ -115,29 +115,29 @@ export function sharedCache({
   }
 
   return {
-    /** Caches this answer in place of any other, and returns it. */
+    /** Caches this response in place of any other, and returns it. */
     put,
 
-    /** Caches these answers, 25 in a request; not for namespaces with `rememberedSeconds`. A failure may leave some cached. */
+    /** Caches these responses, 25 in a request; not for namespaces with `rememberedSeconds`. A failure may leave some cached. */
     putMany: <T>(answers: readonly (readonly [CacheKey<T>, T])[]): Promise<void> =>
       table.putMany(answers.map(([cacheKey, value]) => entryOf(cacheKey, value))),
 
-    /** Returns the cached answers of these keys, at most 100, in one read; fetches nothing. */
+    /** Returns the cached responses of these keys, at most 100, in one read; fetches nothing. */
     async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await read(Object.values(keys)))
     },
 
     /**
      * Like `get`, but serves namespaces with `rememberedSeconds` from this container's memory, with their true age.
-     * Concurrent callers share a read. While the table fails, remembered answers are returned.
+     * Concurrent callers share a read. While the table fails, remembered responses are returned.
      */
     async recall<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await memory.recall(Object.values(keys)))
     },
 
     /**
-     * Returns the cached answer while it is fresh, else fetches a new one, else returns the stale one. Only one of
-     * several concurrent callers fetches and pays from its request budget. Without a cached answer it throws the
+     * Returns the cached response while it is fresh, else fetches a new one, else returns the stale one. Only one of
+     * several concurrent callers fetches and pays from its request budget. Without a cached response it throws the
      * AppError of the fetch or of the refused payment. Other errors of `fetch` are thrown unchanged.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
@@ -175,7 +175,7 @@ export function sharedCache({
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** Parses a stored answer. One in another form counts as missing (docs/decisions/0064-items-expand-migrate-contract.md). */
+/** Parses a stored response. One in another form counts as missing (docs/decisions/0064-items-expand-migrate-contract.md). */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): CachedAnswer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)

@@ -24,7 +24,7 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   encode: (json) => gzipSync(JSON.stringify(json)),
 })
 
-/** Cache entry of a key: its answer, a running refresh and the last failure. Times are in epoch milliseconds. */
+/** Cache entry of a key: its response, a running refresh and the last failure. Times are in epoch milliseconds. */
 const Entry = z.object({
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
   refreshingUntil: z.number().optional(),
@@ -38,7 +38,7 @@ const Item = Entry.extend({ pk: z.string() })
 const SORT_KEY = 'ANSWER'
 const UNANSWERED_SECONDS = HOUR
 
-/** Opens the store of cached answers from external services, shared by all containers. */
+/** Opens the store of cached responses from external services, shared by all containers. */
 export function cacheStore(table: Table) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
@@ -50,7 +50,7 @@ export function cacheStore(table: Table) {
       return new Map(items.map((item) => [item.pk, item]))
     },
 
-    /** Replaces a key's entry with this answer. DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
+    /** Replaces a key's entry with this response. DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
     async put(key: string, answer: NonNullable<Entry['answer']>, expiresAt: number): Promise<void> {
       await table.put(Expiring, keyOf(key), { answer, expiresAt })
     },
@@ -64,7 +64,7 @@ export function cacheStore(table: Table) {
 
     /**
      * Takes the lease to refresh a key until `until`. Returns false if another container holds it, a failure is
-     * remembered, or the answer is not the `seen` one.
+     * remembered, or the response is not the `seen` one.
      */
     takeLease: (key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {

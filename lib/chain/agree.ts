@@ -377,7 +377,7 @@ function areNear(
   )
 }
 
-/** True if this host returns another time for the block of the second run than the host that first reported it. */
+/** True if this host returns another time for the second run's block than the host that first reported it. */
 function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   return [...heads].some(([chainId, tags]) => {
     const [head, own] = [tags.get('latest'), seen.get(chainId)?.get('latest')]

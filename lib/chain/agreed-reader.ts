@@ -14,7 +14,7 @@ import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
- * Returns readers of chains whose every read is confirmed by two hosts, for data that is stored permanently. They throw
+ * Returns readers of chains whose every read is confirmed by two hosts, for data that is recorded as final. They throw
  * what `RunAgreed` throws.
  */
 export function createAgreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {

@@ -2,8 +2,8 @@ import { type Address, concat, type Hex, keccak256, numberToHex, pad } from 'vie
 import type { StorageOverrides } from './simulation.ts'
 
 /**
- * Storage slots in which tokens keep the mapping of balances: 0 to 20, and others for OpenZeppelin's upgradeable
- * contracts, whose bases take 50 words each.
+ * Storage slots in which tokens keep the mapping of balances. Plain contracts use 0 to 20; OpenZeppelin's upgradeable
+ * ones use later slots, because each base takes 50 words.
  */
 const MAPPINGS = [...Array(21).keys(), 51, 101, 151, 201].map(BigInt)
 /** Slot of the mapping of balances in OpenZeppelin's ERC-7201 namespace `openzeppelin.storage.ERC20`. */

@@ -169,7 +169,7 @@ async function readRound(
 
 /**
  * Reads the events of one block from its receipts, because nodes return at most 10,000 events. A block of 60 million
- * gas has up to 20,000 transfers of shares of 600 bytes, below the limit of 32 MiB.
+ * gas has up to 20,000 share transfers of 600 bytes, below the limit of 32 MiB.
  */
 async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
   const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])

@@ -48,7 +48,7 @@ export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
     if (padding > 0) tuples.push(ZEROS.slice(0, padding * 2))
     offset += 4 * 32 + length + padding
   }
-  // The parts are joined in one step, because a text concatenated from them is copied once more when it is sent.
+  // The parts are joined in one step, because a concatenated text is copied once more when it is sent.
   return offsets.concat(tuples).join('') as Hex
 }
 

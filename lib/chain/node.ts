@@ -109,7 +109,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * Handles a response above the byte limit. If it was cut among the events of one call, that call is refused with the
+   * Handles a response above the byte limit. If it was cut among one call's events, that call is refused with the
    * number of blocks before the cut. Later calls for events are refused too, and other calls are sent again. Otherwise
    * the two halves of the batch are sent again.
    */

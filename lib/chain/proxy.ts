@@ -7,7 +7,7 @@ import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
  * Storage slots in which proxies keep the address of their code. Code that a proxy delegates to uses the proxy's
- * storage, so a second proxy behind it keeps its address there too.
+ * storage, so a second proxy behind it does so too.
  */
 const SLOTS = {
   'ERC-1967 implementation': slotBefore('eip1967.proxy.implementation'),
@@ -21,7 +21,7 @@ const SLOT_ROLES = Object.keys(SLOTS) as SlotRole[]
 
 /**
  * Ways in which a contract leads to the code that runs: its own code, the target in a clone's code (ERC-1167 and
- * similar), the delegate of an account (EIP-7702), its storage, and its beacon.
+ * similar), an account's delegate (EIP-7702), its storage, and its beacon.
  */
 const OTHER_ROLES = ['contract', 'clone of', 'EIP-7702 delegate', "beacon's implementation"] as const
 export const POINTER_ROLES = [...OTHER_ROLES, ...SLOT_ROLES]

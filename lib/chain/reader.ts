@@ -40,7 +40,7 @@ export type NamedResults<R extends NamedReads> = {
   readonly answers: ReturnValues<R['calls']>
 }
 
-/** A contract's storage slots and calls, and a parser of their words and return values, which are in the same order. */
+/** A contract's storage slots and calls, with a parser of their words and return values in the same order. */
 export type ReadPlan<T> = {
   readonly address: Address
   readonly slots: readonly Hex[]
@@ -124,8 +124,8 @@ const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
 const MAX_CONTRACTS = 100
 /**
- * Maximum hexadecimal digits of one eth_call, which limits its gas too. 100 positions take 0.9 million digits and 17
- * million gas. The strictest nodes accept two million digits and 50 million gas.
+ * Maximum hexadecimal digits of one eth_call, which limits its gas too. Reading 100 positions takes 0.9 million digits
+ * and 17 million gas. The strictest nodes accept two million digits and 50 million gas.
  */
 const MAX_DIGITS = 1_200_000
 /**

@@ -43,7 +43,7 @@ const SECOND_LEVEL = /\.(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
 
 /**
  * Returns the registered name in a URL, because its subdomains and paths count as one host. An IP address, or a name
- * without a dot, is the operator's own machine, where each port counts as a host.
+ * without a dot, is the operator's machine, and each port a host.
  */
 function hostOf(url: string): string {
   const { hostname, host } = new URL(url)

@@ -73,9 +73,9 @@ export function boundedSimulationRequest(from: Address, transactions: readonly T
 }
 
 /**
- * Returns the request that simulates several blocks of transactions in order on overridden storage, after block `at`
- * (by default the latest). The last block has the time `until`, in seconds since 1970, if given. No transaction can use
- * up the gas of later ones.
+ * Returns the request that simulates blocks of transactions in order on overridden storage, after block `at` (by
+ * default the latest). The last block has the time `until`, in seconds since 1970, if given. No transaction can use up
+ * the gas of later ones.
  */
 export function overriddenSimulationRequest(
   from: Address,

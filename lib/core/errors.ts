@@ -11,7 +11,7 @@ export type ErrorDefinition = {
 
 /** Every expected failure: its HTTP status, its stable text and an instruction for the caller. */
 export const ERRORS = {
-  // Errors of any request's form
+  // Errors of malformed requests
   invalid_json: {
     status: 400,
     error: 'Invalid JSON body',

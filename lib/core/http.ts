@@ -36,7 +36,7 @@ export type Pause = {
   readonly begin: (seconds: number) => Promise<void>
 }
 
-/** An external service: its name in logs, its base URL, the headers of every request, the deadline (3 s by default), and its pause. */
+/** An external service: its name in logs, its base URL, its headers, the deadline of a request (3 s by default), and its pause. */
 export type UpstreamOptions = {
   readonly name: string
   readonly url: string
@@ -102,7 +102,7 @@ export class AnswerTooLarge extends FailedTry {
 }
 
 /**
- * Sends one request and returns its response with any status. Throws FailedTry if there is no connection, after the
+ * Sends one request and returns its response with any status. Throws FailedTry without a connection, after the
  * deadline, for a redirect, and for a success that is not JSON. Throws AnswerTooLarge for too many bytes.
  */
 export async function sendOnce(
@@ -274,8 +274,8 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
 }
 
 /**
- * Returns the seconds in a Retry-After header. A date in it is compared with the Date header of the same response, so
- * no two clocks are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
+ * Returns the seconds in a Retry-After header. A date counts from the Date header of the same response, so no two
+ * clocks are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
 function retryAfter(headers: Fetched['headers']): number | undefined {
   const text = headers.get('retry-after') ?? ''

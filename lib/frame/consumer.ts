@@ -21,7 +21,7 @@ type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<
 /**
  * Builds a Lambda handler for the messages of an SQS queue from a contract and its work. Logs each report of the work,
  * but no message bodies. SQS redelivers the messages in the work's `again`, those of a batch that throws, and those
- * that do not match the contract. A message that fails too often ends in the dead-letter queue.
+ * that do not parse. A message that fails too often ends in the dead-letter queue.
  */
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,

@@ -163,7 +163,7 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
       // The cast is right: the contract says whether replies have an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
       const cacheHeaders = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
-      // A cached response has the CORS headers of one page's origin, so a browser must not reuse it for another origin.
+      // A cached response has the CORS headers of one origin, so a browser must not reuse it for another one.
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
       const headers = { ...cacheHeaders, ...vary }
       request.response = openReply

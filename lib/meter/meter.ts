@@ -48,10 +48,10 @@ export type Payment = {
 export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 const PART = 1 / 10
-/** First requests of a session or a network that each container lets through uncounted, so most users cost no table request. */
+/** First requests of a session or a network that each container does not count, so most users cost no table request. */
 const UNCOUNTED = 1
 
-/** Budget of each purpose: its part of the key's rate, its window in seconds (by default the key's), and the minimum units of any payer. */
+/** Budget of each purpose: its part of the key's rate, its window in seconds (by default the key's), and any payer's minimum. */
 const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },

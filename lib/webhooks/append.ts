@@ -17,7 +17,7 @@ type LogServices = {
   readonly random: () => number
 }
 
-/** Maximum attempts to append while other function runs append to the same log, and the longest pause between them in milliseconds. */
+/** Maximum attempts to append while other runs append to the same log, and the longest pause between them in milliseconds. */
 const [TRIES, MAX_PAUSE_MS] = [20, 100]
 /** Maximum number of events in one read of the log. */
 const AT_ONCE = 100

@@ -21,7 +21,7 @@ export const Attempts = z.object({
   /** Number of consecutive failures that suggest the server is down, and the lowest sequence number among their events. */
   downs: z.number().int(),
   downFrom: z.number().int().optional(),
-  /** Number of events, since the last success, that were refused at their first attempt, and the time of the first failure. */
+  /** Number of events since the last success that failed at their first attempt, and the time of the first failure. */
   untaken: z.number().int(),
   failingSince: Millis.optional(),
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
@@ -51,7 +51,7 @@ export type AttemptsOutcome = {
 const PAUSES_MS = [5_000, 5 * MINUTE_MS, HOUR_MS, ...Array.from({ length: 6 }, () => 12 * HOUR_MS)]
 /**
  * Random fraction by which a pause is shortened. SQS hides a message for at most 12 hours after its receipt, and failed
- * events should not all return at the same time.
+ * events should not all return together.
  */
 const [MIN_JITTER, MAX_JITTER] = [0.02, 0.1]
 const MAX_ATTEMPTS = PAUSES_MS.length + 1
@@ -77,7 +77,7 @@ const GONE = 410
 const QUEUED_MS = 14 * DAY_MS
 /** Maximum number of a webhook's failed events in the queue; further ones are given up. SQS allows 120,000 received messages in a queue. */
 const MAX_WAITING = 100
-/** Maximum number of given up events that are listed, and the milliseconds that they are, as long as the log keeps them. */
+/** Maximum number of given up events that are listed, and the milliseconds for which the log keeps them. */
 const MAX_GIVEN_UP = 100
 const GIVEN_UP_MS = 30 * DAY_MS
 
@@ -130,7 +130,7 @@ export function computePauseMs(attempt: number, random: () => number): number {
 }
 
 /**
- * Time of the attempts in epoch milliseconds, a source of random numbers in [0, 1), and true for `isBehind` if a probe
+ * Time of the attempts in epoch milliseconds, and a source of random numbers in [0, 1). `isBehind` is true if a probe
  * made the attempts.
  */
 type AttemptContext = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }

@@ -210,7 +210,10 @@ export type EventType = z.output<typeof EventType>
  */
 export type Notice = NoticeOf<Exclude<WebhookEvent, { readonly type: RewardType }>>
 
-/** An event about rewards to publish, before it gets an id and sequence number for each client that watches the account; like `Notice`. */
+/**
+ * An event about rewards to publish, before it gets an id and sequence number for each client that watches the account.
+ * It is like `Notice`.
+ */
 export type RewardNotice = NoticeOf<Extract<WebhookEvent, { readonly type: RewardType }>>
 
 type RewardType = `reward.${string}`

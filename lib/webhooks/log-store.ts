@@ -65,9 +65,9 @@ const StoredHead = Head.extend({ pk: z.string() })
 type ListFrom = { readonly after: number; readonly limit: number; readonly now: number; readonly last?: number }
 
 /**
- * Store of each client's log of events. Items are pages of events (`LOG#` and the first sequence number), a mark for
- * each event (`EVENT#`) and the log's end (`HEAD`). Reads are consistent. Methods throw if the table cannot be reached
- * or an item does not parse.
+ * Store of each client's log of events. Its items are pages of events (`LOG#` and the first sequence number), marks of
+ * events (`EVENT#`) and the log's end (`HEAD`). Reads are consistent. Methods throw if the table cannot be reached or
+ * an item does not parse.
  */
 export function eventLogStore(table: Table) {
   /**

@@ -61,7 +61,7 @@ export async function registerWebhook(
       throw new AppError(registered ? 'webhook_already_registered' : 'too_many_webhooks')
     }
   }
-  // Events logged meanwhile are queued here, because the run that appended them may have read the webhooks just before this one was added.
+  // Events logged meanwhile are queued here. The run that appended them may have read the webhooks just before this one was added.
   const missed = await eventLog.list(clientId, { after: webhook.after, limit: MAX_MISSED, now: now() })
   const key = { clientId, webhookId: webhook.id }
   await enqueue(

@@ -25,8 +25,8 @@ export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
 }
 
 /**
- * Adds a new version of a webhook's secret. After several rotations within a day, the version before the first one
- * still signs too, because receivers may know only that one.
+ * Adds a new version of a webhook's secret. After several rotations within a day the version before the first still
+ * signs, because receivers may know only that one.
  */
 export function rotateSecret(
   { version, before }: SecretVersions,

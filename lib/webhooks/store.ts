@@ -108,7 +108,7 @@ export function webhooksStore(table: Table) {
 }
 export type WebhooksStore = ReturnType<typeof webhooksStore>
 
-/** Key of the item that lists clients with webhooks for events that are not final. 25,000 clients take 400 KB, the maximum of an item. */
+/** Key of the item that lists clients with webhooks for events that are not final. The item has room for 25,000 clients (400 KB). */
 const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
 const CLIENT = 'CLIENT#'

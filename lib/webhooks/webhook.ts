@@ -48,7 +48,7 @@ export const Behind = z.object({
   probeAt: Millis,
   /** Time until which one function run has claimed the webhook, so that no other run probes it. */
   claimedUntil: Millis.optional(),
-  /** True once the log's events are sent and new ones are queued again, while those logged in between are still to be queued. */
+  /** True once the log's events are sent and new ones are queued again. Events logged in between are still to be queued. */
   isLive: z.boolean().default(false),
 })
 export type Behind = z.output<typeof Behind>
