@@ -80,7 +80,7 @@ export function createAttestor({
 }: {
   readonly identityKeys: KeysByAge
   readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const attest = async (

@@ -66,7 +66,7 @@ export function createAuthenticator({
 }: {
   readonly identityKeys: KeysByAge
   readonly limitTries: LimitTries
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {

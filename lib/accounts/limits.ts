@@ -37,7 +37,7 @@ export function limiter({
   readonly users: Pick<UsersStore, 'countTry' | 'refundTry'>
   readonly limits: RateLimits
   readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   return async (

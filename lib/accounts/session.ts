@@ -22,7 +22,7 @@ export function identifySession({
   now,
 }: {
   readonly get: (hash: string) => Promise<Session | null>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {

@@ -34,7 +34,7 @@ export const MAX_SESSIONS = 20
 export const User = z.object({
   clientId: z.string(),
   email: z.string(),
-  /** base64url of 32 random bytes. */
+  /** Id of the user: base64url of 32 random bytes. */
   userId: z.string(),
   createdAt: Timestamp,
   /** Credentials by id, at most MAX_CREDENTIALS. */

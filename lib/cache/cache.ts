@@ -52,7 +52,7 @@ export function sharedCache({
   sleep = setTimeout,
 }: {
   readonly table: CacheStore
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   readonly sleep?: (milliseconds: number) => Promise<unknown>
 }) {

@@ -19,7 +19,7 @@ export function cacheMemory({
   now,
 }: {
   readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const memory = new Map<string, RememberedAnswer>()

@@ -19,7 +19,7 @@ export function sharedPause(
     now,
   }: {
     readonly cache: Pick<SharedCache, 'get' | 'put'>
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
   },
   service: string,

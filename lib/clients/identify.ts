@@ -16,7 +16,7 @@ export function identifyClient({
   now,
 }: {
   readonly get: (clientId: string) => Promise<ClientRecord | null>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   // Only existing clients are cached, so invented ids cannot fill the memory.

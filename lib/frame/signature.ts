@@ -38,7 +38,7 @@ export function signatureHeaders(
   { rawPath, rawQueryString, requestContext: { http }, headers }: SignedRequest,
   { status, contentType, body }: Answer,
   { keyId, key }: Signer,
-  /** Epoch milliseconds. */
+  /** Time of signing in epoch milliseconds. */
   now: number,
 ): Record<'content-digest' | 'signature-input' | 'signature', string> {
   const digest = contentDigest(Buffer.from(body))

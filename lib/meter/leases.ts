@@ -20,7 +20,7 @@ export type Spending = {
 
 type Window = {
   readonly limit: Limit
-  /** Epoch milliseconds. */
+  /** End of the window in epoch milliseconds. */
   readonly end: number
   spent: number
   leased: number
@@ -47,7 +47,7 @@ export function leases({
   maxWindows = MAX_WINDOWS,
 }: {
   readonly take: LeasesStore['take']
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   readonly maxWindows?: number
 }) {

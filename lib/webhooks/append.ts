@@ -11,9 +11,9 @@ type LogServices = {
   readonly eventLog: Pick<AppendingLogStore, 'getHeads' | 'listLogged' | 'append' | 'list' | 'markQueued'>
   readonly webhooks: Pick<WebhooksStore, 'listOf'>
   readonly enqueue: Enqueue
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
-  /** Uniform in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number
 }
 

@@ -27,7 +27,7 @@ type Services = {
   readonly sendDelivery: Send
   readonly enqueue: Enqueue
   readonly postpone: Postpone
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   /** Returns a random number in [0, 1). */
   readonly random: () => number

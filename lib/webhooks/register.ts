@@ -35,7 +35,7 @@ export async function registerWebhook(
     readonly enqueue: Enqueue
     readonly randomUUID: () => string
     readonly randomBytes: RandomBytes
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
   },
   clientId: string,

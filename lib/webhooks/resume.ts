@@ -8,7 +8,7 @@ type Services = {
   readonly webhooks: Pick<WebhooksStore, 'get' | 'change'>
   readonly attempts: Pick<AttemptsStore, 'list' | 'put'>
   readonly enqueue: Enqueue
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 

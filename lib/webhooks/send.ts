@@ -18,7 +18,7 @@ type Options = {
   readonly reach: WebhookReach
   /** DNS by default, or always 127.0.0.1 if only the local machine is allowed. */
   readonly resolve?: Resolve
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   readonly request?: (url: URL, options: RequestOptions) => ClientRequest
   /** Maximum milliseconds for DNS, connection and response headers together. */
