@@ -132,7 +132,7 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     put,
 
-    /** Adds an item; false if one with its key exists. */
+    /** Adds an item; returns false if one with its key exists. */
     add: <S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Promise<boolean> =>
       put(schema, key, value, missing('pk')),
 
@@ -147,7 +147,7 @@ export function createTable(dynamo: Dynamo, table: string) {
         doesCallerWait ? SHORT_PAUSES_MS : LONG_PAUSES_MS,
       ),
 
-    /** Changes an item; false if the condition did not hold. */
+    /** Changes an item; returns false if the condition did not hold. */
     update: async (key: ItemKey, changeAndGet: Update): Promise<boolean> =>
       (await changeItem(key, changeAndGet)) !== null,
 
@@ -180,7 +180,7 @@ export function createTable(dynamo: Dynamo, table: string) {
       return item === null ? undefined : z.object({ counted: z.number() }).parse(item).counted
     },
 
-    /** Deletes an item; false if the condition did not hold. */
+    /** Deletes an item; returns false if the condition did not hold. */
     delete: (key: ItemKey, when?: Condition): Promise<boolean> => dynamo.deleteItem({ table, key, when }),
 
     /** Deletes the existing items of these keys, 25 in a request, eight requests concurrently. A failure may leave some deleted. */

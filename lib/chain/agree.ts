@@ -517,7 +517,7 @@ function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly 
   })
 }
 
-/** Returns a short hash for logs. A host's value can be too deep for JSON. */
+/** Returns a short hash of a value for logs; `unreadable` if a host's value is nested too deeply for JSON. */
 function digest(value: unknown): string {
   try {
     const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))

@@ -219,7 +219,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       case 'range': {
         const width = widthOf(request)
         const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY, 'blocks') ?? smallerRange(width)
-        // A node that refuses a range of one block is broken.
+        // A node that refuses a range of one block is broken, so no limit is learnt and another node is called.
         if (width === 1) return { error: { code, refusal: 'unserved' } }
         if (blocks !== undefined) lessons.learn(BLOCKS, blocks)
         const limit = lessons.limitOf(BLOCKS)

@@ -23,7 +23,7 @@ export function featureOf(request: RpcRequest): string {
   return hasOverrides(request) ? OVERRIDES : request.method
 }
 
-/** True for a feature that a healthy node may lack. */
+/** True for a method or feature that a healthy node may lack. */
 export function isOptional(feature: string): boolean {
   return !feature.startsWith('eth_') || OPTIONAL.includes(feature)
 }

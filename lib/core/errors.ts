@@ -78,14 +78,14 @@ export const ERRORS = {
     status: 429,
     error: 'Rate limit exceeded',
     message: 'Wait for the seconds in Retry-After. Your API key has used all requests of this window.',
-    // Usual length of the window. The reply has the seconds that are left of it instead.
+    // Usual seconds of a key's rate-limit window. A reply has the seconds that are left of its window instead.
     retryAfterSeconds: 60,
   },
   too_many_requests: {
     status: 429,
     error: 'Too many requests',
     message: 'Wait for the seconds in Retry-After.',
-    // Length of the window in which these requests are counted. The reply has the seconds that are left of it instead.
+    // Seconds of the window in which these requests are counted. A reply has the seconds that are left of it instead.
     retryAfterSeconds: 600,
   },
 

@@ -237,7 +237,7 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
   }
 }
 
-/** Parses the body of a success by the schema; throws `upstream_bad_answer` for anything else. */
+/** Parses the body of a successful response by the schema; throws `upstream_bad_answer` for anything else. */
 export function parseAnswer<Schema extends z.ZodType>(
   schema: Schema,
   { status, body }: UpstreamAnswer,

@@ -18,7 +18,7 @@ export const TAGS = {
   System: 'The service itself',
 } as const
 
-/** Scope that a key needs for each area. The service's own documents need none. */
+/** Scope that an API key needs for each area of the API. The service's own documents need none. */
 const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   Vaults: 'vaults',
   Activity: 'vaults',

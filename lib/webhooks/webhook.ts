@@ -87,7 +87,7 @@ export function isSubscribedTo(
   return isAsked && event.sequence > after
 }
 
-/** True if new events are queued for a webhook: it is not disabled, and not behind. */
+/** True if new events are queued for a webhook: it is not disabled, and not behind or has just caught up. */
 export function isLive({ disabledAt, behind }: Pick<Webhook, 'disabledAt' | 'behind'>): boolean {
   return disabledAt === undefined && (behind === undefined || behind.isLive)
 }
