@@ -5,7 +5,7 @@ import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
 import { AlchemyApi, GoldRushApi, SolanaNftsApi, TokenIndexApis } from './portfolio/apis.ts'
 import { MerklApi } from './rewards/merkl.ts'
 
-/** Content of a stage's secret: its confidential configuration. */
+/** Confidential configuration of a deployment, stored as a secret. */
 export const Config = z.object({
   rpcUrls: RpcUrls.default({}),
   bridge: BridgeApi.prefault({}),

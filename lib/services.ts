@@ -65,10 +65,10 @@ import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
-// Services of functions, each built once in a container from the function's environment. A bundle contains only those that its handler
-// names.
+// Services that functions can use, each built once in a container from the function's environment. A bundle contains only the services that
+// its handler names.
 
-/** Services by name, as a function's work receives them. */
+/** Services by name, as the work of a function receives them. */
 export type Services<Name extends keyof typeof import('./services.ts')> = BuiltServices<
   Pick<typeof import('./services.ts'), Name>
 >
@@ -78,42 +78,42 @@ const OUTSIDE = { fetch: fetchDirectly, random: Math.random, now: () => performa
 const upstream = (env: Env<'cache'>, options: UpstreamOptions) =>
   createUpstream({ ...options, pause: sharedPause({ cache: cache(env), now: Date.now }, options.name) }, OUTSIDE)
 
-/** Epoch milliseconds. */
+/** Returns the current time in epoch milliseconds. */
 export const now = () => Date.now
 
 /** Resolves after this many milliseconds. */
 export const sleep = () => (milliseconds: number) => setTimeout(milliseconds)
 
-/** Unpredictable bytes. */
+/** Returns unpredictable bytes. */
 export const randomBytes = () => crypto.randomBytes
 
-/** Version that runs. */
+/** Version of this service that is running. */
 export const version = (env: Env<'version'>) => env.version
 
 /**
- * The stage's configuration, read once for these services; the frame rebuilds them after a change. Throws if the secret
- * cannot be read or has another form.
+ * Configuration of the deployment, read once for these services. `container` (lib/frame/container.ts) builds them again
+ * after a change. Throws if the secret cannot be read or has another form.
  */
 export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatestSecretJson(env.config, Config))
 
-/** The service's own keys, the newest first. The secrets of one-time codes and the ids of dummy keys derive from them. */
+/** The service's own keys, newest first. The secrets of one-time codes and the ids of dummy keys are derived from them. */
 export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.identity, KeysByAge)
 
-/** Reads the keys that sign responses, the signing one first. */
+/** Reads the keys for signing responses, the one that signs first. */
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 
-/** Keys from which webhook secrets derive, the newest first. */
+/** Keys from which webhook secrets are derived, newest first. */
 export const webhookKeys = (env: Env<'webhookKey'>) => readLatestWebhookKeys(env.webhookKey)
 
-/** Addresses that may receive events. */
+/** Kind of addresses that webhooks may have. */
 export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)
 
-/** WebAuthn's relying party. */
+/** WebAuthn's relying party of this deployment. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
 
 export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 
-/** Counts attempts, and throws `too_many_requests`. */
+/** Limits registrations and guesses at logins. Counts each attempt, and throws `too_many_requests`. */
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
   limiter({
     users: users(env),
@@ -125,7 +125,7 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
 /** Vaults of all clients, with the clients of each. */
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
-/** Adds client vaults that the list lacks, once an hour in each container, so also after each deploy. */
+/** Adds clients' vaults that the lists of vaults lack. Runs at most once an hour in each container, so also after each deployment. */
 export const relistVaults = (env: Env<'clients'>) =>
   refreshed(
     async () => {
@@ -138,55 +138,55 @@ export const relistVaults = (env: Env<'clients'>) =>
 
 const PROGRESS_MS = 30_000
 
-/** Recorded events of vaults, and their progress. */
+/** Recorded deposits, withdrawals and other events of vaults, with the block up to which each vault is recorded. */
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
-  // Reads add newer events anyway.
+  // Old progress does no harm, because readers add newer events from the chain.
   return { ...store, recallProgress: vaultMemory(read, PROGRESS_MS, Date.now).list }
 }
 
-/** Records for the job, which also writes progress. */
+/** Recorded events of vaults, for the scheduled jobs that record them. */
 export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
 
-/** Requests that wait for their settlement. */
+/** Requests to asynchronous vaults that are not settled yet. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
 
-/** Last known state of each vault. */
+/** Last recorded state of each vault, for times when its chain cannot be read. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
-/** Pins of vaults, kept in the container. */
+/** Pinned code and price of each vault, cached in the container. */
 export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
-/** Pins of vaults, read from the table. */
+/** Pinned code and price of each vault, read from the table. */
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
-/** Transactions on other chains with which deposits began. */
+/** Source-chain transactions of deposits that came over the bridge. */
 export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
 
-/** Quotes that users received. */
+/** Quotes that users have received. */
 export const quotes = (env: Env<'deposits'>) => quotesStore(openTable(env.deposits))
 
-/** Transfers from other chains. */
+/** Transfers over the bridge from other chains. */
 export const transfers = (env: Env<'deposits'>) => transfersStore(openTable(env.deposits))
 
-/** Share prices of vaults. */
+/** Recorded share prices of vaults. */
 export const prices = (env: Env<'deposits'>) => priceStore(openTable(env.deposits))
 
-/** Finds a vault's yields. */
+/** Finds the yields of a vault from recorded share prices. */
 export const getYield = (env: Env<'deposits'>) =>
   yieldLookup({ records: records(env), prices: prices(env), now: Date.now })
 
 /** Returns the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => createChainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Returns the reader of a chain that returns only results of two agreeing hosts, for data that becomes final. */
+/** Returns a chain's reader whose results two hosts must confirm, for data that is recorded as final. */
 export const getAgreedReader = async (env: Env<'config'>) => createAgreedReaders((await config(env)).rpcUrls, OUTSIDE)
 
 /** Runs work on two hosts of a chain and returns the value that both agree on, for data that users sign. */
 export const agree = async (env: Env<'config'>) => createAgreement((await config(env)).rpcUrls, OUTSIDE)
 
-/** Across, whose quotes a request pays for, and our integrator id. */
+/** The bridge Across, with our integrator id. Requests pay for its quotes from their rate-limit budget. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
@@ -197,10 +197,10 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
   })
 }
 
-/** Milliseconds for a hint; without one the chain is searched. */
+/** Deadline in milliseconds for a hint where a transfer ended. Without a hint the chain is searched. */
 const HINT_DEADLINE_MS = 1_000
 
-/** Fetches the place of a fill or refund from the bridge's indexer. */
+/** Fetches, from Across's indexer, the transaction that filled or refunded a transfer. */
 export const fetchHint = async (env: Env<'config' | 'cache'>) => {
   const { url, headers } = (await config(env)).bridge
   return createAcross(upstream(env, { url, headers, name: 'Across status', deadlineMs: HINT_DEADLINE_MS })).fetchHint
@@ -209,59 +209,59 @@ export const fetchHint = async (env: Env<'config' | 'cache'>) => {
 /** Webhooks of clients. */
 export const webhooks = (env: Env<'webhooks'>) => webhooksStore(openTable(env.webhooks))
 
-/** Events of each client, in order. */
+/** Logs of webhook events, one for each client. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.webhooks))
 
-/** Event log for the job, which appends. */
+/** Logs of webhook events that can also append, for scheduled jobs. */
 export const appendingLog = (env: Env<'webhooks'>) => appendingLogStore(openTransactingTable(env.webhooks))
 
-/** Enqueues shards of a chain's vaults for the job, each for a run of its own. */
+/** Queues groups of a chain's vaults, each to be recorded by a function run of its own. */
 export const enqueueShards =
   (env: Env<'shardQueue'>): EnqueueShards =>
   (messages) =>
     sendMessages(env.shardQueue, messages)
 
-/** Enqueues events and probes for webhooks. A busy webhook does not delay others. */
+/** Queues webhook deliveries and probes. A busy webhook does not delay others. */
 export const enqueueDeliveries =
   (env: Env<'deliveryQueue'>): Enqueue =>
   (messages, options) =>
     sendMessages(env.deliveryQueue, messages, { ...options, groupOf: parseMessageGroup })
 
-/** Postpones a received message of that queue. */
+/** Postpones a received message of the webhook delivery queue. */
 export const postponeDelivery =
   (env: Env<'deliveryQueue'>): Postpone =>
   (receipt, seconds) =>
     hideMessage(env.deliveryQueue, receipt, seconds)
 
-/** Attempts of deliveries to webhooks. */
+/** State of the deliveries to webhooks. */
 export const attempts = (env: Env<'webhooks'>) => attemptsStore(openTable(env.webhooks))
 
-/** Sends deliveries. */
+/** Sends deliveries to webhooks. */
 export const sendDelivery = (env: Env<'webhookReach'>) => createSender({ reach: webhookReach(env), now: Date.now })
 
-/** Uniform in [0, 1). */
+/** Returns a random number in [0, 1). */
 export const random = () => Math.random
 
-/** Unique ids. */
+/** Returns a new unique id. */
 export const randomUUID = () => crypto.randomUUID
 
-/** Cached answers of upstreams, shared by all functions. */
+/** Cached responses of external services, shared by all functions. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
 
-/** Reads the values of tokens in US dollars. */
+/** Reads the values of tokens in US dollars from the cache. */
 export const getTokenValues = (env: Env<'cache'>) => tokenValues({ cache: cache(env) })
 
-/** Reads the rewards of vaults' campaigns. */
+/** Reads the reward campaigns of vaults from the cache. */
 export const getCampaigns = (env: Env<'cache'>) => campaignsReader({ cache: cache(env), now: Date.now })
 
-/** CoinGecko; a request takes at most 3 s by default. */
+/** Client of CoinGecko. A request takes at most 3 s by default. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
 /** Returns whether CoinGecko lists a coin. */
 export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env) })
 
-/** Sources of prices, the preferred one first; a request takes at most 3 s by default. */
+/** External sources of token prices, the preferred one first. A request takes at most 3 s by default. */
 export const priceSources = async (
   env: Env<'config' | 'cache'>,
   limits: Pick<UpstreamOptions, 'deadlineMs'> = {},
@@ -270,15 +270,15 @@ export const priceSources = async (
   createDefiLlama(upstream(env, { ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
 ]
 
-/** LI.FI; a request takes at most 3 s by default. */
+/** Client of LI.FI. A request takes at most 3 s by default. */
 export const liFi = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createLiFi(upstream(env, { ...(await config(env)).liFi, name: 'LI.FI', ...limits }))
 
-/** Solana's nodes from the configuration, else the registry's public ones. */
+/** RPC client of Solana, over the configured nodes or else the registry's public ones. */
 export const solana = async (env: Env<'config'>) =>
   createRpc((await config(env)).rpcUrls[SOLANA.id] ?? SOLANA.rpcUrls, OUTSIDE)
 
-/** Token indexes of wallets as one; undefined if the configuration has no key for any. */
+/** Services that list the tokens of a wallet, combined into one; undefined if the configuration has no key for any. */
 export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
   const { alchemy, goldRush, tokenIndexes } = await config(env)
   const created: Readonly<Record<(typeof tokenIndexes)[number], TokenIndex | undefined>> = {
@@ -302,14 +302,14 @@ export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
   return createFallbackIndex(tokenIndexes.flatMap((name) => created[name] ?? []))
 }
 
-/** Merkl, the source of rewards and campaigns. */
+/** Client of Merkl, the source of rewards and reward campaigns. */
 export const merkl = async (env: Env<'config' | 'cache'>) =>
   createMerkl(upstream(env, { ...(await config(env)).merkl, name: 'Merkl', isLimitedBySecond: true }))
 
-/** Accounts whose rewards clients watch. */
+/** Accounts whose rewards clients want events about. */
 export const watchedAccounts = (env: Env<'deposits'>) => watchedStore(openTable(env.deposits))
 
-/** Source of Solana's NFTs; undefined unless the configuration names one. */
+/** Source of NFTs on Solana; undefined unless one is configured. */
 export const solanaNfts = async (env: Env<'config' | 'cache'>) => {
   const api = (await config(env)).solanaNfts
   return api && createSolanaNftClient(upstream(env, { name: 'DAS', url: api.url }))

@@ -5,14 +5,15 @@ import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
 import type { Access, User } from './user.ts'
 
-/** Maximum number of attempts of a change while others change the user. */
+/** Maximum attempts at a change while other requests change the same user. */
 const MAX_TRIES = 5
 
 /**
- * Changes a user's credentials and sessions; calls `change` again if another change came between, so none is lost. An unchanged result is
- * not written, so repeated requests cannot block other changes. Removed sessions end before the write; removed credentials' ids are free
- * after it. Returns the changed user. Throws the errors of `change`, and `invalid_session` if the user or the calling session no longer
- * exists. Throws `too_many_requests` if others keep changing the user.
+ * Changes a user's credentials and sessions. Calls `change` again if another request changed the user meanwhile, so no
+ * change is lost. An unchanged result is not written, so repeated requests cannot block other changes. Removed sessions
+ * end before the write; the ids of removed credentials become free after it. Returns the changed user. Throws the
+ * errors of `change`, and `invalid_session` if the user or the calling session no longer exists. Throws
+ * `too_many_requests` if other requests keep changing the user.
  */
 export async function changeAccess(
   users: UsersStore,
@@ -46,14 +47,17 @@ export async function getUser(users: UsersStore, session: Session): Promise<User
   return requireSame(await users.get({ clientId, email: user.email }), user.id, session)
 }
 
-/** Returns the user if it has this id and session; else throws `invalid_session`. */
+/** Returns the user if it has this id and, if given, this session. Otherwise throws `invalid_session`. */
 function requireSame(user: User | null, userId: string, session: Session | undefined): User {
   const isOpen = session === undefined || Object.hasOwn(user?.sessions ?? {}, session.id)
   if (user?.userId !== userId || !isOpen) throw new AppError('invalid_session')
   return user
 }
 
-/** Ends the sessions that `isKept` does not keep; `session` is the calling one, if any. Throws as `changeAccess` and `isKept`. */
+/**
+ * Ends the sessions for which `isKept` returns false. `session` is the calling one, if any. Throws what `changeAccess`
+ * and `isKept` throw.
+ */
 export function endSessions(
   users: UsersStore,
   user: User,
@@ -68,8 +72,9 @@ export function endSessions(
 }
 
 /**
- * Deletes a user with all sessions and credentials, even if they change meanwhile. A missing user is a success. Throws `invalid_session` if
- * the calling session has ended, and `too_many_requests` if others keep changing the user.
+ * Deletes a user with all sessions and credentials, even if they change meanwhile. Returns normally if there is no such
+ * user. Throws `invalid_session` if the calling session has ended, and `too_many_requests` if other requests keep
+ * changing the user.
  */
 export async function deleteUser(users: UsersStore, user: User, session?: Session): Promise<void> {
   let current = user

@@ -12,7 +12,10 @@ import { bearerToken } from './session.ts'
 import { randomId } from './token.ts'
 import { findTotpStep } from './totp.ts'
 
-/** Values issued for new credentials: the challenge, also the seed of one-time codes, and WebAuthn's user handle. */
+/**
+ * Values issued to a user who makes new credentials: the challenge, from which the secret of one-time codes also
+ * derives, and WebAuthn's user handle.
+ */
 export type Enrolment = Expected & { readonly userHandle: string }
 
 const FACTORS = {
@@ -21,10 +24,10 @@ const FACTORS = {
   recoveryCredential: 'recovery',
 } as const
 
-/** New credentials, by the fields of the request. */
+/** New credentials by the names of the request's fields. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
 
-/** Required fields of requests with new credentials, in the order of errors. */
+/** Errors for missing fields of requests with new credentials, in the order in which they are reported. */
 const MISSING = {
   temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
   recovery: 'missing_or_invalid_recovery',
@@ -34,7 +37,7 @@ const MISSING = {
   'newCredentials.secondFactorCredential': 'missing_or_invalid_second_factor_credential',
 } as const satisfies Record<string, ErrorCode>
 
-/** Returns the required fields of a request. Throws the error of the first missing one; its details name all. */
+/** Returns the fields, none of which is undefined. Throws the error of the first missing one; its details name all missing ones. */
 export function requireFields<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
   parts: Parts,
 ): { readonly [Name in keyof Parts]: NonNullable<Parts[Name]> } {
@@ -61,14 +64,14 @@ type TokenRequest = {
   }
 }
 
-/** True if these are a password without the second factor that it needs. */
+/** True for a new password without a new second factor, which every password needs. */
 export function isPasswordOnly({ firstFactorCredential, secondFactorCredential }: Attestations): boolean {
   return firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
 }
 
 /**
- * Returns a function that verifies new credentials and returns them as stored. It throws `invalid_credential`, with each problem in the
- * details.
+ * Returns a function that verifies a client's new credentials and returns them in the form to be stored. It throws
+ * `invalid_credential`, with each problem in the details.
  */
 export function createAttestor({
   identityKeys,
@@ -77,7 +80,7 @@ export function createAttestor({
 }: {
   readonly identityKeys: KeysByAge
   readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const attest = async (
@@ -129,7 +132,7 @@ export function createAttestor({
   }
 }
 
-/** Returns credentials by new random ids. */
+/** Gives each credential a new random id, and returns the credentials by these ids. */
 export function assignIds(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
   return Object.fromEntries(credentials.map((credential) => [randomId(randomBytes), credential]))
 }

@@ -13,15 +13,15 @@ import { isPassword } from './password.ts'
 import { findTotpStep } from './totp.ts'
 import { findRecoveryKey, type User } from './user.ts'
 
-/** Unverified identity of the caller: IP address, and e-mail address if given. */
+/** Unverified identity of a caller who logs in: an IP address, and an e-mail address if given. */
 export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
-/** Responses of a user's credentials to a challenge. */
+/** Proofs with which a user's credentials confirm a challenge: signatures, a password or a one-time code. */
 export type Assertions = { readonly firstFactor: Assertion; readonly secondFactor?: Assertion | undefined }
 
 const held = { factor: 'first', createdAt: new Date(0) } as const
 
-/** Dummy credentials, verified when none matches, so that the work is the same. */
+/** Dummy credentials, verified if the user has no matching one, so that the response time does not reveal it. */
 const DUMMY = {
   Fido2: {
     ...held,
@@ -53,9 +53,11 @@ const DUMMY = {
 type Own = Credential & { readonly key: string }
 
 /**
- * Returns a function that verifies a user's responses to a challenge. It returns all credentials with new counters and used codes, so that
- * no code works twice. A second factor is required if the user has one. It throws `invalid_credential`, or `too_many_requests` for guesses:
- * a password, or a code after a valid signature. So an attacker cannot lock out a user who signs. Its work is the same without a user.
+ * Returns a function that verifies a user's proofs of a challenge. It returns all credentials with new counters and
+ * used codes, so that no code works twice. A second factor is required if the user has one. It throws
+ * `invalid_credential`, or `too_many_requests` after too many guesses. Only passwords, and codes after a password or a
+ * valid signature, are guesses. So an attacker cannot lock out a user who signs. Its work is the same if there is no
+ * such user.
  */
 export function createAuthenticator({
   identityKeys,
@@ -64,7 +66,7 @@ export function createAuthenticator({
 }: {
   readonly identityKeys: KeysByAge
   readonly limitTries: LimitTries
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
@@ -114,7 +116,8 @@ export function createAuthenticator({
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
     const isRight = results.every((result) => 'value' in result)
-    // A code after a password always counts, so the work is the same. A code after a wrong signature is no guess at the user's codes.
+    // A code after a password always counts as a guess, so the work does not depend on the password. A code after a wrong signature does
+    // not count, because the caller never learns its result.
     const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
     const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
     const ofUser = isGuess ? {} : { user: user?.email }
@@ -130,8 +133,8 @@ export function createAuthenticator({
 }
 
 /**
- * Returns the user whose recovery key signed these credentials or the challenge. Throws `invalid_credential`; the work is the same without
- * a user.
+ * Returns the user if its recovery key signed these new credentials, or else the challenge. Throws
+ * `invalid_credential`. The work is the same if there is no user.
  */
 export async function authenticateRecovery(
   user: User | null,
@@ -147,7 +150,7 @@ export async function authenticateRecovery(
   return user
 }
 
-/** True if this is base64url of the JSON of these credentials, in any order of fields. */
+/** True if this challenge is base64url of these credentials' JSON, with fields in any order. */
 function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   const value = parseJson(Buffer.from(challenge, 'base64url'))
   if (typeof value !== 'object' || value === null) return false
@@ -155,7 +158,7 @@ function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   return isDeepStrictEqual(parsed.data, credentials)
 }
 
-/** Returns a user handle in base64url, and as the plain text that some clients make of it. */
+/** Returns the forms in which clients send a user handle: base64url, or its bytes as plain text. */
 function textsOf(handle: Uint8Array): string[] {
   const bytes = Buffer.from(handle)
   return [bytes.toString('base64url'), bytes.toString()]

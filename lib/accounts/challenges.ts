@@ -5,7 +5,7 @@ import { WalletChain } from './wallet.ts'
 
 const LIFETIME_SECONDS = 10 * 60
 
-/** Registration in progress; its token finds it. */
+/** A registration in progress, found by the token that the client received. */
 export const Registration = z.object({
   email: z.string(),
   platform: Platform,
@@ -14,7 +14,10 @@ export const Registration = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** Recovery in progress; its token finds it. It also exists for unknown e-mail addresses. */
+/**
+ * A recovery in progress, found by the token that the client received. It also exists for unknown e-mail addresses, so
+ * as not to reveal them.
+ */
 export const Recovery = z.object({
   clientId: z.string(),
   email: z.string(),
@@ -25,7 +28,7 @@ export const Recovery = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** Login in progress. Without an e-mail address the passkey identifies the user. */
+/** A login in progress. Without an e-mail address the passkey identifies the user. */
 export const LoginChallenge = z.object({
   clientId: z.string(),
   email: z.string().optional(),
@@ -33,7 +36,7 @@ export const LoginChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** New credential in progress, with the challenge that an existing one signs to confirm it. */
+/** The addition of a credential in progress, with the challenge that an existing credential signs to confirm it. */
 export const CredentialChallenge = z.object({
   userId: z.string(),
   platform: Platform,
@@ -41,7 +44,7 @@ export const CredentialChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** Wallet to be linked, with the values of the message that it signs. */
+/** The linking of a wallet in progress, with the values of the message that the wallet signs. */
 export const WalletChallenge = z.object({
   userId: z.string(),
   address: z.string(),

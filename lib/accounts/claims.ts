@@ -7,14 +7,14 @@ import type { User } from './user.ts'
 
 type Users = Pick<UsersStore, 'get' | 'claimCredential' | 'getClaim' | 'releaseCredential'>
 
-/** Milliseconds after which a claim without a written user belongs to a run that has ended. */
+/** Milliseconds after which a claim that no user's credentials contain must be left over from a killed function. */
 const MAX_RUN_MS = 60_000
 
 /**
- * Claims the id of the new passkey, if there is one, then calls `change`, which stores it. Releases the id if the change was certainly not
- * made. Throws the errors of `change`, or `credential_already_registered` without calling it. `now` is in epoch milliseconds. A login
- * without an e-mail address finds the user by the passkey, so its id must be unique. Claims of other ids would reveal which ids of a
- * login's list are dummies.
+ * Claims the id of the new passkey, if there is one, then calls `change`, which stores it. Releases the id if the
+ * change was certainly not made. Throws the errors of `change`, or `credential_already_registered` without calling it.
+ * `now` is in epoch milliseconds. A login without an e-mail address finds the user by the passkey's id, so that must be
+ * unique. Other credentials' ids are not claimed: a refusal would reveal which ids in a login's list are dummies.
  */
 export async function withClaim<T>(
   users: Users,
@@ -32,7 +32,7 @@ export async function withClaim<T>(
   }
 }
 
-/** Releases the ids of a user's passkeys. Failures are only logged: such a claim soon lapses. */
+/** Releases the ids of a user's passkeys. Failures are only logged, because unused claims lapse. */
 export async function releaseIds(
   users: Users,
   credentials: readonly Credential[],
@@ -50,7 +50,7 @@ export function requireOwnIds(credentials: readonly Credential[]): void {
   if (new Set(ids).size < ids.length) throw new AppError('credential_already_registered')
 }
 
-/** Claims an id for a user; returns false if a user has it or may be about to. */
+/** Claims an id for a user. Returns false if another user has it, or a running request may be about to store it. */
 async function claim(users: Users, id: string, user: User, now: number): Promise<boolean> {
   const at = new Date(now)
   if (await users.claimCredential(id, user, at)) return true

@@ -3,7 +3,7 @@ import { parseJson } from '../core/json.ts'
 import { assert } from './check.ts'
 import { equalTexts } from './token.ts'
 
-/** Expected content of client data: our challenge, for one of our origins. */
+/** Values that WebAuthn's client data must contain: our challenge, and one of our origins. */
 export type Expected = {
   readonly challenge: string
   readonly origins: readonly string[]
@@ -24,8 +24,8 @@ export function parseChallenge(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Checks client data: its type, the challenge (as sent or encoded once more) and the origin. Only kind `Key` may omit the origin. Throws
- * `invalid_credential`.
+ * Checks client data: its type, the challenge (as sent or encoded once more) and the origin. Only credentials of kind
+ * `Key` may omit the origin. Throws `invalid_credential`.
  */
 export function verifyClientData(
   bytes: Uint8Array,

@@ -3,12 +3,12 @@ import { field } from '../core/field.ts'
 
 const CODE = 'missing_or_invalid_temporary_authentication_token'
 
-/** Token for sending new credentials; it came with the options for making them. */
+/** Token with which a client sends new credentials. It received the token with the options for making them. */
 export const TemporaryToken = field(z.string().min(1).max(200), CODE).describe(
   'The temporaryAuthenticationToken that came with the options',
 )
 
-/** Header that can carry the same token. */
+/** Authorization header, which may carry the temporary token in place of the body. */
 export const TemporaryTokenHeader = field(z.string(), CODE).describe(
   'Bearer <temporaryAuthenticationToken>, as an alternative to the body field',
 )
@@ -16,7 +16,7 @@ export const TemporaryTokenHeader = field(z.string(), CODE).describe(
 /** Kind of a credential. */
 export const CredentialKind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 
-/** Id of a key or a passkey for a client (WebAuthn's credential descriptor). */
+/** Id of a key or a passkey, as WebAuthn's credential descriptor. */
 export const CredentialDescriptor = z
   .object({
     type: z.literal('public-key'),

@@ -4,7 +4,7 @@ import { CredentialKind } from './creation-options.ts'
 import { type Credential, Factor } from './credential.ts'
 import type { User } from './user.ts'
 
-/** A credential as its user sees it, without anything that verifies it or helps guessing. */
+/** A credential as shown to its user, without anything that verifies it or helps an attacker to guess it. */
 export const CredentialEntry = z
   .object({
     id: z.string().describe('Id of the credential, for `DELETE /auth/credentials/{id}`'),
@@ -25,7 +25,7 @@ type CredentialEntry = z.output<typeof CredentialEntry>
 /** Builds the entry of a credential with its id. */
 export function buildCredentialEntry(id: string, credential: Credential): CredentialEntry {
   const { kind, factor, name = null, createdAt, lastUsedAt = null } = credential
-  // A recovery key's id grants access to the encrypted key: docs/decisions/0025-recovery.md.
+  // The id of a recovery key is omitted, because it grants access to the encrypted key (docs/decisions/0025-recovery.md).
   const hasPublicId = 'id' in credential && kind !== 'RecoveryKey'
   return {
     ...{ id, kind, factor, name, createdAt, lastUsedAt },
@@ -34,7 +34,7 @@ export function buildCredentialEntry(id: string, credential: Credential): Creden
   }
 }
 
-/** Lists the entries of a user's credentials, oldest first; those of the same time by factor. */
+/** Lists the entries of a user's credentials, oldest first. Credentials of the same time are sorted by factor. */
 export function listCredentials({ credentials }: Pick<User, 'credentials'>): CredentialEntry[] {
   return Object.entries(credentials)
     .map(([id, credential]) => buildCredentialEntry(id, credential))

@@ -8,7 +8,7 @@ export const PASSKEY_ALGORITHMS = [-7, -257]
 /** Maximum bytes of a passkey's public key; an RSA key of 4096 bits has 528. */
 export const MAX_COSE_BYTES = 600
 
-/** Id of a credential, at most 1023 bytes. Parsing normalizes it to base64url without padding. */
+/** Id that a client gives to a credential, at most 1023 bytes. Parsing normalizes it to base64url without padding. */
 const CredentialId = z
   .string()
   .max(1364)
@@ -16,7 +16,7 @@ const CredentialId = z
   .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
   .meta({ pattern: BASE64.source, description: 'base64url of at most 1023 bytes' })
 
-/** Id of a key: 32 bytes like the dummies' ids, or a list would reveal the dummies. */
+/** Id of a credential of kind `Key`. It has 32 bytes, like the ids of dummy keys, so that a login's list does not reveal the dummies. */
 export const KeyCredentialId = CredentialId.refine(
   (id) => Buffer.byteLength(id, 'base64url') === 32,
   'must be 32 bytes',
@@ -24,7 +24,7 @@ export const KeyCredentialId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('Signed client data, in base64url')
 
-/** Hash of a key's signature, if not its type's default. Clients see a string, as signers type it. */
+/** Hash algorithm of a key's signature, if it is not the default of the key's type. The API declares it as any string, as signers do. */
 const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
@@ -112,8 +112,8 @@ type CredentialPair = {
 }
 
 /**
- * Checks that at most one of two credentials is a passkey. An authenticator keeps one per user handle, so a second replaces the first
- * (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ * Checks that at most one of two new credentials is a passkey. An authenticator keeps one passkey per user handle, so a
+ * second one would replace the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export const onePasskey = z.refine<CredentialPair>(
   ({ firstFactorCredential, secondFactorCredential }) =>
@@ -124,7 +124,7 @@ export const onePasskey = z.refine<CredentialPair>(
   ),
 )
 
-/** All credentials of a user after a recovery. */
+/** Credentials that replace all others of a user in a recovery. */
 export const NewCredentials = z
   .strictObject({
     firstFactorCredential: FirstAttestation,
@@ -146,7 +146,7 @@ const fido2Assertion = z.strictObject({
       clientData: ClientDataBytes,
       authenticatorData: base64url(4096).describe('Authenticator data, in base64url'),
       signature: base64url(1024).describe('Signature of the client data, in base64url'),
-      // Safari writes an empty text for none (https://bugs.webkit.org/show_bug.cgi?id=239737).
+      // Safari sends an empty text if there is no user handle (https://bugs.webkit.org/show_bug.cgi?id=239737).
       userHandle: z
         .union([base64url(128), z.literal('')])
         .nullish()
@@ -169,7 +169,10 @@ const keyAssertion = z.strictObject({
 const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password: Password })
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
-/** A recovery key's signature over new credentials. Its client data contains them twice in base64url, hence its size. */
+/**
+ * A recovery key's signature over new credentials. The client data is large, because it contains the credentials
+ * encoded twice in base64url.
+ */
 export const RecoveryAssertion = field(
   z.strictObject({
     kind: z.literal('RecoveryKey'),
@@ -182,13 +185,13 @@ export const RecoveryAssertion = field(
   'missing_or_invalid_recovery',
 ).meta({ id: 'Recovery', description: "The recovery key's signature over the new credentials" })
 
-/** A first factor's response to a login's challenge. */
+/** Proof of a first factor for a login's challenge. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
   'missing_or_invalid_first_factor',
 ).meta({ id: 'FirstFactor', description: "A first factor's response to the challenge" })
 
-/** A second factor's response to a login's challenge. */
+/** Proof of a second factor for a login's challenge. */
 export const SecondAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
   'missing_or_invalid_second_factor',
@@ -199,7 +202,7 @@ export type Fido2Assertion = z.output<typeof fido2Assertion>
 export type KeyAssertion = z.output<typeof keyAssertion>
 export type RecoveryAssertion = z.output<typeof RecoveryAssertion>
 
-/** Decoded attestation data of a key: JSON with these fields. */
+/** Attestation data of a credential of kind `Key`, once decoded: JSON with these fields. */
 export const KeyAttestation = z.object({
   publicKey: z.string().max(1024),
   signature: z.string().regex(/^([0-9a-f]{2})+$/i),
@@ -215,20 +218,20 @@ const held = {
   factor: Factor,
   name: z.string().optional(),
   createdAt: Timestamp,
-  /** Time of the last login or change that it confirmed. */
+  /** Time of the last login or change that this credential confirmed. */
   lastUsedAt: Timestamp.optional(),
 }
 const Fido2Credential = z.object({
   ...held,
   kind: z.literal('Fido2'),
   id: z.string(),
-  /** WebAuthn's user handle, under which the authenticator keeps it. */
+  /** WebAuthn's user handle, under which the authenticator keeps the passkey. */
   userHandle: z.string(),
-  /** COSE key. */
+  /** Public key in the COSE format. */
   publicKey: base64url(MAX_COSE_BYTES),
-  /** Signature counter at its last use; 0 if the authenticator does not count. */
+  /** Signature counter of the passkey at its last use; 0 if the authenticator does not count. */
   counter: z.number().int(),
-  /** Backup state at its last use. */
+  /** True if the passkey was backed up at its last use. */
   backedUp: z.boolean(),
   aaguid: z.string(),
 })
@@ -236,12 +239,12 @@ const KeyCredential = z.object({
   ...held,
   kind: z.enum(['Key', 'PasswordProtectedKey']).describe("A client's key, plain or encrypted with a password"),
   id: z.string(),
-  /** PEM as Node.js writes it. */
+  /** Public key in PEM, as Node.js writes it. */
   publicKey: z.string(),
   encryptedPrivateKey: z.string().optional(),
 })
 
-/** A stored credential. A password has only its hash, a code generator only the seed of its secret. */
+/** A stored credential. A password is stored only as its hash, and a generator of one-time codes only as the seed of its secret. */
 export const Credential = z.discriminatedUnion('kind', [
   Fido2Credential,
   KeyCredential,
@@ -251,7 +254,7 @@ export const Credential = z.discriminatedUnion('kind', [
     ...held,
     kind: z.literal('Totp'),
     seed: z.string(),
-    /** Last 30-second step whose code was used. */
+    /** Last 30-second step whose code was used; codes of that step or before are refused. */
     lastStep: z.number().int(),
   }),
 ])

@@ -14,11 +14,11 @@ type Enrolled = {
   readonly userHandle: string
   readonly challenge: string
   readonly token: string
-  /** Ids of the passkeys that authenticators must not make again. */
+  /** Ids of the user's passkeys, so that an authenticator that has one makes no second one. */
   readonly passkeys?: readonly string[]
 }
 
-/** Builds the options for new credentials. The challenge is also the seed of one-time codes. */
+/** Builds the options with which a client makes new credentials. The secret of one-time codes is derived from the challenge. */
 export function buildCreationOptions(
   { relyingParty, identityKeys }: { readonly relyingParty: RelyingParty; readonly identityKeys: KeysByAge },
   { email, userHandle, challenge, token, passkeys = [] }: Enrolled,

@@ -9,8 +9,8 @@ import { isSound } from './public-key.ts'
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
 /**
- * Returns a new key that signed its own client data and public key; throws `invalid_credential`. The signature covers the received bytes:
- * clients order fields and break PEM lines differently.
+ * Verifies that a new key signed its own client data and public key, and returns it; throws `invalid_credential`. The
+ * signature covers the received bytes, because clients order JSON fields and break PEM lines differently.
  */
 export function attestKey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -46,11 +46,12 @@ function publicKeyOf(pem: string): KeyObject {
   return key
 }
 
-/** One PEM public key without spaces and line breaks. */
+/** Pattern of one PEM public key, without its spaces and line breaks. */
 const ONE_PUBLIC_KEY = /^-----BEGINPUBLICKEY-----[A-Za-z0-9+/]+={0,2}-----ENDPUBLICKEY-----$/
 
 function parsePem(pem: string): KeyObject | undefined {
-  // Node.js would also accept a private key and use its public half, and ignore text after a public key.
+  // Other text is refused, because Node.js would accept a private key and use its public half. It would also ignore text after a public
+  // key.
   if (!ONE_PUBLIC_KEY.test(pem.replaceAll(/\s/g, ''))) return undefined
   try {
     return createPublicKey(pem)
@@ -59,7 +60,7 @@ function parsePem(pem: string): KeyObject | undefined {
   }
 }
 
-/** Returns the key's hash; null for Ed25519, which has its own. */
+/** Returns the hash algorithm of the key's signatures; null for Ed25519, which has its own. */
 function hashOf(
   { asymmetricKeyType }: KeyObject,
   algorithm: KeyAssertion['credentialAssertion']['algorithm'],

@@ -9,12 +9,12 @@ import type { UsersStore } from './store.ts'
 const TEN_MINUTES_MS = 10 * MINUTE_MS
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
-/** Kind of attempt: the start of a registration, a guess, or a check that reads a chain. */
+/** Kind of a limited attempt: the start of a registration, a guess of a secret, or a check that reads a chain. */
 type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
- * Subjects that an attempt counts against: user and network (10 minutes), TOTP seed (30 days). A null seed stands for none, with the same
- * work.
+ * Subjects whose counters an attempt adds to: user and network (10 minutes), TOTP seed (30 days). A null seed means
+ * that there is none; a counter of its own then makes the work the same.
  */
 type AttemptSubjects = {
   readonly clientId?: string
@@ -24,8 +24,9 @@ type AttemptSubjects = {
 }
 
 /**
- * Limits attempts in fixed windows. Counts an attempt before it runs, so parallel attempts cannot exceed the limit. Returns a function that
- * refunds a success. Counters are separate for each client. Throws `too_many_requests`.
+ * Returns a function that limits attempts in fixed windows. It counts an attempt before it runs, so parallel attempts
+ * cannot exceed the limit. It returns a function that takes the count back after a success. Counters are separate for
+ * each client. It throws `too_many_requests`.
  */
 export function limiter({
   users,
@@ -36,7 +37,7 @@ export function limiter({
   readonly users: Pick<UsersStore, 'countTry' | 'refundTry'>
   readonly limits: RateLimits
   readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   return async (
@@ -77,5 +78,5 @@ export function limiter({
   }
 }
 
-/** Counts an attempt and returns its refund; made by `limiter`. */
+/** Counts an attempt, and returns a function that takes the count back; built by `limiter`. */
 export type LimitTries = ReturnType<typeof limiter>

@@ -22,8 +22,9 @@ import { equalTexts } from './token.ts'
 type Passkey = CredentialOf<'Fido2'>
 
 /**
- * Returns a new passkey, made for us with user verification; throws `invalid_credential`. Our own checks come first because they name the
- * problem. Certificates are refused: the library would fetch URLs in them.
+ * Verifies that a new passkey was made for this service with user verification, and returns it; throws
+ * `invalid_credential`. Our own checks come before the library's, because they name the problem. Certificates are
+ * refused, because the library would fetch URLs in them.
  */
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -50,7 +51,8 @@ export async function attestPasskey(
     throw failedCheck('attestation')
   })
   assert(registrationInfo?.credential.id === credId, 'attestation')
-  // WebAuthn allows only the required parameters in a key (https://www.w3.org/TR/webauthn-3/#credential-public-key).
+  // A larger key is refused, because WebAuthn allows only the required parameters in it
+  // (https://www.w3.org/TR/webauthn-3/#credential-public-key).
   assert(registrationInfo.credential.publicKey.length <= MAX_COSE_BYTES, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
@@ -58,8 +60,9 @@ export async function attestPasskey(
 
 /**
  * Checks that this passkey signed a challenge with user verification; returns its new counter and backup state. Throws
- * `invalid_credential`, also if a single-device passkey's counter neither rises nor is 0. WebAuthn leaves that to us
- * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Copies of a synced passkey count separately or not at all.
+ * `invalid_credential`, also if a single-device passkey's counter neither rises nor is 0. WebAuthn leaves that decision
+ * to the service (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Counters of synced passkeys are ignored,
+ * because their copies count separately or not at all.
  */
 export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
@@ -82,7 +85,7 @@ export async function assertPasskey(
     expectedOrigin: [...expected.origins],
     expectedRPID: rpId,
     requireUserVerification: true,
-    // With 0 the library accepts every counter.
+    // The library accepts any counter if the stored one is 0, so that our own check decides.
     credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
     throw failedCheck('signature')
@@ -110,12 +113,12 @@ function parseAttestation(bytes: Uint8Array): ParsedAttestation {
     const id = textOf(credentialID ?? new Uint8Array())
     return { hasCertificates: !isOwn, authData, id, key: credentialPublicKey && parseCose(credentialPublicKey) }
   } catch {
-    // The cause is left out: it quotes the received data.
+    // The library's error is not kept as the cause, because it quotes the received data.
     throw failedCheck('attestation')
   }
 }
 
-/** Parses a COSE key; undefined if its algorithm is not accepted or does not fit its type. Throws if it is no key. */
+/** Parses a COSE key; undefined if its algorithm is not accepted or does not fit its type. Throws if the bytes are no key. */
 function parseCose(bytes: Uint8Array): KeyObject | undefined {
   const key = decodeCredentialPublicKey(new Uint8Array(bytes))
   const text = (part: Uint8Array | undefined) => textOf(part ?? new Uint8Array())
@@ -132,7 +135,7 @@ function parseCose(bytes: Uint8Array): KeyObject | undefined {
   return undefined
 }
 
-/** Checks the start of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
+/** Checks the first fields of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
 function verifyAuthenticatorData(bytes: Uint8Array, rpId: string): void {
   const rpIdHash = sha256(rpId)
   assert(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')

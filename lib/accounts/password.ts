@@ -7,11 +7,11 @@ type Cost = { readonly N: number; readonly r: number; readonly p: number; readon
 
 const derive = promisify<string, Uint8Array, number, Cost, Buffer>(scrypt)
 
-// One of OWASP's equivalent settings; it takes 32 MiB and about half a second of one vCPU.
+// Cost of scrypt, one of OWASP's equivalent settings. It takes 32 MiB and about half a second of one vCPU.
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const PREFIX = '$scrypt$ln=15,r=8,p=3'
 
-/** Hashes a password with a new salt. Returns the PHC string format, which includes the cost. */
+/** Hashes a password with a new salt. Returns the hash in the PHC string format, which includes the cost. */
 export async function hashPassword(password: string, randomBytes: RandomBytes): Promise<string> {
   return await hashWith(password, Buffer.from(randomBytes(16)))
 }
@@ -23,7 +23,7 @@ export async function isPassword(password: string, hash: string): Promise<boolea
 }
 
 async function hashWith(password: string, salt: Buffer): Promise<string> {
-  // Keyboards can produce different code points for the same password.
+  // The password is normalized, because keyboards can produce different code points for the same text.
   const key = await derive(password.normalize('NFKC'), salt, 32, COST)
   return [PREFIX, ...[salt, key].map((bytes) => bytes.toString('base64').replaceAll('=', ''))].join('$')
 }

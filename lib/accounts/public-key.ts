@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-/** Required RSA exponent. With another, such as 1, signatures can be forged. */
+/** Required exponent of RSA keys. With another one, such as 1, signatures can be forged. */
 const RSA_EXPONENT = 65_537n
 
 /** True if this public key has an accepted type and only its owner can sign for it. */
@@ -20,7 +20,10 @@ export function isSound(key: KeyObject): boolean {
   }
 }
 
-/** Points without their sign bit for which anyone can forge signatures (https://github.com/jedisct1/libsodium, `has_small_order`). */
+/**
+ * Ed25519 points, without their sign bit, for which anyone can forge signatures (https://github.com/jedisct1/libsodium,
+ * `has_small_order`).
+ */
 const SMALL_ORDER = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',

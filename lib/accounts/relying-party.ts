@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { field } from '../core/field.ts'
 
-/** Platform of an application; it decides the allowed origins of its credentials. */
+/** Platform of an application, which decides the allowed origins of its credentials. */
 export const Platform = z.enum(['web', 'ios', 'android'])
 export type Platform = z.output<typeof Platform>
 
@@ -14,9 +14,9 @@ const AndroidApp = z.object({
   certificateSha256: z.string().regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'must be 32 bytes in upper case, with colons'),
 })
 
-/** WebAuthn's relying party, with the web pages and applications that may use its credentials. */
+/** WebAuthn's relying party, with the web pages and applications that may use its passkeys. */
 export const RelyingParty = z.object({
-  /** Domain that all of them share. */
+  /** Domain that all these web pages and applications share. */
   id: z.string().min(1),
   name: z.string().min(1),
   webOrigins: z.array(z.url()),

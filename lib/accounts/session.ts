@@ -7,7 +7,7 @@ import { sha256 } from '../core/sha256.ts'
 export const Session = z.object({
   /** Id by which the user knows the session. */
   id: z.string(),
-  /** SHA-256 of its token, which finds it. */
+  /** SHA-256 of the session's token, by which the session is looked up. */
   hash: z.string(),
   clientId: z.string(),
   user: z.object({ id: z.string(), email: z.string() }),
@@ -22,7 +22,7 @@ export function identifySession({
   now,
 }: {
   readonly get: (hash: string) => Promise<Session | null>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {
@@ -39,7 +39,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** Maximum age of a session in milliseconds for actions closed to an attacker at an unlocked device. */
+/** Maximum age of a login, in milliseconds, for actions that an attacker at an unlocked device must not do. */
 const FRESH_MS = 10 * 60 * 1000
 
 /** Throws `fresh_login_required` if the login is older than ten minutes; `now` is in epoch milliseconds. */

@@ -8,9 +8,9 @@ import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
-/** Claim of a user on a credential's id. */
+/** Reservation of a credential's id for one user. */
 export const Claim = z.object({
-  /** Id of the user. */
+  /** Id of the user who has reserved it. */
   claimedBy: z.string(),
   clientId: z.string(),
   email: z.string(),
@@ -22,11 +22,11 @@ type Claim = z.output<typeof Claim>
 type UserKey = Pick<User, 'clientId' | 'email'>
 
 /**
- * Store of users. A user is one item with all credentials and wallets, so one conditional put registers. Methods throw if the table cannot
- * be reached or an item does not parse.
+ * Store of users. A user is one item with all credentials and wallets, so one conditional put registers a user. Methods
+ * throw if the table cannot be reached or an item does not parse.
  */
 export function usersStore(table: Table) {
-  /** Builds the store of one type of expiring items, found by the hash of a secret. */
+  /** Builds the store of one type of expiring items, which are found by the hash of a secret. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
@@ -67,20 +67,20 @@ export function usersStore(table: Table) {
       return claim?.clientId === clientId ? this.get(claim) : null
     },
 
-    /** Claims a credential's id for a user; returns false if it is taken. */
+    /** Reserves a credential's id for a user; returns false if the id is already reserved. */
     claimCredential: (id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> =>
       table.add(Claim, credentialKey(id), { claimedBy: userId, clientId, email, claimedAt }),
 
-    /** Returns the claim of a credential's id; null if there is none. */
+    /** Returns the reservation of a credential's id; null if there is none. */
     getClaim: async (id: string): Promise<Claim | null> => (await table.get(Claim, credentialKey(id))) ?? null,
 
-    /** Releases an id that has this claim. */
+    /** Releases an id if its reservation is still this one. */
     async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
       const isOwn = is('claimedBy', '=', claimedBy)
       await table.delete(credentialKey(id), writeId === undefined ? isOwn : all(isOwn, is('writeId', '=', writeId)))
     },
 
-    /** Replaces a user's credentials and sessions; returns false if they changed since the read. */
+    /** Replaces a user's credentials and sessions; returns false if the user changed since it was read. */
     putAccess(user: User, access: Access): Promise<boolean> {
       const { credentials, sessions, version } = User.pick({ credentials: true, sessions: true, version: true }).encode(
         { ...access, version: user.version + 1 },
@@ -91,10 +91,10 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Deletes a user of this version; returns false if it changed since the read. */
+    /** Deletes a user; returns false if the user changed since it was read. */
     deleteUser: (user: User): Promise<boolean> => table.delete(userKey(user), isUnchanged(user)),
 
-    /** Sets the fields that an operator decides; returns false if there is no such user. */
+    /** Sets fields that only an operator decides; returns false if there is no such user. */
     decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
       const decided = Object.entries(decisions).filter(([, value]) => value !== undefined)
       return table.update(userKey(key), {
@@ -111,7 +111,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Removes a wallet from a session's user; returns false if either is missing. */
+    /** Removes a wallet from a session's user; returns false if the session or the wallet no longer exists. */
     unlinkWallet(session: Session, address: string): Promise<boolean> {
       return table.update(userKeyOf(session), {
         changes: [remove(['wallets', address])],
@@ -119,7 +119,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Counts an attempt until its window ends; returns false, without counting, if `max` others are counted. */
+    /** Counts an attempt until its window ends. Returns false, without counting, if `max` other attempts are counted. */
     countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
       return table.update(limitKey(key), {
         changes: [add('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
@@ -127,7 +127,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Refunds a counted attempt. */
+    /** Removes an attempt from its counter. */
     async refundTry(key: string, tryId: string): Promise<void> {
       await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
     },

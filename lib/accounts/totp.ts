@@ -6,7 +6,7 @@ const STEP_SECONDS = 30
 const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** Derives the 20-byte secret of one-time codes from the service's key and the generator's seed, so it is not stored. */
+/** Derives the 20-byte secret of one-time codes from the service's key and the generator's seed. The secret itself is stored nowhere. */
 export function deriveTotpSecret(key: string, seed: string): Uint8Array {
   return createHmac('sha256', key).update(`totp ${seed}`).digest().subarray(0, 20)
 }
@@ -19,8 +19,8 @@ export function otpUrl(secret: Uint8Array, { issuer, account }: { issuer: string
 }
 
 /**
- * Returns the 30-second step (RFC 6238) of this code: the current, previous or next one, after `lastStep`; null if none fits. `now` is in
- * epoch milliseconds.
+ * Returns the 30-second step (RFC 6238) whose code this is: the current, previous or next step, if it is after
+ * `lastStep`. Returns null if none fits. `now` is in epoch milliseconds.
  */
 export function totpStep(secret: Uint8Array, code: string, now: number, lastStep = 0): number | null {
   const current = Math.floor(now / 1000 / STEP_SECONDS)
@@ -28,7 +28,10 @@ export function totpStep(secret: Uint8Array, code: string, now: number, lastStep
   return fitting.find((step) => step > lastStep) ?? null
 }
 
-/** Returns the step of a code, as `totpStep`, for any of the service's keys. Tries every key, so that the work reveals nothing. */
+/**
+ * Like `totpStep`, with a secret derived from each of the service's keys. Tries all keys, so that the duration does not
+ * reveal the right one.
+ */
 export function findTotpStep(keys: KeysByAge, seed: string, code: string, now: number, lastStep = 0): number | null {
   const steps = keys.map((key) => totpStep(deriveTotpSecret(key, seed), code, now, lastStep))
   return steps.find((step) => step !== null) ?? null
@@ -43,7 +46,7 @@ function codeOf(secret: Uint8Array, step: number): string {
   return (number % 10 ** DIGITS).toString().padStart(DIGITS, '0')
 }
 
-/** Encodes 20 bytes as 32 characters, without a remainder. */
+/** Encodes 20 bytes as 32 base32 characters. Other lengths would need padding. */
 function base32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('')

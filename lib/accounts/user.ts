@@ -26,7 +26,7 @@ const LiveSession = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** Limits of a user's item: a credential takes at most 5 KB, a session 300 bytes. */
+/** Maximum credentials and sessions of a user. They keep the user's item small: a credential takes at most 5 KB, a session 300 bytes. */
 export const MAX_CREDENTIALS = 8
 export const MAX_SESSIONS = 20
 
@@ -34,17 +34,17 @@ export const MAX_SESSIONS = 20
 export const User = z.object({
   clientId: z.string(),
   email: z.string(),
-  /** base64url of 32 random bytes. */
+  /** Id of the user: base64url of 32 random bytes. */
   userId: z.string(),
   createdAt: Timestamp,
   /** Credentials by id, at most MAX_CREDENTIALS. */
   credentials: z.record(z.string(), Credential),
   /** Sessions by id, at most MAX_SESSIONS; some may have ended. */
   sessions: z.record(z.string(), LiveSession),
-  /** Number of changes to credentials or sessions. */
+  /** Number of changes to credentials or sessions so far, with which a writer detects other changes. */
   version: z.number().int(),
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
-  /** Set by an operator. */
+  /** Result of the identity check; set by an operator. */
   kyc: KycStatus.optional(),
   /** Remaining budget for the user's network fees, in millionths of a US dollar; set by an operator. */
   smartGas: z.number().int().nonnegative().optional(),
@@ -60,14 +60,14 @@ export function findRecoveryKey(user: User | null, id: string): CredentialOf<'Re
   return keys.find((key) => key.id === id)
 }
 
-/** Lists a user's wallets, the first linked first. Throws `invalid_session` for no user. */
+/** Lists a user's wallets in the order in which they were linked. Throws `invalid_session` if there is no user. */
 export function listWallets(user: User | null): Wallet[] {
   if (!user) throw new AppError('invalid_session')
   const wallets = Object.entries(user.wallets).map(([address, wallet]) => ({ address, ...wallet }))
   return wallets.sort((left, right) => left.linkedAt.getTime() - right.linkedAt.getTime())
 }
 
-/** True if these credentials have a password but no second factor, which it needs. */
+/** True if these credentials contain a password but no second factor, which a password requires. */
 export function lacksSecondFactor(credentials: User['credentials']): boolean {
   const all = Object.values(credentials)
   return all.some(({ kind }) => kind === 'Password') && !all.some(({ factor }) => factor === 'second')

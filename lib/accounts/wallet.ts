@@ -7,7 +7,7 @@ import { decodeBase58 } from './base58.ts'
 export const WalletChain = field(z.enum(['evm', 'solana']), 'missing_or_invalid_chain')
 type WalletChain = z.output<typeof WalletChain>
 
-/** A wallet that its user has proven to control. */
+/** A wallet that its user has proven to control by a signature. */
 export const Wallet = z
   .object({
     address: z.string().describe('EVM address with EIP-55 checksum, or Solana address in base58'),
@@ -25,7 +25,7 @@ export function listAddresses({ kind }: { readonly kind: WalletChain }, wallets:
     .sort()
 }
 
-/** An address with its kind of chain: EVM in any case that `Address` accepts, Solana in base58. */
+/** Address of a wallet with its kind of chain. EVM addresses may have any case that `Address` accepts; Solana ones are base58. */
 export const WalletAddress = field(
   z
     .string()

@@ -19,10 +19,10 @@ export const exists = (path: Path): Condition => ({ test: 'exists', path })
 /** Requires that the attribute does not exist. */
 export const missing = (path: Path): Condition => ({ test: 'missing', path })
 
-/** Compares the attribute with the value. */
+/** Requires that this comparison of the attribute with the value holds. */
 export const is = (path: Path, test: Comparison, value: unknown): Condition => ({ test, path, value })
 
-/** Compares the size of the attribute with the number. */
+/** Requires that this comparison of the attribute's size with the number holds. */
 export const sizeIs = (path: Path, comparison: Comparison, value: number): Condition => ({
   test: 'size',
   path,
@@ -39,7 +39,7 @@ export const all = (...conditions: readonly Condition[]): Condition => ({ test: 
 /** Requires at least one of these conditions. */
 export const any = (...conditions: readonly Condition[]): Condition => ({ test: 'any', conditions })
 
-/** A change of one attribute. All changes of an update see the item before it. */
+/** A change of one attribute. All changes of one update see the item as it was before the update. */
 export type Change =
   | { readonly do: 'set' | 'setOnce'; readonly path: Path; readonly value: unknown }
   | { readonly do: 'remove'; readonly path: Path }

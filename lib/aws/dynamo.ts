@@ -22,19 +22,22 @@ import { createTable, type Table } from './table.ts'
 let client: DynamoDBClient | undefined
 let shared: Dynamo | undefined
 
-/** Returns the process's client, created on first use. Region, credentials and endpoint come from the environment. */
+/**
+ * Returns the DynamoDB client that this process shares, created on first use. Region, credentials and endpoint come
+ * from the environment.
+ */
 export function sharedClient(): DynamoDBClient {
   client ??= dynamoClient()
   return client
 }
 
-/** Returns the process's DynamoDB. */
+/** Returns the DynamoDB actions over the process's shared client. */
 export function dynamo(): Dynamo {
   shared ??= createDynamo(sharedClient())
   return shared
 }
 
-/** Opens the table with this name in the process's DynamoDB. */
+/** Opens the table with this name over the process's shared client. */
 export function openTable(name: string): Table {
   return createTable(dynamo(), name)
 }
@@ -60,7 +63,7 @@ export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient 
   return client
 }
 
-/** Returns DynamoDB over this client. */
+/** Creates the DynamoDB actions over this client. */
 export function createDynamo(client: DynamoDBClient): Dynamo {
   return {
     async getItem({ table, key, isConsistent }) {
@@ -145,12 +148,12 @@ export function toAttributes(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
-/** The cast is right: every item has its key. */
+/** The cast is right: every item of a table has the attributes of its key. */
 function toItem(attributes: Attributes | undefined): Item {
   return unmarshall(attributes ?? {}) as Item
 }
 
-/** Converts DynamoDB's page. */
+/** Converts a query's or scan's response into a page. */
 export function asPage({
   Items,
   LastEvaluatedKey: last,
@@ -215,7 +218,7 @@ async function conditionHeld(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Errors after which DynamoDB has done nothing. */
+/** Names of errors after which DynamoDB has certainly not executed the request. */
 const THROTTLED: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceededException',
   'ThrottlingException',

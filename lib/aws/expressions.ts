@@ -1,7 +1,7 @@
 import type { Change, Condition, Path } from './conditions.ts'
 import type { KeyRange } from './requests.ts'
 
-/** Creates placeholders for names and values, and the expressions of one request that use them. */
+/** Creates the builder of one request's expressions, with placeholders for attribute names and values. */
 export function placeholders() {
   const names = new Map<string, string>()
   const values: Record<string, unknown> = {}
@@ -17,7 +17,7 @@ export function placeholders() {
   }
   const pathOf = (path: Path): string => (typeof path === 'string' ? [path] : path).map(nameOf).join('.')
 
-  /** Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html */
+  /** Writes a condition (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html). */
   function condition(of: Condition): string {
     switch (of.test) {
       case 'exists':
@@ -42,7 +42,7 @@ export function placeholders() {
     return (of.test === 'all' || of.test === 'any') && of.conditions.length > 1 ? `(${condition(of)})` : condition(of)
   }
 
-  /** Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html */
+  /** Writes an update (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html). */
   function update(changes: readonly Change[]): string {
     const clauses = Map.groupBy(changes, ({ do: verb }) => CLAUSES[verb])
     return [...clauses].map(([clause, of]) => `${clause} ${of.map(change).join(', ')}`).join(' ')
@@ -56,7 +56,7 @@ export function placeholders() {
     return of.do === 'setOnce' ? `${path} = if_not_exists(${path}, ${value})` : `${path} ${value}`
   }
 
-  /** Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html */
+  /** Writes a key condition (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html). */
   function keyCondition({ partition, from, to, prefix, index }: KeyRange): string {
     const partitionKey = `${nameOf(index?.partitionKey ?? 'pk')} = ${placeholderOf(partition)}`
     const sortKey = () => nameOf(index?.sortKey ?? 'sk')

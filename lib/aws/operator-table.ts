@@ -6,7 +6,7 @@ import type { OperatorDynamo, Page, PageKey } from './requests.ts'
 import { parseItem, type RangeOptions } from './table.ts'
 import { createTransactingTable, createTransactionClient } from './transactions.ts'
 
-/** Returns DynamoDB over this client, for operators. */
+/** Creates the DynamoDB actions over this client, with transactions and scans, for operators. */
 export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   return {
     ...createTransactionClient(client),
@@ -17,7 +17,7 @@ export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   }
 }
 
-/** Creates a table that can be read whole, for operators and the job that lists vaults. */
+/** Creates a table that can also be scanned. Only operators' tools and the repair of the vault lists need that. */
 export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
   return {
     ...createTransactingTable(dynamo, table),
@@ -33,10 +33,10 @@ export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
     },
   }
 }
-/** A table for operators. */
+/** A table that can also be scanned, for operators. */
 export type OperatorTable = ReturnType<typeof createOperatorTable>
 
-/** Opens the table with this name in the process's DynamoDB, to be read whole. */
+/** Opens the table with this name over the process's shared client, so that it can be scanned. */
 export function openOperatorTable(name: string): OperatorTable {
   return createOperatorTable(connectOperator(sharedClient()), name)
 }

@@ -45,7 +45,7 @@ export type SendOptions<Message> = {
 }
 
 /**
- * Sends each message as JSON to the queue with this URL. Sends one request for ten, eight concurrently. SQS delivers
+ * Sends each message as JSON to the queue with this URL: ten per request, eight requests concurrently. SQS delivers
  * each message at least once, in any order. Throws if one was not sent; others may have been.
  */
 export function sendMessages<Message extends object>(

@@ -6,22 +6,22 @@ export type ItemKey = { readonly pk: string; readonly sk: string }
 /** An item with its attributes, as in DynamoDB. */
 export type Item = ItemKey & Readonly<Record<string, unknown>>
 
-/** Attributes after which a page begins: those of the key and, in an index, of the index's key. */
+/** Attributes of the item before a page: those of its key and, in an index, of the index's key. */
 export type PageKey = Readonly<Record<string, unknown>>
 
 type Index = { readonly name: string; readonly partitionKey: string; readonly sortKey: string }
 
-/** Items of one partition, in the order of their sort keys: all, or those from one to another, both included. */
+/** Range of one partition's items, in the order of their sort keys: all, or from `from` to `to`, both included. */
 export type KeyRange = {
   readonly partition: string | number
   readonly from?: string | number
   readonly to?: string | number
-  /** Beginning of the sort keys, in place of `from` and `to`. */
+  /** Text with which the sort keys begin, in place of `from` and `to`. */
   readonly prefix?: string
   readonly index?: Index
 }
 
-/** Options of a page. */
+/** Options of a query or scan that reads one page. */
 export type PageOptions = {
   readonly isConsistent: boolean
   readonly after?: PageKey | undefined
@@ -29,7 +29,7 @@ export type PageOptions = {
   readonly limit?: number | undefined
   readonly isDescending?: boolean | undefined
   readonly isKeysOnly?: boolean | undefined
-  /** Excludes items after they are read. */
+  /** Condition of returned items. Items that do not meet it are still read. */
   readonly filter?: Condition | undefined
 }
 
@@ -63,7 +63,7 @@ export type Dynamo = {
     readonly key: ItemKey
     readonly isConsistent: boolean
   }): Promise<Item | undefined>
-  /** Takes at most 100 keys; also returns those left undone. */
+  /** Takes at most 100 keys. Also returns the keys that DynamoDB did not process. */
   batchGetItem(request: {
     readonly table: string
     readonly keys: readonly ItemKey[]
@@ -88,16 +88,16 @@ export type Dynamo = {
     readonly key: ItemKey
     readonly when?: Condition | undefined
   }): Promise<boolean>
-  /** Takes at most 25 writes; returns those left undone, all of them if the table was throttled. */
+  /** Takes at most 25 writes. Returns those that DynamoDB did not process, all of them if the table was throttled. */
   batchWriteItem(request: {
     readonly table: string
     readonly writes: readonly BatchWrite[]
   }): Promise<readonly BatchWrite[]>
 }
 
-/** DynamoDB with transactions. Only the job and operators bundle this part of the SDK. */
+/** DynamoDB with transactions. Only scheduled jobs, their queue and operators' tools bundle this part of the SDK. */
 export type TransactingDynamo = Dynamo & {
-  /** Makes all or none of at most 100 writes of one table. The same token makes them once. */
+  /** Makes all or none of at most 100 writes of one table. Repeated requests with the same token write once. */
   transactWriteItems(request: {
     readonly table: string
     readonly writes: readonly Write[]
@@ -113,13 +113,13 @@ export type OperatorDynamo = TransactingDynamo & {
 /** A write without a condition. */
 export type BatchWrite = { readonly put: Item } | { readonly delete: ItemKey }
 
-/** DynamoDB cannot serve a request now. Like the SDK's own errors, `$metadata` marks it as temporary. */
+/** Error for a request that DynamoDB cannot serve now. Like the SDK's own errors, `$metadata` marks it as temporary. */
 export class TableError extends Error {
   override readonly name: string = 'TableError'
   readonly $metadata = {}
 }
 
-/** An item has a form that this version does not know: a newer version wrote it. */
+/** Error for an item in a form that this version does not know, because a newer version wrote it. */
 export class UnknownFormError extends TableError {
   override readonly name = 'UnknownFormError'
 }

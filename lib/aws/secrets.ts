@@ -27,12 +27,12 @@ function readLatest(secretId: string): Promise<GetSecretValueCommandOutput> {
   return read()
 }
 
-/** Returns the version of a secret. It changes within five minutes after the secret does. Throws if the secret was never read. */
+/** Returns the version of the cached secret, at most five minutes old. Throws if no read of the secret has succeeded. */
 export async function readSecretVersion(secretId: string): Promise<string | undefined> {
   return (await readLatest(secretId)).VersionId
 }
 
-/** Like `readSecretJson`, but returns the kept value whose version `readSecretVersion` returns. */
+/** Like `readSecretJson`, but returns the cached value whose version `readSecretVersion` returns. */
 export async function readLatestSecretJson<Schema extends z.ZodType>(
   secretId: string,
   schema: Schema,
@@ -62,7 +62,7 @@ function parseSecret<Schema extends z.ZodType>(
   schema: Schema,
 ): z.output<Schema> {
   const parsed = schema.safeParse(parseJson(SecretString ?? ''))
-  // Neither cause nor issues: a JSON error quotes the text, and an issue can quote keys and values.
+  // The error omits the cause and the issues: a JSON error quotes the text, and an issue can quote keys and values.
   if (!parsed.success) throw new Error(`The secret ${secretId} does not have the expected form.`)
   return parsed.data
 }

@@ -7,7 +7,7 @@ import { any, type Change, type Condition, is, missing, set } from './conditions
 import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
 import { TableError, UnknownFormError } from './requests.ts'
 
-/** Options of a read, consistent by default. A read that may lag by a second costs half. */
+/** Options of a read, consistent by default. An inconsistent read may lag by a second, but costs half. */
 type ReadOptions = { readonly isConsistent?: boolean }
 
 /** Options for the items of a range. */
@@ -18,7 +18,7 @@ export type Update = { readonly changes: readonly Change[]; readonly when: Condi
 
 const READ_BATCH = 100
 const WRITE_BATCH = 25
-/** Milliseconds before the undone part of a batch is sent again: while a caller waits, and in jobs. */
+/** Pauses in milliseconds before the unprocessed part of a batch is sent again: short while a caller waits, long in jobs. */
 const SHORT_PAUSES_MS = [25, 50, 100, 200]
 const LONG_PAUSES_MS = [...SHORT_PAUSES_MS, 400, 800, 1_600]
 const MAX_NAMED = 5
@@ -91,8 +91,8 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
 
     /**
-     * Returns the existing items of these keys, in no order. Sends one request for 100, eight concurrently. Throws if a
-     * part is still undone after 0.4 s.
+     * Returns the existing items of these keys, in no order. Each request has 100 keys, and eight run concurrently.
+     * Throws if DynamoDB has not processed all within 0.4 s.
      */
     async getMany<S extends z.ZodType>(
       schema: S,
@@ -132,14 +132,14 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     put,
 
-    /** Adds an item; false if one with its key exists. */
+    /** Adds an item; returns false if one with its key exists. */
     add: <S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Promise<boolean> =>
       put(schema, key, value, missing('pk')),
 
     /**
-     * Writes items over those with their keys. Sends one request for 25, eight concurrently. Tries again for 3.2 s, or
-     * 0.4 s while a caller waits. The last of several items with one key is written. A failure may leave some items
-     * written.
+     * Writes items, also over existing ones with the same keys. Each request has 25 items, and eight run concurrently.
+     * Tries again for 3.2 s, or 0.4 s while a caller waits. The last of several items with one key is written. A
+     * failure may leave some items written.
      */
     putMany: (items: readonly Item[], { doesCallerWait = false } = {}): Promise<void> =>
       writeMany(
@@ -147,7 +147,7 @@ export function createTable(dynamo: Dynamo, table: string) {
         doesCallerWait ? SHORT_PAUSES_MS : LONG_PAUSES_MS,
       ),
 
-    /** Changes an item; false if the condition did not hold. */
+    /** Changes an item; returns false if the condition did not hold. */
     update: async (key: ItemKey, changeAndGet: Update): Promise<boolean> =>
       (await changeItem(key, changeAndGet)) !== null,
 
@@ -157,14 +157,14 @@ export function createTable(dynamo: Dynamo, table: string) {
       return item === null ? undefined : parseItem(schema, item)
     },
 
-    /** Changes an item unconditionally, or adds it. Only for changes that may be made twice. */
+    /** Changes an item unconditionally, or adds it. Only for changes that do no harm if they are made twice. */
     async write(key: ItemKey, changes: readonly Change[]): Promise<void> {
       await dynamo.updateItem({ table, key, changes })
     },
 
     /**
-     * Adds to a counter that expires at `until`, unless it would exceed `max`; returns the sum, or undefined. A lost
-     * response may count twice, or return undefined for a number that was added.
+     * Adds `by` to a counter that expires at `until`, unless the sum would exceed `max`. Returns the sum, or undefined
+     * if nothing was added. After a lost response it may add twice, or return undefined although it added.
      */
     async count(
       key: ItemKey,
@@ -180,13 +180,13 @@ export function createTable(dynamo: Dynamo, table: string) {
       return item === null ? undefined : z.object({ counted: z.number() }).parse(item).counted
     },
 
-    /** Deletes an item; false if the condition did not hold. */
+    /** Deletes an item; returns false if the condition did not hold. */
     delete: (key: ItemKey, when?: Condition): Promise<boolean> => dynamo.deleteItem({ table, key, when }),
 
-    /** Deletes the existing items of these keys. Sends one request for 25, eight concurrently. A failure may leave some deleted. */
+    /** Deletes the existing items of these keys, 25 in a request, eight requests concurrently. A failure may leave some deleted. */
     deleteMany,
 
-    /** Deletes the items of a range that pass the filter. Stops early once `isOver`; false if more are left. */
+    /** Deletes the items of a range that pass the filter. Stops early once `isOver` returns true; returns false if items are left. */
     async deleteRange(range: KeyRange, isOver: () => boolean, filter?: Condition): Promise<boolean> {
       for await (const page of queryPages(range, { isKeysOnly: true, limit: DELETED_AT_ONCE, filter })) {
         await deleteMany(z.array(Key).parse(page))
@@ -196,12 +196,12 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
   }
 }
-/** A table for stores. */
+/** A table of DynamoDB, as `createTable` builds it. */
 export type Table = ReturnType<typeof createTable>
 
 type ItemCodec = z.ZodType<unknown, object>
 
-/** Parses an item of a table. Throws UnknownFormError for another form: the request ends with 503, and the log names the field. */
+/** Parses an item of a table. Throws UnknownFormError if it does not match: the request ends with 503, and the log names the field. */
 export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.output<S> {
   const { success, data, error } = schema.safeParse(item)
   if (success) return data
@@ -214,7 +214,7 @@ export function buildItem<S extends ItemCodec>(schema: S, key: ItemKey, value: z
   return { ...z.encode(schema, value), ...key }
 }
 
-/** Sends a batch, and its undone part again after each pause. Throws TableError if a part is still undone. */
+/** Sends a batch, and its unprocessed part again after each pause. Throws TableError if a part remains unprocessed. */
 async function untilDone<T>(
   batch: readonly T[],
   send: (undone: readonly T[]) => Promise<readonly T[]>,

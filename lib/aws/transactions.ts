@@ -24,12 +24,12 @@ import { placeholders } from './expressions.ts'
 import type { Item, TransactingDynamo, Write } from './requests.ts'
 import { createTable } from './table.ts'
 
-/** Milliseconds before a transaction is tried again. Their sum exceeds the 5 s in which DynamoDB ends an interrupted one. */
+/** Milliseconds before each retry of a transaction. Their sum exceeds the 5 s in which DynamoDB ends an interrupted transaction. */
 const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
-/** Maximum items of one transaction with a condition each. One refused item causes a retry of all others. */
+/** Maximum number of conditional writes in one transaction of `putEach`. One refused write causes a retry of all others. */
 const PUTS = 25
 
-/** Returns DynamoDB over this client, with transactions. */
+/** Creates the DynamoDB actions over this client, with transactions. */
 export function createTransactionClient(client: DynamoDBClient): TransactingDynamo {
   return {
     ...createDynamo(client),
@@ -70,8 +70,8 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     ...createTable(dynamo, table),
 
     /**
-     * Writes each item whose condition holds; returns the others. Takes one request for 25, eight concurrently, and
-     * costs two write units a KB. A failure may leave some items written.
+     * Writes each item whose condition holds, and returns the other items. Each request has 25 items, and eight run
+     * concurrently. DynamoDB charges two write units per KB. A failure may leave some items written.
      */
     async putEach<Put extends { readonly put: Item; readonly when: Condition }>(puts: readonly Put[]): Promise<Put[]> {
       const refused: Put[] = []
@@ -87,8 +87,8 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     },
 
     /**
-     * Makes all or none of these writes, never twice; returns the indexes of the writes whose conditions did not hold.
-     * Throws any other failure, after which all or none may be made.
+     * Makes all or none of these writes, never twice. Returns the indexes of the writes whose conditions did not hold.
+     * Throws any other failure, after which all or none may have been made.
      */
     transact: makeAll,
   }
@@ -96,7 +96,7 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
 /** A table with transactions, for stores. */
 export type TransactingTable = ReturnType<typeof createTransactingTable>
 
-/** Opens the table with this name in the process's DynamoDB, with transactions. */
+/** Opens the table with this name over the process's shared client, with transactions. */
 export function openTransactingTable(name: string): TransactingTable {
   return createTransactingTable(createTransactionClient(sharedClient()), name)
 }

@@ -1,6 +1,6 @@
 import type { Aged, Namespace } from './cache.ts'
 
-/** Returns a value combined from several answers. It is as old as the oldest, and stale if one of them is stale or missing. */
+/** Combines several cached responses into one value. It is as old as the oldest response, and stale if one is stale or missing. */
 export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
   return {
     value,
@@ -9,7 +9,7 @@ export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefi
   }
 }
 
-/** True if an answer is older than twice its fresh time: its source is down, and it is not just being refreshed. */
+/** True if a cached response is older than twice its fresh time. The external service that it comes from is then probably down. */
 export function isOverdue(
   { asOf, isStale }: Aged<unknown>,
   { freshSeconds }: Namespace<unknown>,

@@ -7,41 +7,44 @@ import type { Payment } from '../meter/meter.ts'
 import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
-/** Namespace of cached answers: the first part of their keys, their schema, and the seconds they are fresh and kept. */
+/**
+ * Namespace of cached responses from external services: the first part of their keys, their schema, and the seconds they
+ * are fresh and kept.
+ */
 export type Namespace<T> = {
   readonly name: string
   /** Parses stored JSON; its encoded form is stored. */
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
-  /** Seconds for which a container returns an answer without reading the table. Only for keys that no request chooses. */
+  /** Seconds for which a container serves a response from its own memory. Only for namespaces with few keys, chosen by no request. */
   readonly rememberedSeconds?: number
 }
 
-/** An answer and its time; stale once it is no longer fresh. */
+/** A cached response and the time when it was fetched. `isStale` is true once it is no longer fresh. */
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
-/** Key of one answer. */
+/** Key of one cached response within its namespace. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
-/** Maximum lease of a refresh, and maximum wait for another container's first answer. */
+/** Milliseconds for which one container may refresh a response, and maximum wait for a response that another container fetches. */
 const LEASE_MS = 10_000
 const MAX_WAIT_MS = 8_000
-/** Maximum fresh seconds of null, which means that there is nothing. */
+/** Maximum seconds for which a cached null is fresh. Null means that the external service has no such data. */
 const NULL_FRESH_SECONDS = 300
-/** Backoff while another container refreshes. */
+/** Bounds of the growing pause between reads while another container refreshes a response. */
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 200
-/** Pause after an upstream's failure, unless its Retry-After sets one. */
+/** Seconds without another refresh after a failure of the external service, unless its Retry-After sets them. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 /**
- * Creates the cache of upstreams' answers, shared by all containers. One container at a time refreshes an answer. While
- * an upstream is down, the stale answer is returned. A failure is never cached as an answer.
+ * Creates the cache of responses from external services, shared by all containers. Only one container at a time refreshes
+ * a response. While a service is down, the stale response is returned. A failure is never cached as a response.
  */
 export function sharedCache({
   table,
@@ -49,7 +52,7 @@ export function sharedCache({
   sleep = setTimeout,
 }: {
   readonly table: CacheStore
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   readonly sleep?: (milliseconds: number) => Promise<unknown>
 }) {
@@ -83,15 +86,15 @@ export function sharedCache({
   const memory = cacheMemory({ read, now })
 
   function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
-    // The cast is right: each answer has the name of its key.
+    // The cast is right: each response has the name of its key.
     return Object.fromEntries(
       Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
     ) as Cached<Keys>
   }
 
   /**
-   * Stores a failure for the containers that wait. Null in place of a cached value is a failure, because data does not
-   * vanish within a moment.
+   * Fetches and caches a response; stores a failure for the containers that wait. Null in place of a cached value is a
+   * failure, because data does not vanish within a moment.
    */
   async function refresh<T>(
     cacheKey: CacheKey<T>,
@@ -112,30 +115,30 @@ export function sharedCache({
   }
 
   return {
-    /** Caches this answer in place of any other, and returns it. */
+    /** Caches this response in place of any other, and returns it. */
     put,
 
-    /** Caches these answers, 25 in a request; not for namespaces with `rememberedSeconds`. A failure may leave some cached. */
+    /** Caches these responses, 25 in a request; not for namespaces with `rememberedSeconds`. A failure may leave some cached. */
     putMany: <T>(answers: readonly (readonly [CacheKey<T>, T])[]): Promise<void> =>
       table.putMany(answers.map(([cacheKey, value]) => entryOf(cacheKey, value))),
 
-    /** Returns the cached answers of these keys, at most 100, in one read; fetches nothing. */
+    /** Returns the cached responses of these keys, at most 100, in one read; fetches nothing. */
     async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await read(Object.values(keys)))
     },
 
     /**
      * Like `get`, but serves namespaces with `rememberedSeconds` from this container's memory, with their true age.
-     * Concurrent callers share a read. While the table fails, remembered answers are returned.
+     * Concurrent callers share a read. While the table fails, remembered responses are returned.
      */
     async recall<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await memory.recall(Object.values(keys)))
     },
 
     /**
-     * Returns the cached answer while fresh, else fetches, else returns the stale one. Only one of several concurrent
-     * callers fetches and pays. With nothing cached it throws the AppError of the failure or of the payment. Any other
-     * error of `fetch` is thrown on.
+     * Returns the cached response while it is fresh, else fetches a new one, else returns the stale one. Only one of
+     * several concurrent callers fetches and pays from its request budget. Without a cached response it throws the
+     * AppError of the fetch or of the refused payment. Other errors of `fetch` are thrown unchanged.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
@@ -172,7 +175,7 @@ export function sharedCache({
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** Ignores an entry in another form (decision 0064). */
+/** Parses a stored response. One in another form counts as missing (docs/decisions/0064-items-expand-migrate-contract.md). */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): CachedAnswer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)

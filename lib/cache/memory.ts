@@ -1,25 +1,25 @@
 import { logger } from '../core/logger.ts'
 import type { CacheKey } from './cache.ts'
 
-/** An answer as stored; `freshUntil` in epoch milliseconds. */
+/** A response as stored; `freshUntil` in epoch milliseconds. */
 export type CachedAnswer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
 
-/** Available answers by the names of their keys. */
+/** Cached responses that exist, by the names of their entries. */
 export type Answers = ReadonlyMap<string, CachedAnswer<unknown>>
 
-/** A key's answer, or its pending read, and the end of the time in which it is not read again. */
+/** A key's response, or the read that will return it, and the time until which it is not read again. */
 type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
 
 /**
- * Creates a container's memory of answers in namespaces with `rememberedSeconds`. No request chooses their keys, so
- * they are few. A missing answer is not remembered.
+ * Creates a container's memory of responses in namespaces with `rememberedSeconds`. No request chooses their keys, so
+ * they are few. A missing response is not remembered.
  */
 export function cacheMemory({
   read,
   now,
 }: {
   readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const memory = new Map<string, RememberedAnswer>()
@@ -45,8 +45,8 @@ export function cacheMemory({
 
   return {
     /**
-     * Returns the answers of these keys; reads expired ones in one read that concurrent callers share. If that fails,
-     * remembered answers count for the same time again. Throws if nothing was remembered.
+     * Returns the responses of these keys; reads expired ones in one read that concurrent callers share. If that fails,
+     * remembered responses count for the same time again. Throws if nothing was remembered.
      */
     async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
       const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())

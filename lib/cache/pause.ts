@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { MAX_RETRY_AFTER_SECONDS, type Pause } from '../core/http.ts'
 import type { Namespace, SharedCache } from './cache.ts'
 
-/** Ends of the pauses of services, in epoch milliseconds. */
+/** Cache namespace of the times at which services' pauses end, in epoch milliseconds. */
 const PAUSES: Namespace<number> = {
   name: 'pause',
   schema: z.number(),
   freshSeconds: MAX_RETRY_AFTER_SECONDS,
   keepSeconds: MAX_RETRY_AFTER_SECONDS,
 }
-/** Interval at which a container checks for pauses that others received. */
+/** Milliseconds between a container's checks for pauses that other containers began. */
 const READ_EVERY_MS = 1_000
 
 /** Returns the Pause of the service with this name, shared by all containers. Each reads it at most once a second. */
@@ -19,7 +19,7 @@ export function sharedPause(
     now,
   }: {
     readonly cache: Pick<SharedCache, 'get' | 'put'>
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
   },
   service: string,

@@ -6,10 +6,13 @@ import { Timestamp } from '../core/codecs.ts'
 import { UPSTREAM_ERRORS } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
-/** Error code of a failed refresh: the upstream failed, or the table. */
+/** Error code of a failed refresh: the external service failed, or the table could not be reached. */
 export const FailureCode = z.enum([...UPSTREAM_ERRORS, 'service_unavailable'])
 
-/** Compressed JSON, because DynamoDB limits items to 400 KB. Another compression becomes undefined, which no schema accepts (0064). */
+/**
+ * Compressed JSON, because DynamoDB limits items to 400 KB. Unknown compression becomes undefined, so the entry counts
+ * as missing (docs/decisions/0064-items-expand-migrate-contract.md).
+ */
 const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   decode: (bytes) => {
     try {
@@ -21,7 +24,7 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   encode: (json) => gzipSync(JSON.stringify(json)),
 })
 
-/** Entry of a key. Times are in epoch milliseconds. */
+/** Cache entry of a key: its response, a running refresh and the last failure. Times are in epoch milliseconds. */
 const Entry = z.object({
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
   refreshingUntil: z.number().optional(),
@@ -35,7 +38,7 @@ const Item = Entry.extend({ pk: z.string() })
 const SORT_KEY = 'ANSWER'
 const UNANSWERED_SECONDS = HOUR
 
-/** Opens the store of upstreams' answers, shared by all containers. */
+/** Opens the store of cached responses from external services, shared by all containers. */
 export function cacheStore(table: Table) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
@@ -47,7 +50,7 @@ export function cacheStore(table: Table) {
       return new Map(items.map((item) => [item.pk, item]))
     },
 
-    /** Replaces a key's entry with this answer. DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
+    /** Replaces a key's entry with this response. DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
     async put(key: string, answer: NonNullable<Entry['answer']>, expiresAt: number): Promise<void> {
       await table.put(Expiring, keyOf(key), { answer, expiresAt })
     },
@@ -61,7 +64,7 @@ export function cacheStore(table: Table) {
 
     /**
      * Takes the lease to refresh a key until `until`. Returns false if another container holds it, a failure is
-     * remembered, or the answer is not the `seen` one.
+     * remembered, or the response is not the `seen` one.
      */
     takeLease: (key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {

@@ -18,41 +18,41 @@ import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 /** Returns the reader of a chain. */
 export type GetReader = (chainId: number) => ChainReader
 
-/** Work that reads chains. It runs on several hosts, at the same time or later, so it must write nothing. */
+/** Function that reads chains. It runs on several hosts, at the same time or later, so it must write nothing. */
 type Work<T> = (getReader: GetReader) => Promise<T>
 
 /**
- * Combines the values at the older and the newer head into the one that both hosts agree on; undefined if they
- * disagree. `heads`: the heads in the same order, present if the work read at a head.
+ * Combines the values of two hosts, read at an older and a newer head, into the one that both confirm. Returns
+ * undefined if they disagree. `heads` are in the same order, and undefined if no head was read.
  */
 export type CombineValues<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined
 
 /**
- * Runs work on two hosts of each of these chains and returns the value that both agree on. Values must be equal unless
- * `combine` says otherwise. On a difference, both run once more at the older head. Runs the work once if every chain
- * has one host. Throws what the work throws at both, `nodes_disagree`, or `second_node_silent` if fewer than two hosts
- * serve.
+ * Runs work on two RPC hosts of each of these chains and returns the value that both agree on. Values must be equal
+ * unless `combine` says otherwise. After a difference both run once more, at the older head. Runs the work once if
+ * every chain has one host. Throws `nodes_disagree`, or an error of the work at both hosts, or `second_node_silent` if
+ * only one host serves.
  */
 export type RunAgreed = <T>(chainIds: readonly number[], work: Work<T>, combine?: CombineValues<T>) => Promise<T>
 
 /** A chain with its hosts, in the order of preference. */
 export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 
-/** Maximum lag between heads of healthy hosts: five seconds plus one for their responses, or two blocks. */
+/** Maximum lag between the latest blocks of healthy hosts: five seconds plus one for their responses, or two blocks. */
 const MAX_LAG_SECONDS = 6
 const MAX_LAG_BLOCKS = 2
-/** Maximum age of the block for the second run. A host that reports an older head lies rather than lags. */
+/** Maximum age in seconds of the block for the second run. A host whose head is older is treated as dishonest rather than late. */
 const MAX_PINNED_SECONDS = 60n
-/** Minimum wait before a third host is called too. */
+/** Minimum milliseconds to wait for the second of two hosts before a third one is called too. */
 const MIN_HEDGE_MS = 50
 
 const SIMULATION = 'eth_simulateV1'
 const HEADER = 'eth_getBlockByNumber'
 const TAGS: readonly unknown[] = ['latest', 'safe', 'finalized']
-/** Methods that name no block, yet return more at a newer head. */
+/** Methods without a block parameter whose results nevertheless depend on the head. */
 const AT_HEAD = ['eth_getTransactionReceipt']
 
-/** Returns the agreement of the hosts at these URLs. Chains without URLs use the registry's public ones. */
+/** Creates the function that runs work on two of the hosts at these URLs. Chains without URLs use the registry's public ones. */
 export function createAgreement(rpcUrls: RpcUrls, environment: HttpEnvironment): RunAgreed {
   return createAgreementOf((chainId) => {
     const chain = findChain(chainId)
@@ -61,7 +61,7 @@ export function createAgreement(rpcUrls: RpcUrls, environment: HttpEnvironment):
   }, environment)
 }
 
-/** Returns the agreement of these hosts; looks up the hosts of each chain once. `now` in milliseconds. */
+/** Creates the function that runs work on two of these hosts; looks up the hosts of each chain once. `now` is in milliseconds. */
 export function createAgreementOf(
   findHosts: (chainId: number) => Hosts,
   { now }: Pick<HttpEnvironment, 'now'> = { now: () => performance.now() },
@@ -89,7 +89,7 @@ export function createAgreementOf(
     const heads = oldestHeads(pair)
     const simulator = pair[0].canSimulate === pair[1].canSimulate ? undefined : pair.find((one) => one.canSimulate)
     let last: readonly Attempt<unknown>[] = pair
-    // Some nodes behind a URL may not know a block yet that others know.
+    // The first try is at the older head. The second is a few blocks earlier, because some nodes behind a URL may not know that head yet.
     for (const isEarlier of heads.size > 0 ? [false, true] : []) {
       const pinned = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
       const again = await gather(lists, { work, now, pinned })
@@ -107,7 +107,7 @@ export function createAgreementOf(
 
 type HostList = {
   readonly count: number
-  /** Returns the next host that is not taken. The only host of a chain serves every attempt. */
+  /** Returns the first host in the order that is not in `taken`. The only host of a chain serves every attempt. */
   readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
   /** Moves a host to the end of the order: it failed, is slow, or is behind. */
   readonly putLast: (last: Rpc) => void
@@ -128,7 +128,7 @@ function hostList({ chain, rpcs }: Hosts): HostList {
   return list
 }
 
-/** A host that serves an attempt. `place`: its index for logs, because URLs are secrets. */
+/** A host that serves an attempt. `place` is its index for logs, because URLs are secrets. */
 type Seat = {
   readonly list: HostList
   readonly chain: EvmChain
@@ -141,7 +141,7 @@ type Heads = Map<number, Map<unknown, HashedHeader>>
 type Attempt<T> = {
   readonly seats: readonly Seat[]
   readonly result: Result<T>
-  /** Host failure; undefined if the work returned, or threw an error of its own. */
+  /** Failure of a host; undefined if the work returned, or threw an error of its own. */
   readonly failure: AppError | undefined
   readonly atFault: ReadonlySet<Rpc>
   readonly heads: Heads
@@ -150,7 +150,10 @@ type Attempt<T> = {
 }
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
-/** Blocks that replace tags, times of the newest heads, and hosts that simulate if others cannot. */
+/**
+ * Blocks that replace tags such as `latest` in the second run. `newest` has the times of the newest heads; `simulators`
+ * simulate for hosts that cannot.
+ */
 type PinnedBlocks = {
   readonly heads: Heads
   readonly isEarlier: boolean
@@ -166,8 +169,8 @@ type Run<T> = {
 }
 
 /**
- * Runs work on hosts until two of them have served at nearly the same head, or none is left. Replaces a failed or late
- * host with the next one. Starts the next host beside a slow one that takes twice as long as the first.
+ * Runs work on hosts until two have served at nearly the same head, or no host is left. Replaces a failed or late host
+ * with the next one. Starts another host once the second of two takes twice as long as the first.
  */
 async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attempt<T>[]> {
   const newest = run.pinned?.newest
@@ -175,7 +178,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
   const running = new Map<Promise<unknown>, readonly Seat[]>()
-  // Each failed attempt has a host at fault that is not called again.
+  // Each failed attempt uses up at least one host, so this is the maximum number of attempts.
   let left = lists.reduce((sum, { count }) => sum + count, 0)
 
   const start = (): boolean => {
@@ -188,7 +191,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
       running.delete(attempting)
       if (one.failure) for (const { rpc } of seats) if (!one.atFault.has(rpc)) taken.delete(rpc)
     })
-    // A later failure must not be unhandled once two others have agreed.
+    // The rejection is ignored here, because an attempt may fail after two others have agreed.
     attempting.catch(() => {})
     running.set(attempting, seats)
     return true
@@ -233,7 +236,7 @@ async function attempt<T>(
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
       const outcomes = await sendToBoth(sent, [rpc, simulator], options)
       noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
-      // A host that cannot simulate still serves all else.
+      // A failed simulation does not fail the host, because a host that cannot simulate still serves other calls.
       const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
       if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {
         throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
@@ -291,7 +294,7 @@ function readerOf({ chain, rpc, list }: Seat): ChainReader {
   return createChainReader(chain, rpc, { nodes: Math.min(2, list.count) })
 }
 
-/** Records the lowest header of each tag. */
+/** Records the lowest header that a host has returned for each tag, such as `latest`. */
 function noteHeads(
   noted: Map<unknown, HashedHeader>,
   requests: readonly RpcRequest[],
@@ -325,7 +328,7 @@ function refusalOf(outcome: RpcOutcome | undefined) {
   return outcome && 'error' in outcome ? outcome.error.refusal : undefined
 }
 
-/** Returns the blocks that replace tags. All nodes behind a URL know the earlier ones. */
+/** Returns the blocks that replace tags such as `latest`. With `isEarlier` they are so old that all nodes behind a URL know them. */
 function blocksOf(chain: EvmChain, { heads, isEarlier }: PinnedBlocks): ReadonlyMap<unknown, HashedHeader> {
   const back = isEarlier ? maxNodeLag(chain) : 0n
   const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
@@ -337,7 +340,7 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
   if (!block) return { method, params }
   const pinned = params.map((param) => (blocks.has(param) ? numberToHex(block.number) : param))
   if (method !== SIMULATION) return { method, params: pinned }
-  // Node software differs in the time of a simulated block, so it is set here.
+  // Node software differs in the default time of a simulated block, so both hosts get the same one.
   const time = numberToHex(block.timestamp + 1n)
   const { blockStateCalls, ...rest } = SimulationParameters.parse(params[0])
   const withTime = blockStateCalls.map((one) => ({ ...one, blockOverrides: { time } }))
@@ -347,8 +350,8 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
 
 /**
- * Returns the first two served attempts at nearly the same head, the older first. With `newest`, for pinned blocks,
- * they may be a minute older.
+ * Returns the first two attempts that served at nearly the same head, the older head first. With `newest`, in a second
+ * run at a given block, heads may be a minute old.
  */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
@@ -374,7 +377,7 @@ function areNear(
   )
 }
 
-/** True if a host now returns another time for a pinned block than the host that named it. */
+/** True if this host returns another time for the second run's block than the host that first reported it. */
 function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   return [...heads].some(([chainId, tags]) => {
     const [head, own] = [tags.get('latest'), seen.get(chainId)?.get('latest')]
@@ -382,7 +385,7 @@ function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   })
 }
 
-/** Returns the maximum lag between heads of healthy hosts in seconds: six, or two blocks. */
+/** Returns the maximum lag between the latest blocks of healthy hosts, in seconds: six, or the time of two blocks. */
 export function maxLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.ceil(Math.max(MAX_LAG_BLOCKS * blockSeconds, MAX_LAG_SECONDS)))
 }
@@ -417,12 +420,15 @@ function settle<T>(pair: Pair<T>, combine: CombineValues<T>): Result<T> | undefi
   if ('error' in older.result && 'error' in newer.result) {
     return textOfError(older.result.error) === textOfError(newer.result.error) ? older.result : undefined
   }
-  // A revert needs no second host: it can only withhold a transaction.
+  // One host's revert is enough if the other cannot simulate: it can only withhold a transaction.
   const [refused, other] = 'error' in older.result ? [older, newer] : [newer, older]
   return refused.canSimulate && !other.canSimulate ? refused.result : undefined
 }
 
-/** True if two heads can be of one chain. If they are several blocks apart, the older hash stays unconfirmed, to save a round trip. */
+/**
+ * True if two heads can be of one chain. Hashes are compared only for the same block or a parent and its child. The
+ * hash of a head that is further behind stays unconfirmed, to save a request.
+ */
 function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
   const [one, other] = pair.map(({ heads }) => heads.get(chain.id)?.get('latest'))
   if (!one || !other) return true
@@ -449,7 +455,7 @@ function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): Has
   return known && known.number <= header.number ? known : header
 }
 
-/** True if two attempts failed alike and no other host can help. */
+/** True if two attempts failed with the same error and no other host can help. */
 function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
   if (!one?.failure || !other?.failure || textOfError(one.failure) !== textOfError(other.failure)) return false
   return [one, other].every(({ seats, atFault }) =>
@@ -461,7 +467,10 @@ function equal<T>(older: T, newer: T): T | undefined {
   return textOf(older) === textOf(newer) ? older : undefined
 }
 
-/** Returns a value as text for comparisons; a map as its entries. Throws an Error on functions, which cannot be compared. */
+/**
+ * Returns a value as text, so that values can be compared. A map is written as its entries. Throws an Error on
+ * functions, which cannot be compared.
+ */
 export function textOf(value: unknown): string {
   return stringify(value, (key, one: unknown) => {
     if (typeof one === 'function') throw new Error(`${key} is a function: two of them cannot be compared.`)
@@ -508,7 +517,7 @@ function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly 
   })
 }
 
-/** Returns a short hash for logs. A host's value can be too deep for JSON. */
+/** Returns a short hash of a value for logs; `unreadable` if a host's value is nested too deeply for JSON. */
 function digest(value: unknown): string {
   try {
     const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))

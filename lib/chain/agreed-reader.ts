@@ -13,7 +13,10 @@ import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Returns readers of chains whose every read is confirmed by two hosts, for data that becomes final. They throw what `agree` throws. */
+/**
+ * Returns readers of chains whose every read is confirmed by two hosts, for data that is recorded as final. They throw
+ * what `RunAgreed` throws.
+ */
 export function createAgreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
   const agree = createAgreement(rpcUrls, environment)
   return (chainId) => {
@@ -22,7 +25,7 @@ export function createAgreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironme
   }
 }
 
-/** Returns the reader of a chain with this number of hosts. It returns only results that two of them agree on. */
+/** Returns the reader of a chain that has this number of hosts. It returns only results that two of them agree on. */
 export function createAgreedReader(agree: RunAgreed, chain: EvmChain, hosts: number): ChainReader {
   const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: CombineValues<T>) =>
     agree([chain.id], (getReader) => read(getReader(chain.id)), combine)
@@ -45,7 +48,7 @@ type ComparedRead = {
   readonly values?: readonly unknown[]
 }
 
-/** Requires equal blocks too if `at` was given. */
+/** Accepts two reads if their values are equal. Their blocks must also be equal if `at` was given. */
 function sameValues<T extends ComparedRead>(
   chain: EvmChain,
   { at, extraCalls = [] }: ReadOptions = {},
@@ -73,7 +76,7 @@ const sameLogs: CombineValues<{ readonly logs: Log[]; readonly through: bigint }
     read.logs.filter(({ blockNumber }) => blockNumber <= through).toSorted(compareLocation),
   )
   if (lowerText(logs) === lowerText(others)) return { logs, through }
-  // Not all nodes return block times with events. Without them, `readTimestamps` reads the headers.
+  // Not all nodes return block times with events. The times are removed here, so that `readTimestamps` reads the headers instead.
   const untimed = logs.map(({ blockTimestamp: _, ...log }) => log)
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
@@ -93,9 +96,9 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** Compared part of a result; methods not listed return hexadecimal digits. */
+/** Schema of the part of a result that is compared, by method. Other methods return hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  // Some nodes omit leading zeros.
+  // Numbers are compared as values, because some nodes omit leading zeros.
   eth_getStorageAt: Quantity,
   eth_getTransactionCount: Quantity,
   eth_getBalance: Quantity,
@@ -123,13 +126,13 @@ function combineOutcomes(
   const isLatest = method === HEADER && params[0] === 'latest'
   if (isLatest || lowerText(one.data) === lowerText(other.data)) return older
   if (one.data === null || other.data === null) {
-    // A pending transaction may not have reached every node.
+    // A pending transaction may not have reached every node, so null is no disagreement.
     if (method === TRANSACTION) return { result: null }
     // The cast is right: the schema of receipts has parsed it.
     const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
     return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
   }
-  // Nodes may omit the block times of these events, as above.
+  // Not all nodes return block times with these events, so the times are ignored and removed.
   if (lowerText(one.data, [TIME]) !== lowerText(other.data, [TIME])) return undefined
   return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
 }
@@ -147,13 +150,16 @@ function lowerText(value: unknown, without: readonly string[] = []): string {
   return stringify(value, kept).toLowerCase()
 }
 
-/** Returns a reader for plans whose values contain functions. It compares hosts by the results of the calls. */
+/**
+ * Returns a reader for plans whose parsed values contain functions, which cannot be compared. It compares the results
+ * of the calls before they are parsed.
+ */
 export function compareByResults(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,
     parse: (results) => {
-      // A host whose results cannot be parsed has failed.
+      // The parser runs for each host, so that a host whose results it refuses counts as failed.
       plan.parse(results)
       return results
     },

@@ -8,32 +8,32 @@ import type { EvmChain } from './registry.ts'
 export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
 
 /**
- * State of a search for a block by its time. The block is after `low` and not after `high`. It is plain data, so
- * another container can continue the search.
+ * State of a search for the first block at or after a time. That block is after `low` and not after `high`. The state
+ * is plain data, so another container can continue the search.
  */
 export const BlockSearch = z.object({
-  /** Newest block known to be before the time; absent while only younger ones were seen. */
+  /** Newest block known to be before the time; absent while all blocks read were at or after it. */
   low: StoredBlock.optional(),
   /** Oldest block known not to be before the time. */
   high: StoredBlock,
-  /** Last measured seconds between blocks. It chooses the next block to read and decides nothing. */
+  /** Last measured seconds between blocks. It only decides which block is read next, never the result. */
   pace: z.number().positive(),
   /** Minimum blocks between `high` and the next read, while there is no `low`. */
   step: Amount,
-  /** True if the last read left more than half of the blocks. */
+  /** True if the last read left more than half of the blocks to search. The next one then halves them. */
   isSlow: z.boolean(),
 })
 export type BlockSearch = z.output<typeof BlockSearch>
 
-/** Default distance before the time at which a block is near enough. */
+/** Default seconds: a block at most this long before the time ends the search. */
 const NEAR_SECONDS = 60n
-/** Minimum pace. Below it, blocks share a timestamp and reveal no pace. */
+/** Minimum measured seconds between blocks. A smaller value, of blocks that share a timestamp, is ignored. */
 const MIN_PACE = 0.05
 
-/** Lag between nodes behind one URL: seconds, and minimum blocks. */
+/** Maximum lag between nodes behind one URL: in seconds, but at least this number of blocks. */
 const NODE_LAG = { seconds: 2, blocks: 3 }
 
-/** Returns the lag in blocks between nodes behind one URL. All of them know blocks older than that. */
+/** Returns the maximum lag, in blocks, between nodes behind one URL. All of them know blocks older than that. */
 export function maxNodeLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.max(NODE_LAG.blocks, Math.ceil(NODE_LAG.seconds / blockSeconds)))
 }
@@ -44,9 +44,9 @@ export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
 }
 
 /**
- * Returns the number of the next block to read; undefined when the search is over. Each read leaves fewer blocks, and
- * at least every second one halves them, whatever their times. A search over n blocks takes at most about 3 log2(n)
- * reads, and two or three if the pace is steady.
+ * Returns the number of the next block to read; undefined once the search is over. Each read leaves fewer blocks, and
+ * at least every second read halves them, whatever the blocks' times are. A search over n blocks takes at most about 3
+ * log2(n) reads, and two or three if blocks come regularly.
  */
 export function nextSearchBlock(
   { low, high, pace, step, isSlow }: BlockSearch,
@@ -68,7 +68,7 @@ export function nextSearchBlock(
   return max(low.number + 1n, min(high.number - 1n, guess))
 }
 
-/** Returns the search after a read of the block that `nextSearchBlock` named. */
+/** Returns the search after the block that `nextSearchBlock` returned was read. */
 export function narrowBlockSearch(search: BlockSearch, time: bigint, block: BlockHeader): BlockSearch {
   const { low, high } = search
   const isBefore = block.timestamp < time
@@ -86,7 +86,10 @@ export function narrowBlockSearch(search: BlockSearch, time: bigint, block: Bloc
   }
 }
 
-/** Returns the result of a finished search: a block shortly before the time, or block 0. No earlier block is of that time or later. */
+/**
+ * Returns the number of the block that a finished search found: shortly before the time, or block 0. All blocks at or
+ * after the time come later.
+ */
 export function foundBlock({ low }: BlockSearch): bigint {
   return low?.number ?? 0n
 }

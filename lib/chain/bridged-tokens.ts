@@ -5,8 +5,8 @@ type TokenSymbol = 'USDC' | 'USDT' | 'DAI' | 'WETH' | 'ETH' | 'WBTC'
 type Token = readonly [symbol: TokenSymbol, decimals: number, address: Address, asset?: TokenSymbol]
 
 /**
- * Tokens that the bridge supports, by chain id. Decimals differ: USDC and USDT have 18 on BNB Smart Chain. Addresses
- * are those of npm's @across-protocol/constants 3.1.127.
+ * Tokens that the bridge Across supports, by chain id. Decimals differ: USDC and USDT have 18 on BNB Smart Chain.
+ * Addresses are those of npm's @across-protocol/constants 3.1.127.
  */
 export const BRIDGED_TOKENS: Readonly<Record<number, readonly Token[]>> = {
   1: [

@@ -22,7 +22,7 @@ export type Call<T> = {
   readonly decode: (data: Hex) => T
 }
 
-/** Return values of named calls. A value is undefined if the contract has no such function, reverted, or returned another type. */
+/** Return values of calls by their names. A value is undefined if the contract has no such function, reverted, or returned another type. */
 export type ReturnValues<Calls extends Record<string, Call<unknown>>> = {
   readonly [Name in keyof Calls]: Calls[Name] extends Call<infer T> ? T | undefined : never
 }
@@ -52,13 +52,16 @@ export function call<
   }
 }
 
-/** Returns the value; throws `upstream_bad_answer` if there is none, because unknown is not zero. */
+/** Returns the value. Throws `upstream_bad_answer` if there is none, because an unknown value must not count as zero. */
 export function requireValue<T>(answer: T | undefined | null): T {
   if (answer === undefined || answer === null) throw badAnswer('the contract does not return this value')
   return answer
 }
 
-/** Returns the same object. Throws `upstream_bad_answer` if a number in it is not a possible uint256: a contract made it up. */
+/**
+ * Returns the same object. Throws `upstream_bad_answer` if it contains a number that is no uint256, computed from
+ * values that a contract invented.
+ */
 export function requireUint256<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
     if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256))
@@ -77,7 +80,7 @@ export function decodeReturnValues<T>(
     try {
       return data === undefined ? undefined : decode(data)
     } catch {
-      // Data of another shape means that the contract does not have this function.
+      // Data that does not decode means that the contract does not have this function.
       return undefined
     }
   })
@@ -89,7 +92,7 @@ type Coder = {
   readonly decode: (data: Hex) => unknown
 }
 
-/** Coders of functions, cached because selectors are hashes. */
+/** Encoders and decoders of functions by ABI, cached because each selector is a hash. */
 const coders = new WeakMap<Abi, Map<string, Coder>>()
 
 function coderOf(abi: Abi, name: string, parameters: number): Coder {
@@ -121,7 +124,7 @@ function createCoder(abi: Abi, name: string, parameters: number): Coder {
   }
 }
 
-/** Encoders of common types. A general ABI coder takes most of a large read's time. */
+/** Encoders of common types. A general ABI encoder would take most of the time of a large read. */
 const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | undefined>> = {
   address: (value) => {
     if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) throw new Error('not an address')
@@ -155,17 +158,17 @@ const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> =
   },
 }
 const utf8 = new TextDecoder()
-/** Maximum bytes of a text, because texts of contracts are stored and shown. */
+/** Maximum bytes of a text that a contract returns, because such texts are stored and shown. */
 const MAX_TEXT_BYTES = 1_000
 
-/** More words may follow, as Solidity's own decoder allows. */
+/** Returns the first 32-byte word of return data. More words may follow, as Solidity's own decoder allows. */
 function firstWord(data: Hex): string {
   if (data.length < 66) throw new Error('less than a word')
   return data.slice(2, 66)
 }
 
 function decodeByAbi(outputs: readonly AbiParameter[], data: Hex): unknown {
-  // Each value takes a word or more. Creating viem's error takes longer than decoding all values of a vault.
+  // Each value takes a word or more. Short data is refused here, because creating viem's error takes longer than decoding a vault's values.
   if (data.length < 2 + outputs.length * 64) throw new Error('less than its values')
   const values = decodeAbiParameters(outputs, data)
   return outputs.length > 1 ? values : values[0]

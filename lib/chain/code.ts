@@ -3,12 +3,12 @@ import { checksumAddress } from '../core/codecs.ts'
 import { badAnswer } from '../core/errors.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Returns the call for the current code at an address. */
+/** Returns the request for the current code at an address. */
 export function codeRequest(address: Address): RpcRequest {
   return { method: 'eth_getCode', params: [address, 'latest'] }
 }
 
-/** Returns the code in an outcome of `codeRequest`. Throws `upstream_bad_answer`. */
+/** Returns the code in the outcome of a `codeRequest`. Throws `upstream_bad_answer` if there is none. */
 export function parseCode(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
   throw badAnswer('no code')

@@ -16,11 +16,11 @@ function findError(abi: Abi, selector: Hex): NamedError | undefined {
 
 function hashed(item: Abi[number]): [Hex, NamedError][] {
   if (item.type !== 'error') return []
-  // An error's selector is that of a function with its name and inputs.
+  // An error's selector is computed like that of a function with the same name and inputs.
   return [[toFunctionSelector({ ...item, type: 'function', outputs: [], stateMutability: 'view' }), item]]
 }
 
-/** Decodes the error of this ABI, or of Solidity, in revert data; undefined if there is none. */
+/** Decodes revert data as an error of this ABI or of Solidity itself; undefined if it is none of them. */
 export function decodeError(abi: Abi, data: Hex): { name: string; args: readonly unknown[] } | undefined {
   try {
     const selector = slice(data, 0, 4)

@@ -14,7 +14,7 @@ import type { Log } from './logs.ts'
 /** Functions and events of each ABI, cached because selectors and topics are hashes. */
 const items = new WeakMap<Abi, ReadonlyMap<Hex, Abi[number]>>()
 
-/** Returns an ABI of one item, because viem hashes all items of an ABI in each call. */
+/** Returns an ABI with only the item of this selector or topic. Viem would otherwise hash all items in each call. */
 function onlyItem<const abi extends Abi>(abi: abi, hash: Hex): abi {
   const ofAbi = items.get(abi) ?? new Map(abi.flatMap(hashed))
   items.set(abi, ofAbi)

@@ -13,13 +13,13 @@ export const erc20Abi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-/** Amount of a token that a spender may take, in its smallest unit. */
+/** Amount of a token that a spender contract may take from the user, in the token's smallest unit. */
 export type TokenSpending = { readonly token: Address; readonly spender: Address; readonly amount: bigint }
 
-/** Approvals that a spending needs: none, one of exactly the amount, or one of 0 before it. */
+/** Approvals that must precede a transfer: none, one of exactly the amount, or one of 0 and then one of the amount. */
 export type ApprovalPlan = 'none' | 'exact' | 'reset'
 
-/** Encodes the approvals of exactly the amount. */
+/** Encodes the approvals of a plan: of exactly the amount, and of 0 before it for `reset`. */
 export function encodeApprovals({ token, spender, amount }: TokenSpending, needed: ApprovalPlan): Transaction[] {
   const approve = (allowance: bigint) => ({
     to: token,
@@ -30,8 +30,8 @@ export function encodeApprovals({ token, spender, amount }: TokenSpending, neede
 }
 
 /**
- * Returns the approvals to try at this allowance, in order. Some tokens refuse to change an allowance that is not 0.
- * The first that succeeds in a simulation is used.
+ * Returns the approval plans to try at this allowance, in order. The first that succeeds in a simulation is used. Some
+ * tokens refuse to change an allowance that is not 0, so two plans are tried then.
  */
 export function listApprovalPlans(amount: bigint, allowance: bigint): readonly [ApprovalPlan, ...ApprovalPlan[]] {
   if (allowance >= amount) return ['none']

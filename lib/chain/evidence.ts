@@ -19,7 +19,7 @@ export const Evidence = z
   .meta({ id: 'Evidence', description: 'Block that the response is based on, and the number of hosts that confirm it' })
 export type Evidence = z.output<typeof Evidence>
 
-/** Evidence in responses: one entry for each chain that was read. */
+/** Blocks that a response is based on: one entry for each chain that was read. */
 export const EvidenceList = z
   .array(Evidence)
   .describe('Per chain read: the block that the response is based on, and the number of hosts')

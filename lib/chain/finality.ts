@@ -6,12 +6,12 @@ import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Final blocks of a chain, as one node sees them. */
+/** State of a chain, as one node reports it, that decides whether blocks are final. */
 export type Finality = {
   readonly head: BlockHeader
-  /** Block that the chain's own tag has reached; undefined if the node does not know the tag. */
+  /** Block at the chain's own tag, `safe` or `finalized`; undefined if the node does not know the tag. */
   readonly tagged: BlockHeader | undefined
-  /** True if the tag has reached the block and it has the age that the registry requires. */
+  /** True if the block is not after the tagged block, and as old as the registry requires. */
   readonly isFinal: (block: BlockHeader) => boolean
   /** True if all blocks up to this time, in seconds since 1970, are final. */
   readonly isPast: (time: bigint) => boolean
@@ -19,7 +19,7 @@ export type Finality = {
 
 const MAX_READS = 16
 
-/** Returns the two calls for a chain's finality, to be sent with others. */
+/** Returns the two requests for `parseFinality`, so that they can be sent with others. */
 export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcRequest] {
   return [blockRequest(finality.tag), blockRequest('latest')]
 }
@@ -28,7 +28,7 @@ export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcReques
 export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (RpcOutcome | undefined)[]): Finality {
   const head = parseResult(BlockHeader, latest)
   const taggedHeader = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
-  // A tag above the head comes from another node behind the same URL.
+  // The tag's block cannot be above the head. It then comes from another node behind the same URL, so the head replaces it.
   const tagged = taggedHeader && (taggedHeader.number > head.number ? head : taggedHeader)
   const last = tagged ?? head
   const isOld = (time: bigint) => head.timestamp - time >= BigInt(finality.seconds)
@@ -41,8 +41,8 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
 }
 
 /**
- * Reads the chain's head and its newest final block, precise to a sixteenth of the registry's age. Takes one round trip
- * if the chain's tag is old enough, else up to 16 more. Throws `upstream_*`.
+ * Reads the chain's head and its newest final block, precise to a sixteenth of the age that the registry requires.
+ * Takes one request if the block at the chain's tag is old enough, else up to 16 more. Throws `upstream_*`.
  */
 export async function readFinalBlock({
   chain,
@@ -64,8 +64,8 @@ export async function readFinalBlock({
 }
 
 /**
- * Reads at a head. Reads an earlier block if that fails, because not every node behind a URL knows the head yet. Throws
- * what `read` throws.
+ * Calls `read` for the block of a head. Calls it for an earlier block if that fails, because not every node behind a
+ * URL knows the head yet. Throws what `read` throws.
  */
 export async function readAtHead<T>(
   { chain }: Pick<ChainReader, 'chain'>,

@@ -1,14 +1,17 @@
-/** First pause after a refusal; each further one doubles it. */
+/** Milliseconds of the first pause after a refusal. A refusal after the pause doubles the next one. */
 const FIRST_PAUSE_MS = 5_000
 const MAX_PAUSE_MS = 600_000
 
-/** Limit of one kind. `limit`: the most that was accepted, 0 for nothing. `until`: end of the pause, after which twice as much is tried. */
+/**
+ * Limit of one kind of calls. `limit`: the largest size that was accepted, 0 for none. `until`: the time after which
+ * twice as much is tried.
+ */
 type Lesson = { readonly limit: number; readonly until: number; readonly pauseMs: number }
 
-/** Limits learnt from the refusals of one host, by kind of question. */
+/** Limits of one node, by kind of calls, learnt from its refusals. */
 export type Lessons = ReturnType<typeof createLessons>
 
-/** Creates the empty record of one host. `now` in milliseconds. */
+/** Creates the limits of one node, empty at first. `now` is in milliseconds. */
 export function createLessons(now: () => number) {
   const lessons = new Map<string, Lesson>()
 
@@ -20,9 +23,9 @@ export function createLessons(now: () => number) {
 
   return {
     limitOf,
-    /** True if no lesson says that the host refuses this size. */
+    /** True if calls of this size are within the limit learnt for their kind. */
     allows: (kind: string, size: number) => size <= limitOf(kind),
-    /** Records that the host refuses more than this. A refusal after the pause doubles the next pause. */
+    /** Records that the node refuses calls larger than this. A refusal after the pause doubles the next pause. */
     learn(kind: string, limit: number): void {
       const known = lessons.get(kind)
       const isFirst = known === undefined || now() < known.until
@@ -30,7 +33,7 @@ export function createLessons(now: () => number) {
       const least = known && isFirst ? Math.min(known.limit, limit) : limit
       lessons.set(kind, { limit: least, until: now() + pauseMs, pauseMs })
     },
-    /** Records that the host accepts this size, and deletes a lesson to the contrary. */
+    /** Records that the node accepts this size, and deletes a lower limit. */
     prove(kind: string, size: number): void {
       if (size > (lessons.get(kind)?.limit ?? Number.POSITIVE_INFINITY)) lessons.delete(kind)
     },

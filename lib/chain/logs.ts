@@ -16,9 +16,12 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
-  /** Hash of its block, which all nodes return. */
+  /** Hash of the event's block; all nodes return it. */
   blockHash: HashText.optional(),
-  /** Seconds since 1970, from nodes that return it with the event. Placeholders of some nodes (0x0, a number) become undefined. */
+  /**
+   * Block time in seconds since 1970, if the node returns it with the event. Placeholders of some nodes (0x0, a number)
+   * become undefined.
+   */
   blockTimestamp: BlockTime.refine((time) => time > 0n)
     .optional()
     .catch(undefined),
@@ -43,7 +46,7 @@ export type BlockHeader = z.output<typeof BlockHeader>
 export const HashedHeader = BlockHeader.extend({ hash: HashText, parentHash: HashText })
 export type HashedHeader = z.output<typeof HashedHeader>
 
-/** Returns the fields that name a block in items and responses. */
+/** Returns the fields that identify a block in stored items and responses. */
 export function toBlockFields({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
   return { blockNumber: Number(number), timestamp: toDate(timestamp) }
 }
@@ -63,23 +66,23 @@ export function compareLocation(left: LogLocation, right: LogLocation): number {
 /** Position of an event in the order of its chain. */
 export type LogLocation = Pick<Log, 'blockNumber' | 'logIndex'>
 
-/** Filter of events by contracts and by topics (null matches any, a list matches any of it). */
+/** Filter of events by contracts and by topics. A null topic matches any, and a list matches each of its topics. */
 export type LogFilter = {
   readonly address: Address | readonly Address[]
   readonly topics: readonly (Hex | readonly Hex[] | null)[]
 }
 
-/** Returns the call for a transaction's receipt. The node returns null for an unknown transaction. */
+/** Returns the request for a transaction's receipt. The node returns null for an unknown transaction. */
 export function receiptRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionReceipt', params: [hash] }
 }
 
-/** Returns the call for a block's header. */
+/** Returns the request for a block's header. */
 export function blockRequest(block: bigint | 'latest' | 'safe' | 'finalized'): RpcRequest {
   return { method: 'eth_getBlockByNumber', params: [typeof block === 'bigint' ? numberToHex(block) : block, false] }
 }
 
-/** Parses the result of a call by the schema. Throws `upstream_bad_answer` for anything else. */
+/** Parses the result of a request by the schema. Throws `upstream_bad_answer` for anything else. */
 export function parseResult<Schema extends z.ZodType>(
   schema: Schema,
   outcome: RpcOutcome | undefined,
@@ -89,23 +92,23 @@ export function parseResult<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** Maximum blocks of one call for events, until a node accepts fewer. */
+/** Maximum blocks of one eth_getLogs call, until a node accepts only fewer. */
 const MAX_BLOCKS = 10_000n
-/** Concurrent calls while few events come. */
+/** Maximum number of concurrent eth_getLogs calls while they return few events. */
 const MAX_CALLS = 16
-/** Maximum bytes of a response before it is split: in memory its events are several times as large. */
+/** Maximum bytes of a response; a larger one is read in smaller ranges. Its events take several times as much memory. */
 const MAX_BYTES = 8 * 2 ** 20
-/** Approximate maximum events of a round, by their density in the round before. */
+/** Number of events that one round of calls should return. The previous round predicts how many a block has. */
 const EVENTS_OF_ROUND = 5_000
-/** Events in one round above which the next round is one call. */
+/** Events in one round above which the next round has only one call. */
 const MANY_EVENTS = 2_000
 
 type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
 
 /**
- * Reads the events of the filter in order. Returns them with the last block read. It stops at the end of the range, or
- * after a block once `enough` accepts the number of events so far. Ranges shrink to the nodes' limits, down to one
- * block. A block with too many events is read by its receipts. Throws `upstream_*`.
+ * Reads the events of the filter in order, and returns them with the last block read. It stops at block `to`, or
+ * earlier once `enough` accepts the number of events so far. Ranges of blocks shrink to the nodes' limits, down to one
+ * block. The events of a block with too many come from its receipts. Throws `upstream_*`.
  */
 export async function readLogsUntil(
   rpc: Rpc,
@@ -123,7 +126,7 @@ export async function readLogsUntil(
     for (const log of round.logs) logs.push(log)
     const read = round.through - next + 1n
     next = round.through + 1n
-    // Ranges may grow again unless events are dense.
+    // Ranges of blocks may double again, unless blocks have many events.
     const sparse = (read * BigInt(EVENTS_OF_ROUND)) / BigInt(Math.max(1, round.logs.length))
     size = max(1n, [round.size * 2n, sparse, MAX_BLOCKS].reduce(min))
     calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MAX_CALLS
@@ -133,7 +136,10 @@ export async function readLogsUntil(
 
 type Round = { readonly from: bigint; readonly to: bigint; readonly size: bigint; readonly calls: number }
 
-/** Reads the next ranges concurrently. `size`: range size that the node accepts. `isCut`: it had too many events. */
+/**
+ * Reads the next ranges of blocks concurrently. The returned `size` is the range that the node accepts. `isCut`: a
+ * range had too many events.
+ */
 async function readRound(
   rpc: Rpc,
   filter: LogFilter,
@@ -155,15 +161,15 @@ async function readRound(
     if (smaller === undefined && !isCut) throw buildRefusedError(start, end)
     if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n, isCut }
     if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n, isCut }
-    // Ranges after dense events would be read in vain.
+    // After a range with too many events only one range is read, because its later ones would be refused too.
     return readRound(rpc, filter, { from, to, size: smaller, calls: isCut ? 1 : calls })
   }
   return { logs, through: ranges.at(-1)?.[1] ?? to, size, isCut: false }
 }
 
 /**
- * Reads a block with too many events from its receipts. Nodes stop at 10,000 events. A block of 60 million gas has up
- * to 20,000 transfers of shares, 600 bytes each, below the limit of 32 MiB.
+ * Reads the events of one block from its receipts, because nodes return at most 10,000 events. A block of 60 million
+ * gas has up to 20,000 share transfers of 600 bytes, below the limit of 32 MiB.
  */
 async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
   const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])
@@ -186,16 +192,16 @@ function matches({ address, topics }: LogFilter): (log: Log) => boolean {
 
 function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint | undefined {
   if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
-  // Some nodes refuse without a reason.
+  // A refusal without a reason shrinks the range to a tenth, others to half.
   const half = refusedSize / (refusal === undefined || refusal === 'unserved' ? 10n : 2n) || 1n
   if (blocks === undefined || BigInt(blocks) >= refusedSize) return half
   return max(1n, BigInt(blocks))
 }
 
-/** Blocks from one to another, both ends included. */
+/** Range of block numbers, both ends included. */
 export type Range = readonly [from: bigint, to: bigint]
 
-/** Cuts the blocks from `from` to `to` into ranges of `size` blocks, at most `most` ranges. */
+/** Cuts the blocks from `from` to `to` into ranges of `size` blocks, and returns the first `most` of them. */
 export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
   const ranges: Range[] = []
   for (let start = from; start <= to && ranges.length < most; start += size) {
@@ -204,7 +210,7 @@ export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): 
   return ranges
 }
 
-/** Returns the call for the events of the filter in these blocks. */
+/** Returns the eth_getLogs request for the events of the filter in these blocks. */
 export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
   return {
     method: 'eth_getLogs',
@@ -217,8 +223,8 @@ function buildRefusedError(from: bigint, to: bigint): AppError {
 }
 
 /**
- * Returns a function for the block time of each of these logs, in seconds since 1970; it throws for other logs. Takes
- * one request if the node omits times in logs. Throws `upstream_*`.
+ * Reads the block times of these logs. Returns a function from a log to its time in seconds since 1970; it throws for
+ * other logs. Takes one request if the node omits times in logs, else none. Throws `upstream_*`.
  */
 export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
   const undated = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
@@ -231,7 +237,10 @@ export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(l
   }
 }
 
-/** Reads the hashes of blocks by number, without blocks that the node does not know. Takes at most one round trip. Throws `upstream_*`. */
+/**
+ * Reads the hashes of blocks by number; blocks unknown to the node are missing in the map. Takes at most one request.
+ * Throws `upstream_*`.
+ */
 export async function readHashes(
   { request }: { readonly request: Rpc },
   numbers: readonly bigint[],

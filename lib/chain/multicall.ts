@@ -5,31 +5,31 @@ import { badAnswer } from '../core/errors.ts'
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Address of Arbitrum's precompile that returns the chain's own block number; `block.number` is the parent chain's.
- * Other chains have something else there.
+ * Address of Arbitrum's precompile that returns the chain's own block number. There, `block.number` is that of the
+ * parent chain. Other chains have something else at this address.
  */
 export const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 
-/** Calls of Multicall3 about the chain itself (https://github.com/mds1/multicall3). */
+/** ABI of Multicall3's functions about the chain itself (https://github.com/mds1/multicall3). */
 export const multicall3Abi = parseAbi([
   'function getBlockNumber() view returns (uint256 blockNumber)',
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
   'function getEthBalance(address account) view returns (uint256 balance)',
 ])
 
-/** One call of an aggregate. */
+/** One of the calls that Multicall3's `aggregate3` combines. */
 export type AggregateCall = { readonly to: Address; readonly data: Hex }
 
 /** Selector of `aggregate3((address target, bool allowFailure, bytes callData)[]) returns ((bool success, bytes returnData)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
 
-/** Hexadecimal digits of a word, and the maximum digits of a byte count in it. */
+/** Number of hexadecimal digits in a word, and the maximum of them that a byte count uses. */
 const WORD = 64
 const LOW_DIGITS = 14
 const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)
 const ZEROS = '0'.repeat(WORD)
 const PADDING_OF_ADDRESS = '0'.repeat(24)
-/** Words between a call's address and its bytes: `allowFailure` is true, and the bytes start after three words. */
+/** Words of one call between its address and its bytes: `allowFailure` is true, and the bytes start after three words. */
 const ALLOWED_TO_FAIL = word(1) + word(3 * 32)
 
 /**
@@ -48,7 +48,7 @@ export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
     if (padding > 0) tuples.push(ZEROS.slice(0, padding * 2))
     offset += 4 * 32 + length + padding
   }
-  // Joined in one step: a text concatenated from parts is copied once more when it is sent.
+  // The parts are joined in one step, because a concatenated text is copied once more when it is sent.
   return offsets.concat(tuples).join('') as Hex
 }
 
@@ -58,8 +58,9 @@ export function encodedLength({ data }: AggregateCall): number {
 }
 
 /**
- * Decodes the return data of each call of an `aggregate3`, in order; undefined if it reverted. Throws
- * `upstream_bad_answer` on anything else. The length of the data bounds the work: each result has its own word in it.
+ * Decodes the return data of each call of an `aggregate3`, in order; undefined for a call that reverted. Throws
+ * `upstream_bad_answer` on anything else. The data's length limits the number of results, because each has its own word
+ * in it.
  */
 export function decodeAggregate(data: Hex): (Hex | undefined)[] {
   try {
@@ -86,7 +87,10 @@ function decodeResults(data: Hex): (Hex | undefined)[] {
   })
 }
 
-/** Returns the number in the word at this digit of the data. Throws if it is not a safe integer, or beyond the data. */
+/**
+ * Returns the number in the word that begins at this hexadecimal digit. Throws if it is not a safe integer, or the word
+ * is beyond the data.
+ */
 export function numberAt(data: Hex, position: number): number {
   const end = position + WORD
   if (end > data.length) throw new Error('a word beyond the data')

@@ -8,7 +8,7 @@ import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './
 import { blockOf, featureOf, isEventCall, rangeOf, widthOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
-/** A node's outcome of a call. It is `busy` if the node may serve the same call a moment later. */
+/** A node's result or error of one call. The refusal `busy` means that the node may serve the same call a moment later. */
 export type NodeOutcome = { readonly result: unknown } | { readonly error: NodeRefusal }
 type NodeRefusal = Omit<RpcError, 'refusal'> & { readonly refusal?: RpcError['refusal'] | 'busy' }
 
@@ -17,32 +17,32 @@ export type Node = ReturnType<typeof createNode>
 
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
-/** Maximums of one request, until a node refuses. */
+/** Maximum calls and characters of one HTTP request, until a node refuses them. */
 const MAX_CALLS = 500
 const MAX_CHARACTERS = 1_000_000
-/** Characters above which a refused request counts as too long. */
+/** Number of characters above which a refused HTTP request counts as too long. */
 const LARGE = 200_000
 const SIDE_BY_SIDE = 8
-/** Usual limits of block ranges. The next smaller one is tried if a refusal contains no number. */
+/** Usual maximum block ranges of nodes. The next smaller one is tried if a refusal contains no number. */
 const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
 const MAX_RETRY_AFTER_MS = 60_000
 const TOO_LARGE = 413
-/** Minimum time after which a node is slow. */
+/** Minimum milliseconds after which a node may count as slow. */
 const MIN_SLOW_MS = 250
-/** Weight of the last response in the usual time. */
+/** Weight of the last response in the moving average of response times. */
 const WEIGHT = 1 / 8
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })
 const Newest = z.object({ number: z.string() })
 
-/** Kinds of lessons: sizes, the chain, and the age of blocks by method. Features have their own names. */
+/** Kinds of learnt limits. The age of blocks has one kind for each method, and optional features have their own names. */
 const CALLS = 'calls'
 const CHARACTERS = 'characters'
 const BLOCKS = 'blocks'
 const CHAIN = 'chain'
 
-/** Creates the node at a URL. With a `chainId`, its first calls check the chain; a node of another chain never serves. */
+/** Creates the node at a URL. With a `chainId` its first request also checks the chain, and a node of another chain is never used. */
 export function createNode(url: string, { now, ...environment }: HttpEnvironment, chainId: number | undefined) {
   const lessons = createLessons(now)
   let pausedUntil = 0
@@ -96,7 +96,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     if (answer instanceof AnswerTooLarge) return cutBatch(batch, answer, options)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
-    // One error can stand for the whole batch, as in geth.
+    // Some nodes (geth) return one error for the whole batch.
     const isWhole = items?.length === 1 && batch.requests.length > 1 && items[0]?.error
     if (items && status < 300 && !isWhole) {
       lessons.prove(CALLS, batch.isPlain ? 0 : batch.requests.length)
@@ -109,9 +109,9 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * Handles a response that is too large. If it ends in the events of one range, that call is refused with the number
-   * of blocks before. Later ranges are refused unread, and the other calls are sent again. Otherwise both halves are
-   * sent.
+   * Handles a response above the byte limit. If it was cut among one call's events, that call is refused with the
+   * number of blocks before the cut. Later calls for events are refused too, and other calls are sent again. Otherwise
+   * the two halves of the batch are sent again.
    */
   async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
@@ -141,7 +141,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
         return sendCut(requests, options)
       }
       const outcomes = await sendHalves(requests, options)
-      // A call that also fails by itself may be the cause, rather than the batch's size.
+      // The batch's size may not be the cause if a call of it also fails by itself.
       const isSize = error.message || outcomes.every((outcome) => 'result' in outcome || !outcome.error.refusal)
       if (body.length > LARGE) lessons.learn(CHARACTERS, Math.floor(body.length / 2))
       else if (isSize) lessons.learn(CALLS, Math.ceil(requests.length / 2))
@@ -161,7 +161,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     }
     const innocent = requests.filter((_, index) => !isReason[index])
     const outcomes = await Promise.all([sendCut(reasons, options), sendCut(innocent, options)])
-    // The cast is right: each call is in one of both.
+    // The cast is right: each call is in one of the two lists.
     return isReason.map((isOne) => outcomes[isOne ? 0 : 1].shift() as NodeOutcome)
   }
 
@@ -171,7 +171,10 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     return (await Promise.all(halves.map((some) => sendCut(some, options)))).flat()
   }
 
-  /** Sends the second half first, usually of newer blocks. Then sends those of the first half that the node may still have. */
+  /**
+   * Sends the second half of the calls first, usually those about newer blocks. Then sends those of the first half
+   * whose blocks the node may still have.
+   */
   async function sendNewerHalf(
     requests: readonly RpcRequest[],
     code: number,
@@ -206,7 +209,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     lessons.prove(ageKind(request), ageOf(request) ?? 0)
   }
 
-  /** Converts an error of a call, and learns refusals that will repeat. */
+  /** Converts a node's error for one call, and records refusals that will repeat. */
   function refuse(request: RpcRequest, error: NodeError, status = 200): NodeOutcome {
     const { code } = error
     const meaning = meaningOf(error, status, request)
@@ -216,7 +219,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       case 'range': {
         const width = widthOf(request)
         const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY, 'blocks') ?? smallerRange(width)
-        // A node that refuses a range of one block is broken.
+        // A node that refuses a range of one block is broken, so no limit is learnt and another node is called.
         if (width === 1) return { error: { code, refusal: 'unserved' } }
         if (blocks !== undefined) lessons.learn(BLOCKS, blocks)
         const limit = lessons.limitOf(BLOCKS)
@@ -242,7 +245,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     throw ofAnotherChain()
   }
 
-  /** Returns a failure of the node as a whole, without the node's text. */
+  /** Builds the failure of the node as a whole, without the node's own text, which may contain a URL. */
   function outage(
     { status, retryAfterSeconds }: HttpAnswer,
     code: FailedTry['code'],
@@ -259,11 +262,11 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   return {
-    /** True if no lesson says that it refuses this call. */
+    /** True if no learnt limit says that the node refuses this call. */
     takes: (request: RpcRequest) => lessons.allows(CHAIN, 1) && !refusalOf(request) && keeps(request),
-    /** Milliseconds until its rate limit ends (Retry-After); 0 for none. */
+    /** Milliseconds until the pause that the node requested (Retry-After) ends; 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
-    /** Milliseconds after which it is slow: twice its usual time, or infinite while that is unknown. */
+    /** Milliseconds after which the node is slow: twice its average time, or infinite while that is unknown. */
     slowMs: () => (usualMs === undefined ? Number.POSITIVE_INFINITY : Math.max(MIN_SLOW_MS, 2 * usualMs)),
     /** Returns the outcomes of the calls, in order. Throws FailedTry if the node as a whole does not serve. */
     send,
@@ -296,11 +299,11 @@ function smallerRange(width: number | undefined): number | undefined {
 type Batch = {
   readonly requests: readonly RpcRequest[]
   readonly body: string
-  /** True for one call outside an array, for nodes that accept no batch. */
+  /** True if the body is one call without an array around it, for nodes that accept no batch. */
   readonly isPlain: boolean
 }
 
-/** Writes each call once, numbered from 0 in its batch. */
+/** Cuts calls into batches within the learnt limits. Writes each call as JSON once, numbered from 0 in its batch. */
 function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
   const calls = Math.min(MAX_CALLS, lessons.limitOf(CALLS))
   const characters = Math.min(MAX_CHARACTERS, lessons.limitOf(CHARACTERS))
@@ -324,7 +327,7 @@ function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
   }))
 }
 
-/** Writes a call as JSON. Calldata is inserted as it is, because escaping took a sixth of a large read's CPU. */
+/** Writes a call as JSON. Calldata is inserted unescaped, because escaping took a sixth of a large read's CPU time. */
 function toJson(request: RpcRequest): string {
   const [call, ...others] = request.params
   if (request.method !== 'eth_call' || !isCallWithData(call)) return JSON.stringify(request)
@@ -337,7 +340,10 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
   return !call.data.includes('"') && !call.data.includes('\\')
 }
 
-/** Returns the error of a request that is refused as a whole; undefined if the node is down, or is none. */
+/**
+ * Returns the error with which a node refuses a whole request; undefined if the response contains none, because the
+ * node is down or is no node.
+ */
 function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data

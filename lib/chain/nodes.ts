@@ -3,15 +3,15 @@ import { logger } from '../core/logger.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Name of every node in errors: a URL may contain a key. */
+/** Name of every node in error messages, because a URL may contain a key. */
 const NAME = 'node'
 
 type RequestState = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
 
 /**
- * Creates an Rpc over these URLs of one chain. All calls of one request share a limit of 3 s. A failed node is replaced
- * by the next one; a slow one gets the next one beside it. Calls that a node refuses, or is known to refuse, go to the
- * others. With a `chainId`, nodes of another chain are excluded.
+ * Creates an Rpc over these URLs of one chain. All its calls of one request share a deadline of 3 s. A failed node is
+ * replaced by the next one; beside a slow one the next one is called too. Calls that a node refuses, or is known to
+ * refuse, go to the other nodes. With a `chainId`, nodes of another chain are excluded.
  */
 export function createRpc(
   urls: readonly [string, ...string[]],
@@ -19,14 +19,14 @@ export function createRpc(
   { chainId }: { readonly chainId?: number } = {},
 ): Rpc {
   const places = urls.map((url) => createNode(url, environment, chainId))
-  // The next batch starts with a node that did not fail.
+  // The order changes after a failure, so that the next batch starts with a node that did not fail.
   let nodes = places
   const prefer = (node: Node | undefined) => {
     const index = node ? nodes.indexOf(node) : 0
     nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }
 
-  /** Returns the outcomes of the first node that serves, and calls the others for what it refuses. */
+  /** Returns the outcomes of the first node that serves, after sending the calls that it refuses to the other nodes. */
   async function sendInOrder(
     requests: readonly RpcRequest[],
     order: readonly Node[],
@@ -43,7 +43,7 @@ export function createRpc(
       }
     }
     const isOnly = order.length === 1
-    // The only node gets a second try.
+    // A node without alternatives gets a second try.
     const tries = isOnly ? [...order, ...order] : order
     const hedge = { slowMs: (index: number) => order[index]?.slowMs() ?? 0, shouldContinue: () => true }
     const { node, outcomes } = await firstAnswer(environment, tries.map(tryNode), {
@@ -68,7 +68,7 @@ export function createRpc(
       if (error instanceof FailedTry) return []
       throw error
     })
-    // A call that all nodes refuse is itself at fault.
+    // The node is at fault only if another one serves the call; a call that all refuse is itself at fault.
     const isAtFault = open.some((index, i) => {
       const [refusal, answer] = [refusalOf(outcomes[index]), answers[i]]
       return NOT_LEARNT.includes(refusal) && answer !== undefined && !refusalOf(answer)
@@ -80,7 +80,7 @@ export function createRpc(
   return async (requests, options = {}) => {
     if (requests.length === 0) return []
     const question = { ...options, deadline: environment.now() + DEADLINE_MS, said: new Set<string>() }
-    // Nodes that limit our rate (Retry-After) come last.
+    // Nodes that have requested a pause (Retry-After) come last.
     const order = nodes.toSorted((left, right) => left.pause() - right.pause())
     const pause = order[0]?.pause() ?? 0
     if (pause > 0) {
@@ -96,7 +96,7 @@ export function createRpc(
       await Promise.all(
         [...groups].map(async ([from, group]) => {
           const pending = group.map(({ request }) => request)
-          // The first node returns the refusal of a call that all are known to refuse.
+          // A call that all nodes are known to refuse goes to the first one, which returns its refusal.
           const start = Math.max(0, from)
           const answers = await sendInOrder(pending, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
@@ -121,13 +121,13 @@ function textOf(outcome: NodeOutcome | undefined): string {
   return outcome && 'error' in outcome ? `${outcome.error.refusal} ${outcome.error.code}` : ''
 }
 
-/** Refusals that teach nothing about the next call of their kind. */
+/** Kinds of refusals from which no limit for later calls is learnt. */
 const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
 
-/** Refusals, the most useful first. Smaller ranges may succeed; a broken node may have what another one lacks. */
+/** Kinds of refusals, the most useful for the caller first. Smaller ranges may succeed; a broken node may have what another one lacks. */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 
-/** Returns the more useful outcome; of two ranges the longer one. */
+/** Returns the more useful of two nodes' outcomes for one call; of two refused ranges the one that allows more blocks. */
 function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   if (!other) return one
   const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]

@@ -6,8 +6,8 @@ import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
- * Storage slots in which proxies keep the address of their code. Code to which a proxy delegates uses the proxy's
- * storage. So a proxy behind another has its slots here too.
+ * Storage slots in which proxies keep the address of their code. Code that a proxy delegates to uses the proxy's
+ * storage, so a second proxy behind it does so too.
  */
 const SLOTS = {
   'ERC-1967 implementation': slotBefore('eip1967.proxy.implementation'),
@@ -20,36 +20,36 @@ type SlotRole = keyof typeof SLOTS
 const SLOT_ROLES = Object.keys(SLOTS) as SlotRole[]
 
 /**
- * Ways in which a contract leads to code. These are its own code, the target in a clone's code (ERC-1167 and similar),
- * the delegate of an account (EIP-7702), its storage, and its beacon.
+ * Ways in which a contract leads to the code that runs: its own code, the target in a clone's code (ERC-1167 and
+ * similar), an account's delegate (EIP-7702), its storage, and its beacon.
  */
 const OTHER_ROLES = ['contract', 'clone of', 'EIP-7702 delegate', "beacon's implementation"] as const
 export const POINTER_ROLES = [...OTHER_ROLES, ...SLOT_ROLES]
 
-/** An address whose code runs when a contract is called. Contract code never changes (EIP-6780), so the address identifies it. */
+/** An address whose code runs when a contract is called. Code at an address never changes (EIP-6780), so comparing addresses is enough. */
 export type Pointer = {
   readonly role: (typeof POINTER_ROLES)[number]
-  /** Address whose code, storage or beacon leads there; absent for the contract itself. */
+  /** Address of the contract whose code, storage or beacon leads to `address`; absent for the contract itself. */
   readonly of?: Address | undefined
   readonly address: Address
 }
 
 type PointedContract = { readonly address: Address; readonly pointers: readonly Pointer[] }
 
-/** Result of a comparison; `unknown` if the chain returns no result, which is not `same`. */
+/** Result of comparing a contract's code with an earlier record; `unknown` if the chain returns no result, which is not `same`. */
 export type Verdict = 'same' | 'changed' | 'unknown'
 
 const beaconAbi = parseAbi(['function implementation() view returns (address)'])
 
-/** Pattern of a clone's code, which contains the address that receives all calls. */
+/** Pattern in the code of a clone (ERC-1167), which contains the address that receives all calls. */
 const CLONE = /73([0-9a-f]{40})5af4/gi
 
 const MAX_POINTERS = 20
 
 /**
- * Reads the pointers of a contract, itself first. A proxy of an unknown kind has no others. Throws an Error for an
- * operator if later comparisons are impossible: an address without code, a beacon without implementation, or too many
- * pointers. Also throws `upstream_*`.
+ * Reads all addresses whose code runs when a contract is called, its own first. A proxy of an unknown kind has no
+ * others. Throws an Error for an operator if later comparisons are impossible: an address without code, a beacon
+ * without implementation, or too many addresses. Also throws `upstream_*`.
  */
 export async function readPointers(reader: ChainReader, address: Address): Promise<Pointer[]> {
   const found: Pointer[] = []
@@ -72,7 +72,7 @@ async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Po
   ])
   const inCode = from.flatMap(({ role, address: of }, index) => {
     const code = parseCode(codes[index])
-    // Bytes that resemble a clone's target may be a number.
+    // A clone's target without code is no error, because bytes that resemble a target may be a number.
     if (code === '0x' && role !== 'clone of') throw new Error(`There is no code at ${of}.`)
     return pointersIn(code).map((pointer) => ({ of, ...pointer }))
   })
@@ -104,14 +104,14 @@ function pointersIn(code: Hex): Pointer[] {
   return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
 }
 
-/** Returns the plan that reads whether a contract's storage names exactly these pointers. */
+/** Returns the plan that reads whether a contract's storage still contains exactly these addresses. */
 export function ownPointersPlan({ address, pointers }: PointedContract): ReadPlan<boolean> {
   return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }
 
 /**
- * Compares the pointers that no plan of the contract reads: those of its beacons, and delegates of accounts. Returns a
- * verdict for each contract. Takes one HTTP request, or none without beacons and accounts. Throws `upstream_*`.
+ * Compares the addresses that `ownPointersPlan` does not read: those of beacons, and delegates of accounts. Returns a
+ * verdict for each contract. Takes one HTTP request, or none without beacons and delegates. Throws `upstream_*`.
  */
 export async function compareOtherPointers(
   reader: ChainReader,
@@ -136,7 +136,7 @@ export async function compareOtherPointers(
   })
 }
 
-/** Returns the calls for delegates and implementations, with the result expected while the pointers are unchanged. */
+/** Returns the requests for delegates and beacons' implementations, with the results expected while nothing has changed. */
 function checksOf({
   address: contract,
   pointers,
@@ -179,7 +179,10 @@ function namedBy(words: readonly bigint[]): NamedContract[] {
   })
 }
 
-/** Sends the call as the contract: a beacon may return another implementation to each caller. */
+/**
+ * Builds the call of a beacon for its implementation. The contract is the sender, because a beacon may return another
+ * implementation to each caller.
+ */
 function implementationRequest(from: Address, beacon: Address): RpcRequest {
   const { to, data } = call(beacon, beaconAbi, 'implementation', [])
   return { method: 'eth_call', params: [{ from, to, data }, 'latest'] }
@@ -191,7 +194,7 @@ function parseImplementation(outcome: RpcOutcome | undefined): Address | undefin
   return address
 }
 
-/** Returns the ERC-1967 slot of a name. */
+/** Returns the ERC-1967 slot of a name: its hash minus one. */
 function slotBefore(name: string): Hex {
   return numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
 }

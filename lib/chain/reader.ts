@@ -27,7 +27,7 @@ import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
 
-/** Reads of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
+/** Reads of one contract, by name: words of its own storage (32 bytes each), and calls of it or of other contracts. */
 export type NamedReads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
@@ -40,7 +40,7 @@ export type NamedResults<R extends NamedReads> = {
   readonly answers: ReturnValues<R['calls']>
 }
 
-/** A contract's slots and calls, and a parser of their storage words and return values in the same order. */
+/** A contract's storage slots and calls, with a parser of their words and return values in the same order. */
 export type ReadPlan<T> = {
   readonly address: Address
   readonly slots: readonly Hex[]
@@ -48,7 +48,7 @@ export type ReadPlan<T> = {
   readonly parse: (read: { readonly words: readonly bigint[]; readonly answers: readonly unknown[] }) => T
 }
 
-/** Builds the plan for these reads; `parse` returns its value. */
+/** Builds the plan for these reads. `parse` computes the plan's value from their results. */
 export function buildReadPlan<const R extends NamedReads, T>(
   { address, slots, calls }: R,
   parse: (reading: NamedResults<R>) => T,
@@ -59,13 +59,13 @@ export function buildReadPlan<const R extends NamedReads, T>(
     address,
     slots: Object.values(slots),
     calls: Object.values(calls),
-    // The cast is right: the entries have the names of the slots and calls.
+    // The cast is right: the results have the names of the slots and calls.
     parse: ({ words, answers }) =>
       parse({ words: named(slots, words), answers: named(calls, answers) } as NamedResults<R>),
   }
 }
 
-/** Returns the same plan with its value mapped. */
+/** Returns the same plan, with its value converted by `map`. */
 export function mapReadPlan<T, U>(plan: ReadPlan<T>, map: (value: T) => U): ReadPlan<U> {
   return { ...plan, parse: (read) => map(plan.parse(read)) }
 }
@@ -85,19 +85,22 @@ export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): Read
 }
 
 type ReadResult<T> = {
-  /** Earliest block of any value. */
+  /** Earliest of the blocks at which values were read. */
   readonly block: BlockHeader
-  /** Block of each value. All are the same if `at` was given or one call read everything. */
+  /** Block at which each value was read. All are the same if `at` was given or one call read everything. */
   readonly blocks: readonly BlockHeader[]
   readonly values: readonly T[]
   readonly outcomes: RpcOutcome[]
-  /** Returns `block` for responses. Takes one more request without `withHash`, or if blocks came too fast. Throws `upstream_*`. */
+  /**
+   * Returns `block` with its hash, for responses. Takes one more request without `withHash`, or if new blocks came
+   * during the read. Throws `upstream_*`.
+   */
   readonly evidence: () => Promise<Evidence>
 }
 
 /**
- * Options of a read. `at`: a block instead of the latest. `extraCalls`: calls sent in the same HTTP request.
- * `withHash`: requests the block's hash too.
+ * Options of a read. `at`: number of the block to read at, instead of the latest. `extraCalls`: calls sent in the same
+ * HTTP request. `withHash`: requests the block's hash too.
  */
 export type ReadOptions = {
   readonly at?: bigint | undefined
@@ -105,7 +108,7 @@ export type ReadOptions = {
   readonly withHash?: boolean
 }
 
-/** Reader of contracts of one chain. Each read takes one HTTP request. */
+/** Reader of contracts on one chain. Each read usually takes one HTTP request. */
 export type ChainReader = ReturnType<typeof createChainReader>
 
 const ARBITRUM = 42161
@@ -121,25 +124,28 @@ const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
 const MAX_CONTRACTS = 100
 /**
- * Maximum digits of one eth_call, which bounds its gas too. 100 positions take 0.9 million digits and 17 million gas;
- * the strictest nodes stop at two million digits and 50 million gas.
+ * Maximum hexadecimal digits of one eth_call, which limits its gas too. Reading 100 positions takes 0.9 million digits
+ * and 17 million gas. The strictest nodes accept two million digits and 50 million gas.
  */
 const MAX_DIGITS = 1_200_000
-/** Parts of a failed group. Every node accepts a batch of two calls for each part, and one for the block. */
+/**
+ * Number of smaller calls that replace a failed one. Every node accepts two calls for each of them, and one for the
+ * block, in one batch.
+ */
 const PARTS = 4
 
 const HEADER_TRIES = 3
 
-/** Returns a reader of one chain. `nodes`: number of hosts that agree on its results. */
+/** Creates a reader of one chain. `nodes`: number of hosts that confirm its results. */
 export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
-  /** Last plans at the latest block and their requests, kept because lists are read repeatedly. */
+  /** Plans of the last read at the latest block, with their requests. They are kept because lists are read repeatedly. */
   let last: { readonly plans: readonly unknown[]; readonly requests: readonly RpcRequest[][] } | undefined
 
   /**
    * Reads contracts, each at one block, by default the latest, and sends `extraCalls` in the same HTTP request. Takes
-   * one eth_call for every 100 contracts, and one more if any storage is read. A second request is sent only if these
-   * two come from different blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
+   * one eth_call for every 100 contracts, and one more if any storage is read. A second request is needed only if these
+   * two calls ran at different blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<ReadResult<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
@@ -158,9 +164,9 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   }
 
   /**
-   * Like `read`, for contracts of which some may be broken and use all the gas of their call. Contracts of a failed
-   * call are read again in smaller parts, until only the broken one has no value. Throws AppError `upstream_*` if
-   * nothing can be read.
+   * Like `read`, for contracts of which some may be broken and use all the gas of their call. The contracts of a failed
+   * call are read again in smaller calls, until only broken ones have no value. Throws AppError `upstream_*` if nothing
+   * can be read.
    */
   async function readEach<T>(
     plans: readonly ReadPlan<T>[],
@@ -207,7 +213,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     return { chainId: chain.id, ...toBlockFields(block), blockHash, nodes }
   }
 
-  /** Tries again if a node behind the same URL does not know the block yet. */
+  /** Reads a block's hash. Tries again, because a node behind the same URL may not know the block yet. */
   async function readHash({ number }: Pick<BlockHeader, 'number'>, tries = HEADER_TRIES): Promise<Hash> {
     const [outcome] = await rpc([blockRequest(number)])
     const isTold = outcome && 'result' in outcome && outcome.result !== null
@@ -234,7 +240,10 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     return readable.flat()
   }
 
-  /** Reads each group with one or two calls, all in one HTTP request. A part is undefined if the node did not finish its call. */
+  /**
+   * Reads each group of plans with one or two calls, all in one HTTP request. A group's part is undefined if the node
+   * did not finish its call.
+   */
   async function send<T>(
     groups: readonly (readonly ReadPlan<T>[])[],
     at: bigint | undefined,
@@ -248,7 +257,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     return { parts, outcomes }
   }
 
-  /** Reads again at one block if the two calls came from different blocks. */
+  /** Parses the results of a group's two calls. Reads the group again at one block if the calls ran at different blocks. */
   async function parseGroup<T>(
     plans: readonly ReadPlan<T>[],
     at: bigint | undefined,
@@ -275,7 +284,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     return { block, values }
   }
 
-  /** Reads words one by one, for nodes that refuse state overrides. */
+  /** Reads storage words with one call each, for nodes that refuse state overrides. */
   async function readWords(plans: readonly ReadPlan<unknown>[], at: bigint): Promise<bigint[][]> {
     const requests = plans.flatMap(({ address, slots }) =>
       slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, numberToHex(at)] })),
@@ -286,7 +295,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
 
   return {
     chain,
-    /** Number of hosts that confirm everything it reads. */
+    /** Number of hosts that confirm everything this reader returns. */
     nodes,
     read,
     readEach,
@@ -328,7 +337,7 @@ function storageCallOf({ address, slots }: ReadPlan<unknown>): [AggregateCall] {
   return [encodeStorageCall(address, slots)]
 }
 
-/** Cuts plans into groups of one call each. Without plans, one empty group reads the block. */
+/** Groups plans by the eth_call that reads them. Without plans it returns one empty group, whose call reads the block. */
 function groupPlans<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   let group: ReadPlan<T>[] = []
   const groups = [group]

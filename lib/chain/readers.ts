@@ -9,7 +9,10 @@ import { type EvmChain, evmChain } from './registry.ts'
 export const RpcUrls = z.record(z.string(), z.tuple([z.url()], z.url()))
 export type RpcUrls = z.output<typeof RpcUrls>
 
-/** Returns the readers of all chains; each is created on first use and kept. A chain that the registry lacks throws `internal`. */
+/**
+ * Returns a function that returns a chain's reader, created on first use and kept. It throws `internal` for a chain
+ * that the registry lacks.
+ */
 export function createChainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
   const readers = new Map<number, ChainReader>()
   return (chainId: number) => {
@@ -31,16 +34,16 @@ export function findChain(chainId: number): EvmChain {
 
 /** Groups the URLs by host, in the order of each host's first URL. */
 export function groupByHost(urls: readonly string[]): [string, ...string[]][] {
-  // The cast is right: a group contains at least the URL that opened it.
+  // The cast is right: each group contains at least one URL.
   return [...Map.groupBy(urls, hostOf).values()] as [string, ...string[]][]
 }
 
-/** Endings under which names are registered one level further down, as in `co.uk`. */
+/** Second-level endings, such as `co.uk`, below which names are registered. */
 const SECOND_LEVEL = /\.(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
 
 /**
- * Returns the registered name: its subdomains and paths are all one host. An IP address, or a name without a dot, is
- * the operator's own machine; each of its ports is a host.
+ * Returns the registered name in a URL, because its subdomains and paths count as one host. An IP address, or a name
+ * without a dot, is the operator's machine, and each port a host.
  */
 function hostOf(url: string): string {
   const { hostname, host } = new URL(url)

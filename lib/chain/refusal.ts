@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { blockOf, featureOf, hasOverrides, isEventCall, isOptional } from './request.ts'
 import type { RpcRequest } from './rpc.ts'
 
-/** Characters of a message that are read: its meaning is at the beginning. */
+/** Maximum characters of an error message that are read: its meaning is at the beginning. */
 const MAX_MESSAGE = 500
 
-/** An error of JSON-RPC, as nodes return it; the message is cut. */
+/** An error of JSON-RPC, as nodes return it, with its message shortened. */
 export const NodeError = z.object({
   code: z.number(),
   message: z
@@ -18,7 +18,7 @@ export type NodeError = z.output<typeof NodeError>
 /**
  * Meaning of a node's error, independent of its wording and HTTP status:
  *
- * * `call`: this call fails on any node. The list of these failures is closed: the EVM's, and invalid parameters.
+ * * `call`: this call fails on any node, by the EVM or because of invalid parameters.
  * * `batch`: the batch has too many calls, or too many bytes.
  * * `range`: the call for events has too many blocks. `results`: it has too many events.
  * * `archive`: the node does not keep data of that age.
@@ -30,8 +30,8 @@ export type Meaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsu
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b/i
 /**
- * Failures of the EVM, and of a transaction before it runs, from geth, reth, Erigon, Nethermind, Besu, Nitro and anvil.
- * Reth and Nethermind write the names of halts without spaces.
+ * Messages about failures of the EVM, and of a transaction before it runs. They are from geth, reth, Erigon,
+ * Nethermind, Besu, Nitro and anvil. Reth and Nethermind write the names of EVM halts without spaces.
  */
 const EVM =
   /EVM error|VM execution|out ?of ?(gas|memory|bounds)|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|bad ?instruction|illegal state change|static ?call ?violation|access ?violation|precompile ?failure|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit too high|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
@@ -40,14 +40,15 @@ const PARAMETERS = /invalid argument|too many arguments|cannot unmarshal/i
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_026
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
-// Rate limits of several providers, and proxyd's: no healthy backend, over capacity, an invalid backend response.
+// Error codes of several providers' rate limits. The last ones are of the proxy proxyd: no healthy backend, over capacity, an invalid
+// backend response.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
-/** Errors of a node that is behind; they mention ranges and parameters. */
+/** Messages of a node that is behind. They are matched before others, because they also mention ranges and parameters. */
 const BEHIND =
   /header (range )?not found|unknown block|block not found|beyond current head|block is out of range|invalid block range/i
 const METHOD_NOT_FOUND = -32_601
 const LIMIT_EXCEEDED = -32_005
-/** Code of EIP-4444. */
+/** Error code for deleted history (EIP-4444). */
 const PRUNED = 4_444
 const BATCH = /\bbatch/i
 const RESULTS =
@@ -58,18 +59,18 @@ const ARCHIVE =
 const UNSUPPORTED =
   /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
 const TOO_LARGE = 413
-/** HTTP statuses about the request; all others above 299 are about the node. */
+/** HTTP statuses that concern the request. All others above 299 concern the node. */
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
 
-/** Returns the code of a refusal without a message: its HTTP status, if that is about the request. */
+/** Returns an error code for a refusal without a message: its HTTP status, if that concerns the request. */
 export function codeOfStatus(status: number): number | undefined {
   return CALL_REFUSALS.includes(status) ? status : undefined
 }
 
-/** Returns the meaning of a node's error for this call. `request` is undefined for a batch of several calls. */
+/** Returns the meaning of a node's error for this call. `request` is undefined for the error of a whole batch. */
 export function meaningOf({ code, message }: NodeError, status: number, request: RpcRequest | undefined): Meaning {
   const isAboutTheCall = status < 300 || CALL_REFUSALS.includes(status)
-  // A contract's own words say nothing about the node.
+  // Revert messages come first, because a contract's own words say nothing about the node.
   if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return isAboutTheCall ? 'call' : 'unserved'
   const isTooLarge = status === TOO_LARGE
   if (!request) return BATCH.test(message) || (isTooLarge && message === '') ? 'batch' : 'unserved'
@@ -77,12 +78,12 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   if ((code === PRUNED || ARCHIVE.test(message)) && blockOf(request) !== undefined) return 'archive'
   if (isForEvents && RESULTS.test(message)) return 'results'
   if (BEHIND.test(message)) return 'unserved'
-  // Proxies use codes of busy nodes for ranges, too.
+  // Messages about ranges are matched before codes, because proxies use the codes of busy nodes for ranges too.
   if (isForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
   if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
-  // The code limits the number or blocks of events, and the rate of other calls.
+  // This code concerns the number or range of events, or the rate of other calls.
   if (code === LIMIT_EXCEEDED) return isForEvents ? 'range' : 'busy'
-  // Nodes refuse state overrides in many words.
+  // Nodes refuse state overrides in many ways, so most errors of a call with overrides count as that.
   if (
     hasOverrides(request) &&
     ((status >= 400 && !isTooLarge) ||
@@ -98,17 +99,17 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   return isAboutTheCall && (isSimulationError(code) || PARAMETERS.test(message)) ? 'call' : 'unserved'
 }
 
-/** Minimum limit of blocks or calls; a lower number in a message means something else. */
+/** Minimum limit of blocks or calls. A lower number in a message means something else. */
 const MIN_RANGE = 2
-/** Rate limits, which are no limits of blocks or calls. */
+/** Pattern of rate limits such as `10 requests per second`, which are no limits of blocks or calls. */
 const RATE =
   /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
 type Limited = 'blocks' | 'calls'
 const NUMBER = /(\d[\d,]*)(k\b)?[ -]?((?<blocks>block|range)|(?<calls>call|request))?/gi
 
 /**
- * Parses the limit of blocks or calls in a refusal's words, below the requested number. Undefined if there is none.
- * For example, "maximum 10 calls in 1 batch" gives 10 calls, and "(9999 > 5000)" the smaller number.
+ * Parses the limit of blocks or calls in a node's refusal, below the number that was requested; undefined if there is
+ * none. For example, "maximum 10 calls in 1 batch" gives 10 calls, and "(9999 > 5000)" the smaller number.
  */
 export function parseLimit(message: string, askedFor: number, limited: Limited): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')

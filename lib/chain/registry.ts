@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { field } from '../core/field.ts'
 
-/** Address that represents an EVM chain's own coin in requests and responses. */
+/** Address that stands for an EVM chain's own coin, such as ether, in requests and responses. */
 export const COIN_ADDRESS: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
 type NativeCoin = {
@@ -23,15 +23,15 @@ type ChainBase = {
   /** Block explorer, without a slash at the end. */
   readonly explorerUrl: string
   /**
-   * Public endpoints for trials, in the order of preference. They have strict limits and change without notice. One
-   * that returns no events comes last.
+   * Public RPC endpoints for trials, in the order of preference. They have strict limits and change without notice. An
+   * endpoint that returns no events comes last.
    */
   readonly rpcUrls: readonly [string, ...string[]]
 }
 
 /**
- * Rule for a final block: the chain's tag has reached it, and it is this many seconds older than the head. Rollup
- * blocks are `safe` once they are written to Ethereum. Without tags only the age counts.
+ * Rule for a final block: it is not after the block at the chain's tag, and it is this many seconds older than the
+ * head. Rollup blocks are `safe` once they are written to Ethereum. Without tags only the age counts.
  */
 type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 
@@ -40,23 +40,23 @@ export type EvmChain = ChainBase & {
   readonly kind: 'evm'
   /** Alchemy's name of the chain, the first part of its hosts. */
   readonly alchemyNetwork: string
-  /** Typical seconds between blocks, for the start of searches by time and for display. Nothing relies on it. */
+  /** Typical seconds between blocks. They only start searches by time and are displayed; no result depends on them. */
   readonly blockSeconds: number
   readonly finality: Finality
-  /** The bridge's contracts on this chain; null if the bridge does not support it. */
+  /** Contracts of the bridge Across on this chain; null if it does not support the chain. */
   readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
 }
 
 type SolanaChain = ChainBase & { readonly kind: 'solana' }
 
 const ETHER: NativeCoin = { symbol: 'ETH', name: 'Ether', decimals: 18, coinGeckoId: 'ethereum' }
-/** The bridge's handler, at the same address on every chain. */
+/** Across's contract that runs calls after a transfer, at the same address on every chain. */
 const multicallHandler: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 
 /** Solana. */
 export const SOLANA = {
   kind: 'solana',
-  // Solana has no numeric chain id; wallets use LI.FI's.
+  // Solana has no numeric chain id, so this is the one that the aggregator LI.FI uses.
   id: 1151111081099710,
   key: 'solana-mainnet',
   name: 'Solana',
@@ -67,7 +67,7 @@ export const SOLANA = {
   rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
 } as const satisfies SolanaChain
 
-/** Chains of the API. */
+/** All chains that the API supports. */
 export const CHAINS = [
   {
     kind: 'evm',
@@ -194,7 +194,7 @@ export function evmChain(id: number): EvmChain | undefined {
   return EVM_CHAINS.find((chain) => chain.id === id)
 }
 
-/** Issue for a number that is not an allowed id; a field may map it to its own error. */
+/** Issue for a number that is not an allowed chain id. A field may map it to its own error code. */
 const unsupported = (message: string) => ({ message, params: { unsupported: true } })
 /** A number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
@@ -221,9 +221,9 @@ export const ChainIdText = field(
 )
 
 const WHERE_TWO = 'Chain of the vault; required if two chains have a vault with this address'
-/** Chain of the vault with an address, needed if the client has two. */
+/** Id of a vault's chain, needed if the client has vaults on two chains at the same address. */
 export const VaultChainId = ChainId.optional().describe(WHERE_TWO)
-/** The same as text, for query parameters. */
+/** VaultChainId as text, for query parameters. */
 export const VaultChainIdText = ChainIdText.optional().describe(WHERE_TWO)
 
 const OtherChainId = z

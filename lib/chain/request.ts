@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { Quantity } from './hex.ts'
 import type { RpcRequest } from './rpc.ts'
 
-/** Methods that a healthy node may lack. A node that claims to lack another `eth_` method is temporarily broken. */
+/** Methods that a healthy node may lack. A node that claims to lack another `eth_` method counts as temporarily broken. */
 const OPTIONAL = ['eth_simulateV1', 'eth_getBlockReceipts']
 const OVERRIDES = 'state overrides'
 
 const Range = z.object({ fromBlock: Quantity, toBlock: Quantity })
 
-/** True for a call for events. */
+/** True for a request for events. */
 export function isEventCall({ method }: RpcRequest): boolean {
   return method === 'eth_getLogs'
 }
@@ -18,36 +18,39 @@ export function hasOverrides({ method, params }: RpcRequest): boolean {
   return method === 'eth_call' && params.length > 2
 }
 
-/** Returns the method of a call, or the name of state overrides: a node may lack either. */
+/** Returns the feature that a call needs and a node may lack: its method, or state overrides. */
 export function featureOf(request: RpcRequest): string {
   return hasOverrides(request) ? OVERRIDES : request.method
 }
 
-/** True for a feature that a healthy node may lack. */
+/** True for a method or feature that a healthy node may lack. */
 export function isOptional(feature: string): boolean {
   return !feature.startsWith('eth_') || OPTIONAL.includes(feature)
 }
 
-/** Returns the first and last block of a call for events; undefined for other calls, and for blocks without a number. */
+/**
+ * Returns the first and last block of a request for events. Returns undefined for other requests, and for tags instead
+ * of block numbers.
+ */
 export function rangeOf({ method, params: [filter] }: RpcRequest): readonly [first: number, last: number] | undefined {
   const range = method === 'eth_getLogs' ? Range.safeParse(filter).data : undefined
   return range && [Number(range.fromBlock), Number(range.toBlock)]
 }
 
-/** Returns the number of blocks of a call for events; undefined for other calls, and for blocks without a number. */
+/** Returns the number of blocks of a request for events. Returns undefined for other requests, and for tags instead of block numbers. */
 export function widthOf(request: RpcRequest): number | undefined {
   const range = rangeOf(request)
   return range && range[1] - range[0] + 1
 }
 
-/** Index of the block among the parameters; 1 for all other methods. */
+/** Index of the block among a method's parameters; 1 for methods not listed. */
 const PLACES: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
   eth_getBlockReceipts: 0,
   eth_getStorageAt: 2,
 }
 
-/** Returns the oldest block that a call reads; undefined if it has no number. */
+/** Returns the number of the oldest block that a call reads; undefined if it contains no block number. */
 export function blockOf(request: RpcRequest): number | undefined {
   const block = request.params[PLACES[request.method] ?? 1]
   return rangeOf(request)?.[0] ?? (typeof block === 'string' ? toNumber(block) : undefined)

@@ -8,29 +8,29 @@ export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcErr
 export type RpcError = {
   readonly code: number
   /**
-   * Reason why a healthy node refuses the call.
-   * * `range`: events of too many blocks. `results`: too many events.
+   * Kind of the refusal, if the node does not serve the call.
+   * * `range`: the call is for events of too many blocks. `results`: there are too many events.
    * * `archive`: the data is too old for the node.
    * * `unsupported`: the node lacks the method, or state overrides.
-   * * `unserved`: a fault of the node in any other words.
+   * * `unserved`: any other fault of the node.
    */
   readonly refusal?: 'range' | 'results' | 'archive' | 'unsupported' | 'unserved'
   /**
    * With `range`: the number of blocks for which the node probably returns events in one call. With `results`: the
-   * number of leading blocks read before there were too many events.
+   * number of blocks, from the first, that were read before there were too many events.
    */
   readonly blocks?: number
 }
 
 /**
  * Sends calls to the nodes of one chain and returns their outcomes in order. Sends one HTTP request if a node accepts
- * that many calls, else as few as possible, concurrently. Throws AppError `upstream_timeout`, `upstream_unavailable`
- * (with the node's Retry-After, if any) or `upstream_bad_answer` if no node serves.
+ * that many calls, else as few as possible, concurrently. If no node serves, throws AppError `upstream_timeout`,
+ * `upstream_bad_answer` or `upstream_unavailable`, the last with a node's Retry-After, if any.
  */
 export type Rpc = (requests: readonly RpcRequest[], options?: RpcOptions) => Promise<RpcOutcome[]>
 
 /**
- * Options of calls. `mostBytes`: maximum response size, 32 MiB by default; a larger one is refused with `results`.
- * `isOfPast`: marks calls that read past states; no code uses it.
+ * Options of calls. `mostBytes`: maximum response size, 32 MiB by default; calls whose response is larger are refused
+ * with `results`. `isOfPast`: marks calls that read past states, although nothing reads the mark.
  */
 export type RpcOptions = { readonly mostBytes?: number; readonly isOfPast?: true }

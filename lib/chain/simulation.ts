@@ -21,10 +21,10 @@ export type SimulatedCall =
     }
   | { readonly status: 'reverted'; readonly gasUsed: bigint; readonly reason: string }
 
-/** Margin above the simulated gas, in percent: the state changes before the transactions are mined. */
+/** Margin above the simulated gas, in percent, because the state may change before the transactions are mined. */
 const MARGIN_PERCENT = 15n
 
-/** Upper estimates in gas units, used if the simulation fails. */
+/** Upper estimates of gas by kind of transaction, used if the simulation fails. */
 export const UPPER_ESTIMATE = {
   approve: 70_000n,
   deposit: 500_000n,
@@ -53,29 +53,29 @@ const SimulatedBlocks = z.array(
   }),
 )
 
-/** Storage words that replace the chain's in a simulation, by contract and slot. */
+/** Storage words that replace those of the chain in a simulation, by contract and slot. */
 export type StorageOverrides = Readonly<Record<Address, { readonly stateDiff: Readonly<Record<Hex, Hex>> }>>
 
 /**
- * Returns the call that runs these transactions of one account in order, each on the state after the previous one. It
- * needs no signature and no balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
+ * Returns the request that simulates these transactions of one account in order, each on the state after the previous
+ * one. It needs no signature and no balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
  */
 export function simulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** Maximum gas of a simulated block, below every chain's limit. The calls share it equally. */
+/** Maximum gas of a simulated block, below every chain's limit. The simulated transactions share it equally. */
 const BLOCK_GAS = 28_000_000n
 
-/** Returns the same call with a gas limit for each transaction, so none uses up the gas of later ones. */
+/** Like `simulationRequest`, but with a gas limit for each transaction, so none uses up the gas of later ones. */
 export function boundedSimulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
   return simulation([{ calls: boundedCallsOf(from, transactions) }], 'latest')
 }
 
 /**
- * Returns the call that runs each block's transactions in order on overridden storage, after block `at` (by default the
- * latest). The last block has the time `until`, in seconds since 1970, if given. No call can use up the gas of later
- * ones.
+ * Returns the request that simulates blocks of transactions in order on overridden storage, after block `at` (by
+ * default the latest). The last block has the time `until`, in seconds since 1970, if given. No transaction can use up
+ * the gas of later ones.
  */
 export function overriddenSimulationRequest(
   from: Address,
@@ -107,12 +107,12 @@ function boundedCallsOf(from: Address, transactions: readonly Transaction[]) {
   return callsOf(from, transactions).map((call) => ({ ...call, gas }))
 }
 
-/** Parses the result of each transaction; null if the node cannot simulate. `abi` names the errors that a revert may have. */
+/** Parses the result of each simulated transaction; null if the node cannot simulate. `abi` names the errors that a revert may have. */
 export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
   return parseSimulatedBlocks(outcome, [length], abi)?.[0] ?? null
 }
 
-/** Parses a simulation of blocks with these numbers of transactions; like `parseSimulation`. */
+/** Parses a simulation of several blocks with these numbers of transactions, like `parseSimulation`. */
 export function parseSimulatedBlocks(
   outcome: RpcOutcome | undefined,
   lengths: readonly number[],

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 /** Returns this many cryptographically random bytes, as node:crypto's randomBytes does. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** Environment of a key; part of its text. */
+/** Environment of an API key, which is part of the key's text. */
 export type KeyEnvironment = 'live' | 'test' | 'local'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -11,13 +11,16 @@ const SECRET_LENGTH = 32
 const CHECK_LENGTH = 6
 const FORMAT = /^jk_(?:live|test|local)_([0-9A-Za-z]{10})_[0-9A-Za-z]{38}$/
 
-/** Creates an API key, `jk_<environment>_<clientId>_<secret><check>`, for the client; no other full copy exists. */
+/**
+ * Creates an API key, `jk_<environment>_<clientId>_<secret><check>`, for the client. The caller must keep it, because
+ * only its hash is stored.
+ */
 export function createApiKey(environment: KeyEnvironment, clientId: string, randomBytes: RandomBytes): string {
   const body = `jk_${environment}_${clientId}_${randomBase62(SECRET_LENGTH, randomBytes)}`
   return body + checkOf(body)
 }
 
-/** Returns the client's id in an API key; null for a wrong format or check. The key may never have been issued. */
+/** Returns the client's id in an API key; null if the format or check is wrong. The key may never have been issued. */
 export function parseApiKey(text: string): { clientId: string } | null {
   const [, clientId] = FORMAT.exec(text) ?? []
   const body = text.slice(0, -CHECK_LENGTH)

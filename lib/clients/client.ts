@@ -24,7 +24,7 @@ export const ApiKey = z.object({
   /** Time from which on the key is refused; a key without it does not expire. */
   expiresAt: Timestamp.optional(),
   revokedAt: Timestamp.optional(),
-  /** Keys from before limits existed have none stored. */
+  /** Keys created before limits existed have none stored, so they get the default ones. */
   limits: KeyLimits.default(DEFAULT_LIMITS),
 })
 export type ApiKey = z.output<typeof ApiKey>

@@ -1,10 +1,10 @@
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import type { ListedVaultsStore } from './listed-vaults-store.ts'
 
-/** Finds the clients that have each of these vaults. Throws if the table cannot be reached. */
+/** Returns a function from each of these vaults to the ids of its clients. Throws if the table cannot be reached. */
 export type FindClients = (vaults: readonly VaultKey[]) => Promise<(vault: VaultKey) => readonly string[]>
 
-/** Builds a finder that reads each requested vault's clients once and keeps them. */
+/** Builds a FindClients that reads the clients of each requested vault once and caches them. */
 export function createClientsFinder({ listClientsOf }: Pick<ListedVaultsStore, 'listClientsOf'>): FindClients {
   const found = new Map<string, readonly string[]>()
   return async (vaults) => {

@@ -7,19 +7,19 @@ const CACHE_MS = 60_000
 const UNKNOWN_KEY_MS = 10_000
 
 /**
- * Returns a function that finds an API key with its client; it throws `missing_api_key` or `invalid_api_key`. Records are cached for 60 s,
- * so revoked keys and old limits stay valid that long. A key that the cache lacks is looked up again, so new keys work immediately. After a
- * miss the client's unknown keys are not looked up for 10 s.
+ * Returns a function that finds an API key with its client; it throws `missing_api_key` or `invalid_api_key`. Records
+ * are cached for 60 s, so revoked keys and old limits stay valid that long. New keys work immediately, because a key
+ * that the cache lacks is looked up again. After a failed look-up the client's unknown keys are not looked up for 10 s.
  */
 export function identifyClient({
   get,
   now,
 }: {
   readonly get: (clientId: string) => Promise<ClientRecord | null>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  // Only existing clients are cached, so made-up ids cannot fill the memory.
+  // Only existing clients are cached, so invented ids cannot fill the memory.
   const remembered = new Map<string, { record: ClientRecord; until: number; looksFrom: number }>()
   const queries = new Map<string, Promise<ClientRecord | null>>()
 
@@ -65,7 +65,7 @@ export function identifyClient({
 }
 
 function match(record: ClientRecord | null, hash: string) {
-  // Every key is compared, so that the duration reveals nothing.
+  // All keys are compared, so that the duration does not reveal which one matches.
   const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, hash))[0]
   return record && key && { client: record.client, key }
 }

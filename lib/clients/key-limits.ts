@@ -8,7 +8,7 @@ import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 export const Scope = z.enum(['vaults', 'accounts', 'portfolio', 'markets', 'webhooks'])
 export type Scope = z.output<typeof Scope>
 
-/** Maximum number of requests per key in each window, with its length in seconds. */
+/** Rate limit: the maximum number of requests per key in each window, and the window's length in seconds. */
 export const Rate = z.object({
   requests: z.int().min(1).max(1_000_000),
   seconds: z.int().min(10).max(3600),
@@ -17,13 +17,13 @@ export type Rate = z.output<typeof Rate>
 
 const ChainId = z.int().positive()
 
-/** Limits of a key. A missing list limits nothing. */
+/** Limits of an API key. A list that is missing limits nothing. */
 export const KeyLimits = z.object({
   scopes: z.array(Scope).min(1),
   rate: Rate,
-  /** Chains of the visible vaults, and chains that deposits into them may come from. */
+  /** Chains whose vaults the key sees, and from which deposits into its vaults may come. */
   chains: z.array(ChainId).min(1).max(20).optional(),
-  /** Vaults that the key sees and deposits into, among those of its client. */
+  /** Vaults that the key sees and may deposit into, out of those of its client. */
   vaults: z
     .array(z.object({ chainId: ChainId, address: Address }))
     .min(1)
@@ -39,8 +39,8 @@ export const KeyLimits = z.object({
 export type KeyLimits = z.output<typeof KeyLimits>
 
 /**
- * Limits of a key created without any; the rate is half of the gateway's in production. Only server keys should read webhooks, which report
- * all users' actions: keys inside wallets are public.
+ * Limits of an API key created without any. The rate is half of API Gateway's in production. The scope `webhooks` is
+ * missing, because events report all users' actions and keys inside wallets are public.
  */
 export const DEFAULT_LIMITS: KeyLimits = {
   scopes: ['vaults', 'accounts', 'portfolio', 'markets'],
@@ -58,8 +58,8 @@ export function listVisibleVaults({ client, limits: { chains, vaults } }: Caller
 }
 
 /**
- * Returns the visible vault at this address, on this chain if given. Throws `chain_not_allowed` and `vault_not_allowed` by the key's limits
- * only, so they reveal no vault; else throws as `findVault`.
+ * Returns the visible vault at this address, on this chain if given. Throws `chain_not_allowed` and `vault_not_allowed`
+ * only by the key's own limits, so these errors reveal no vault. Otherwise throws what `findVault` throws.
  */
 export function findVisibleVault(caller: Caller, address: AddressText, chainId: number | undefined): Vault {
   const { limits } = caller

@@ -11,12 +11,12 @@ const Keyed = z.looseObject({ pk: z.string(), sk: z.string() })
 const VaultClients = z.object({ clients: z.set(z.string()) })
 const VaultClientsItem = VaultClients.extend({ pk: z.string() })
 
-/** Range of addresses by their numeric value, both ends included. */
+/** Range of addresses, ordered as numbers, both ends included. */
 export type AddressRange = { readonly from: Address; readonly to: Address }
 
 const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)}` }
 
-/** A client's vault that its chain's list lacks, or whose list of clients lacks the client. */
+/** A client's vault that the list of its chain's vaults lacks, or whose own list of clients lacks the client. */
 type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonly vault: VaultOnChain }
 
 /**
@@ -32,7 +32,7 @@ export function listedVaultsStore(table: Table) {
       return await table.list(VaultOnChain, range, { isConsistent: false })
     },
 
-    /** Lists the client ids of each vault, in the order of the vaults; one request per hundred. */
+    /** Lists the client ids of each vault, in the order of the vaults. Each request reads a hundred vaults. */
     async listClientsOf(vaults: readonly VaultKey[]): Promise<(readonly string[])[]> {
       const items = await table.getMany(VaultClientsItem, vaults.map(vaultClientsKey))
       const found = new Map(items.map(({ pk, clients }) => [pk, [...clients].toSorted()]))
@@ -42,7 +42,7 @@ export function listedVaultsStore(table: Table) {
 }
 export type ListedVaultsStore = ReturnType<typeof listedVaultsStore>
 
-/** Builds the operators' repair of the lists; it reads the whole table. */
+/** Builds the repair of the lists of vaults and of vaults' clients. It reads the whole table. */
 export function vaultLister(table: OperatorTable) {
   async function findUnlisted(): Promise<UnlistedVault[]> {
     const keys = new Set<string>()
@@ -64,11 +64,11 @@ export function vaultLister(table: OperatorTable) {
   }
 
   return {
-    /** Adds the clients' vaults that the lists lack, as after an upgrade or a partial restore; returns their number. */
+    /** Adds the clients' vaults that the lists lack, as after an upgrade or a partial restore. Returns the number of vaults added. */
     async relist(): Promise<number> {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {
-        // Nothing is written if the client has lost the vault meanwhile.
+        // The check prevents the write if the client has lost the vault meanwhile.
         await table.transact([{ check: key, when: exists('pk') }, ...buildListingWrites(clientId, vault)])
       }
       return unlisted.length
@@ -76,7 +76,7 @@ export function vaultLister(table: OperatorTable) {
   }
 }
 
-/** Builds the writes that add a vault to its chain's list and the client to the vault's. */
+/** Builds the writes that add a vault to its chain's list, and the client to the vault's list of clients. */
 export function buildListingWrites(clientId: string, vault: VaultOnChain): Write[] {
   return [
     { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },

@@ -4,7 +4,7 @@ import { Address } from '../core/codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 
-/** A client's own item, without its vaults. */
+/** The item of a client itself; its vaults are separate items. */
 export const Profile = Client.omit({ vaults: true })
 export type Profile = z.output<typeof Profile>
 
@@ -30,7 +30,7 @@ export function clientsStore(table: Table) {
   }
 }
 
-/** Returns the key of a client's own item. */
+/** Returns the key of the item of a client itself. */
 export function profileKey(clientId: string) {
   return { pk: `CLIENT#${clientId}`, sk: 'CLIENT' }
 }

@@ -2,15 +2,15 @@ import { type Address as EvmAddress, getAddress, type Hash, isHash, zeroAddress 
 import * as z from 'zod'
 import { field } from './field.ts'
 
-/** Maximum amount. */
+/** Largest unsigned 256-bit integer, and so the largest possible token amount. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
 const MAX_CHECKSUMS = 20_000
 const checksums = new Map<string, EvmAddress>()
 
 /**
- * Returns the address with its EIP-55 checksum. Keeps it, because the checksum is a hash and lists of vaults repeat
- * hundreds of addresses. Throws for anything but 0x and 40 hexadecimal digits.
+ * Returns the address with its EIP-55 checksum. Results are cached, because each checksum is a hash and lists of vaults
+ * repeat hundreds of addresses. Throws for anything but 0x and 40 hexadecimal digits.
  */
 export function checksumAddress(address: string): EvmAddress {
   const known = checksums.get(address)
@@ -45,7 +45,7 @@ export const Address = z
   )
   .meta({ id: 'Address' })
 
-/** Address of a person's account, except the zero address, which never returns funds. */
+/** Address of a user's account. The zero address is refused, because funds that it receives are lost. */
 export const UserAddress = field(
   Address.refine((address) => address !== zeroAddress, 'must not be the zero address'),
   'missing_or_invalid_user_address',
@@ -106,7 +106,7 @@ export const TransactionHash = z
   )
   .meta({ id: 'TransactionHash' })
 
-/** Returns a schema for a whole number from `min` (at least 0) to `max` as text, for query parameters. */
+/** Returns a schema for query parameters: a whole number as decimal text, from `min` (at least 0) to `max`. */
 export function numberText(min: number, max: number) {
   return z.codec(
     z.string().meta({ pattern: '^(0|[1-9][0-9]{0,14})$', description: `${min} to ${max}` }),
@@ -131,10 +131,10 @@ export const Timestamp = z
   })
   .meta({ id: 'Timestamp', description: 'ISO 8601, UTC, with milliseconds' })
 
-/** Pattern of base64url or base64, with or without padding, as some clients send bytes. */
+/** Pattern of bytes as different clients send them: base64url or base64, with or without padding. */
 export const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/
 
-/** Returns a schema for at most this many bytes: base64url in JSON and storage. As input it accepts `BASE64` too. */
+/** Returns a schema for at most this many bytes: base64url in JSON and storage. Input may have any form of `BASE64`. */
 export function base64url(maxBytes: number) {
   const maxLength = Math.ceil(maxBytes / 3) * 4
   return z.codec(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from './errors.ts'
 
-/** Encodes the end of a page: the sort key of its last entry. Opaque to callers, and valid only for the same list. */
+/** Encodes the sort key of a page's last entry as a cursor. The cursor is opaque to callers, and valid only for the same list. */
 export function encodeCursor(sortKey: string, list: string): string {
   return Buffer.from(`${buildCheck(sortKey, list)}${sortKey}`).toString('base64url')
 }
@@ -10,7 +10,7 @@ export function encodeCursor(sortKey: string, list: string): string {
 export function decodeCursor(cursor: string, list: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
   const sortKey = text.slice(CHECK_LENGTH)
-  // The whole text is compared, because base64 has several spellings of the same bytes.
+  // The whole cursor is compared, because several base64 texts decode to the same bytes.
   if (encodeCursor(sortKey, list) !== cursor) throw new AppError('invalid_cursor')
   return sortKey
 }
@@ -26,7 +26,10 @@ type PageOf = {
   readonly limit: number | undefined
 }
 
-/** Returns a page of these entries, which may be unsorted, and its totals and cursor. Without a limit it has all that follow. */
+/**
+ * Sorts the entries and returns those after the sort key `after`, at most `limit`. Also returns the total number and
+ * the cursor of the next page.
+ */
 export function cutPage<T extends Placed>(entries: readonly T[], { list, order, after, limit }: PageOf) {
   const compare = (left: string, right: string) =>
     left === right ? 0 : left < right === (order === 'ascending') ? -1 : 1

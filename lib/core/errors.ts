@@ -1,7 +1,7 @@
 /** Public definition of one kind of failure. */
 export type ErrorDefinition = {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 502 | 503 | 504
-  /** Stable text that callers match on. */
+  /** Stable text of the error, which callers may compare. */
   readonly error: string
   /** Instruction for the caller. */
   readonly message: string
@@ -11,7 +11,7 @@ export type ErrorDefinition = {
 
 /** Every expected failure: its HTTP status, its stable text and an instruction for the caller. */
 export const ERRORS = {
-  // The request itself
+  // Errors of malformed requests
   invalid_json: {
     status: 400,
     error: 'Invalid JSON body',
@@ -36,7 +36,7 @@ export const ERRORS = {
   },
   payload_too_large: { status: 413, error: 'Payload too large', message: 'Send at most 16 KiB.' },
 
-  // Callers
+  // Errors about the caller's API key, session and rate limits
   missing_api_key: { status: 401, error: 'Missing API key', message: 'Send your API key in the x-join-key header.' },
   invalid_api_key: {
     status: 401,
@@ -78,18 +78,18 @@ export const ERRORS = {
     status: 429,
     error: 'Rate limit exceeded',
     message: 'Wait for the seconds in Retry-After. Your API key has used all requests of this window.',
-    // The usual window; the reply has the seconds left of it.
+    // Usual seconds of a key's rate-limit window. A reply has the seconds that are left of its window instead.
     retryAfterSeconds: 60,
   },
   too_many_requests: {
     status: 429,
     error: 'Too many requests',
     message: 'Wait for the seconds in Retry-After.',
-    // The window of the limits; the reply has the seconds left of it.
+    // Seconds of the window in which these requests are counted. A reply has the seconds that are left of it instead.
     retryAfterSeconds: 600,
   },
 
-  // Accounts
+  // Errors of user accounts
   missing_or_invalid_platform: {
     status: 400,
     error: 'Missing or invalid platform',
@@ -235,7 +235,7 @@ export const ERRORS = {
     message: 'Send an address from GET /auth/wallets. The user has not linked this one.',
   },
 
-  // Vaults
+  // Errors of vaults
   missing_or_invalid_vault_address: {
     status: 400,
     error: 'Missing or invalid vaultAddress',
@@ -465,7 +465,7 @@ export const ERRORS = {
     message: 'Nothing to wait for: withdrawals from this vault need no settlement and no cooldown.',
   },
 
-  // Deposits from another chain
+  // Errors of deposits from another chain
   missing_tx_hash: {
     status: 400,
     error: 'Missing required parameter: txHash',
@@ -497,7 +497,7 @@ export const ERRORS = {
     message: 'Send the index of the transfer in the transaction, a whole number from 0 to 49.',
   },
 
-  // Positions and transactions of users
+  // Errors of users' positions and transactions
   position_not_found: {
     status: 404,
     error: 'Position not found',
@@ -511,7 +511,7 @@ export const ERRORS = {
   },
   invalid_status: { status: 400, error: 'Invalid status', message: 'Send pending, claimable, completed or cancelled.' },
 
-  // Webhooks
+  // Errors of webhooks
   missing_or_invalid_url: {
     status: 400,
     error: 'Missing or invalid url',
@@ -540,7 +540,7 @@ export const ERRORS = {
   },
   too_many_webhooks: { status: 409, error: 'Too many webhooks', message: 'Remove a webhook first. There can be 10.' },
 
-  // Portfolio and markets
+  // Errors of portfolios and markets
   unsupported_currency: {
     status: 400,
     error: 'Unsupported currency',
@@ -622,8 +622,8 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 /**
- * A problem of an input in JSON: the field and its issue. `atLeast` and `atMost` are amounts that work, in the smallest
- * unit of the field's token. For a field without an amount, they are in that of the vault's asset.
+ * A problem with one field of a request. `atLeast` and `atMost` are amounts that would be accepted, in the smallest
+ * unit of the field's token. Their unit is that of the vault's asset if the field is no amount.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -659,18 +659,21 @@ export class AppError extends Error {
   }
 }
 
-/** Returns the error for an upstream's impossible response; `why` is only for the log. */
+/** Returns the error for an impossible response of an external service. `why` is only for the log. */
 export function badAnswer(why: string, cause?: unknown): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
 
-/** Returns the code of any error. An unreachable table or secret is temporary; anything else unexpected is our bug. */
+/**
+ * Returns the error code for anything that was thrown. A table or secret that cannot be reached is temporary; any other
+ * unknown error is a bug of this service.
+ */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof AppError) return error.code
   return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
 }
 
-/** Errors of upstreams. */
+/** Error codes of external services that fail. */
 export const UPSTREAM_ERRORS = [
   'upstream_bad_answer',
   'upstream_unavailable',
@@ -678,8 +681,8 @@ export const UPSTREAM_ERRORS = [
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
 
-/** Errors if two hosts do not agree, though one may still serve. */
+/** Error codes of reads that two RPC hosts do not confirm, although one of them may respond. */
 export const NO_AGREEMENT = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
 
-/** Errors of work on which two hosts must agree. */
+/** Error codes of reads that two RPC hosts must confirm. */
 export const AGREEMENT_ERRORS = [...NO_AGREEMENT, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]

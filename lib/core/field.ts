@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { ErrorCode } from './errors.ts'
 
 /**
- * Errors for bad values of a request's field. `missing`: there is no value. `unsupported`: the form is right, but not
- * supported. `tooLong`: the schema reports it as too long. `invalid`: all other problems.
+ * Error codes for bad values of a request's field. `missing`: there is no value. `unsupported`: the value is
+ * well-formed, but not supported. `tooLong`: the value is too long. `invalid`: all other problems.
  */
 export type FieldErrors = {
   readonly invalid: ErrorCode
@@ -14,7 +14,7 @@ export type FieldErrors = {
 
 const FIELD_ERRORS = z.registry<FieldErrors>()
 
-/** Returns a copy of the schema with the errors for values that it refuses. */
+/** Returns a copy of the schema that remembers the API's error codes for values that it refuses. */
 export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCode | FieldErrors): Schema {
   const own = schema.clone()
   FIELD_ERRORS.add(own, typeof errors === 'string' ? { invalid: errors } : errors)
@@ -22,15 +22,15 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
 }
 
 /**
- * Returns a condition for a check across fields: the value is an object and none of these fields has a problem.
- * Problems of other fields are then reported too.
+ * Returns the `when` option of a zod refinement over several fields. The refinement runs if these fields have no issue,
+ * even if others do.
  */
 export const whenFieldsFit =
   (...fields: readonly string[]) =>
   ({ value, issues }: z.core.ParsePayload): boolean =>
     typeof value === 'object' && value !== null && !issues.some(({ path }) => fields.includes(String(path?.[0])))
 
-/** Returns the problem that other fields cause in this one. */
+/** Returns options for a zod refinement over several fields, so that it reports its issue at `field`. */
 export const buildSiblingIssue = (field: string, message: string) => ({
   path: [field],
   message,
@@ -47,12 +47,12 @@ export function bothOrNeither<Name extends string>(one: Name, other: Name) {
   return [requires(one, other), requires(other, one)] as const
 }
 
-/** Returns the errors of a field's schema, or of the schema inside an optional or default; undefined if there are none. */
+/** Returns the error codes given to this schema by `field`, or to the schema inside an optional or default; undefined if there are none. */
 export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {
   const errors = FIELD_ERRORS.get(schema)
   if (errors) return errors
   const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
-  // The cast is right: these wrap a schema of the same library.
+  // The cast is right: zod's optional and default schemas contain only zod schemas.
   return isWrapped ? fieldErrors(schema.unwrap() as z.ZodType) : undefined
 }
 

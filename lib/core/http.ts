@@ -4,12 +4,12 @@ import { AppError, badAnswer, type UpstreamError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { Fetch, Fetched } from './outbound.ts'
 
-/** Environment of the outbound HTTP client. */
+/** Functions that the outbound HTTP client needs. */
 export type HttpEnvironment = {
   readonly fetch: Fetch
-  /** Uniform in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number
-  /** Milliseconds since any fixed time. */
+  /** Returns the milliseconds since any fixed time. */
   readonly now: () => number
 }
 
@@ -29,25 +29,25 @@ export type HttpAnswer = {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** Pause that a service requested, shared by all its callers. */
+/** Pause that an external service has requested, shared by all callers of the service. */
 export type Pause = {
   /** Seconds until the service may be called; 0 for now. */
   readonly secondsLeft: () => Promise<number>
   readonly begin: (seconds: number) => Promise<void>
 }
 
-/** A service that we call: its name in logs, its base URL, the headers and deadline of every request (3 s), and its pause. */
+/** An external service: its name in logs, its base URL, its headers, the deadline of a request (3 s by default), and its pause. */
 export type UpstreamOptions = {
   readonly name: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
   readonly pause?: Pause
-  /** True if its limits are per second: a 429 without Retry-After is retried once, and begins no pause. */
+  /** True if the service limits requests per second. A 429 without Retry-After is then retried once, and begins no pause. */
   readonly isLimitedBySecond?: boolean
 }
 
-/** A request below a service's base URL; a POST if it has a `body`. */
+/** A request to a path below the service's base URL; a POST if it has a `body`. */
 export type UpstreamRequest = {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
@@ -64,20 +64,20 @@ export type UpstreamAnswer = Pick<HttpAnswer, 'status' | 'body'>
  */
 export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
 
-/** Default milliseconds for a request and its retries. */
+/** Default deadline in milliseconds for a request and its retries together. */
 export const DEADLINE_MS = 3_000
 const MAX_JITTER_MS = 100
-/** Share of the time left after which a server is slow, and another one is called too. */
+/** Fraction of the remaining time after which a server counts as slow, so that another one is called too. */
 const SLOW_SHARE = 0.55
-/** Maximum pause of a service, in seconds; a longer one is cut to this. */
+/** Maximum seconds of a pause that a service requests; a longer one is shortened to this. */
 export const MAX_RETRY_AFTER_SECONDS = 600
-/** Pause after a 429 without Retry-After, in seconds: limits are usually per minute. */
+/** Seconds of the pause after a 429 without Retry-After, because limits are usually per minute. */
 const PAUSE_SECONDS = 30
 const MAX_BYTES = 32 * 2 ** 20
 
 type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSeconds?: number | undefined }
 
-/** Failure of one try. `isTransient`: true if the same server may succeed the next time. */
+/** Failure of one attempt at a request. `isTransient`: true if the next attempt at the same server may succeed. */
 export class FailedTry extends Error {
   readonly code: UpstreamError
   readonly isTransient: boolean
@@ -91,7 +91,7 @@ export class FailedTry extends Error {
   }
 }
 
-/** Failure because of too large a response; `beginning` is the text within the limit. */
+/** Failure because a response exceeds the limit of bytes. `beginning` is the text received within the limit. */
 export class AnswerTooLarge extends FailedTry {
   readonly beginning: string
 
@@ -103,8 +103,7 @@ export class AnswerTooLarge extends FailedTry {
 
 /**
  * Sends one request and returns its response with any status. Throws FailedTry without a connection, after the
- * deadline, and for a redirect (never followed) or a success that is not JSON. Throws AnswerTooLarge for too many
- * bytes.
+ * deadline, for a redirect, and for a success that is not JSON. Throws AnswerTooLarge for too many bytes.
  */
 export async function sendOnce(
   { fetch }: Pick<HttpEnvironment, 'fetch'>,
@@ -119,13 +118,13 @@ export async function sendOnce(
         ...headers,
       },
       ...(body !== undefined && { method: 'POST', body }),
-      // Only the configured server is trusted.
+      // A redirect is not followed, because only the configured server is trusted.
       redirect: 'manual',
       signal,
     })
     const { status } = response
     if (status >= 300 && status < 400) {
-      // An unread body would hold the connection.
+      // The body is cancelled, because an unread one would keep the connection occupied.
       await response.body?.cancel()
       throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { isTransient: false })
     }
@@ -142,9 +141,9 @@ const OVER = new Error('another try has succeeded')
 type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
- * Returns the first success of these tries, within one deadline for all. The next try starts after a failure and a
- * jittered pause, if `shouldContinue` allows it. With `slowMs` it also starts beside one that takes longer, or more
- * than half of the time left. Throws the FailedTry of the last one.
+ * Returns the first success of these attempts, within one deadline for all. The next attempt starts after a failure and
+ * a random pause, if `shouldContinue` allows it. With `slowMs` it also starts while a slow attempt still runs: after
+ * that time, or about half of the time left. Throws the FailedTry of the last attempt.
  */
 export async function firstAnswer<T>(
   { random, now }: HttpEnvironment,
@@ -180,7 +179,7 @@ export async function firstAnswer<T>(
   try {
     return await run(tries)
   } finally {
-    // Without a reason it would create an error with a stack for each request.
+    // The reason is a shared error, because `abort` without one creates an error with a stack each time.
     isOver.abort(OVER)
   }
 }
@@ -190,7 +189,7 @@ async function isSlow(promise: Promise<unknown>, milliseconds: number, signal: A
   return Promise.race([closed, sleep(milliseconds, true, { signal, ref: false })])
 }
 
-/** Returns the error for our callers. Its cause contains the server's name in logs, but not its URL. */
+/** Converts a failed attempt into the error for our callers. Its cause contains the server's name for logs, but not its URL. */
 export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name: string): AppError {
   return new AppError(code, {
     cause: new Error(`${name}: ${message}`),
@@ -199,8 +198,8 @@ export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name
 }
 
 /**
- * Creates an Upstream. Each request has one deadline, and one retry after a jittered pause. A 429, or an error with
- * Retry-After, begins the service's pause instead (see `isLimitedBySecond`).
+ * Creates the function that calls an external service. Each call has one deadline, and at most one retry after a random
+ * pause. A 429, or an error with Retry-After, begins the service's pause instead (see `isLimitedBySecond`).
  */
 export function createUpstream(options: UpstreamOptions, environment: HttpEnvironment): Upstream {
   const { name, url, headers = {}, deadlineMs = DEADLINE_MS, pause, isLimitedBySecond = false } = options
@@ -238,7 +237,7 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
   }
 }
 
-/** Parses the body of a success by the schema; throws `upstream_bad_answer` for anything else. */
+/** Parses the body of a successful response by the schema; throws `upstream_bad_answer` for anything else. */
 export function parseAnswer<Schema extends z.ZodType>(
   schema: Schema,
   { status, body }: UpstreamAnswer,
@@ -248,7 +247,7 @@ export function parseAnswer<Schema extends z.ZodType>(
   throw badAnswer(parsed ? 'a response of another shape' : `HTTP status ${status}`)
 }
 
-/** Returns the rows that match the schema. */
+/** Parses rows by the schema, and omits those that do not match. */
 export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   return rows.flatMap((row) => {
     const parsed = schema.safeParse(row)
@@ -275,8 +274,8 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
 }
 
 /**
- * Returns seconds. A date counts from the Date of the same response, so no two clocks are compared
- * (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
+ * Returns the seconds in a Retry-After header. A date counts from the Date header of the same response, so no two
+ * clocks are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
 function retryAfter(headers: Fetched['headers']): number | undefined {
   const text = headers.get('retry-after') ?? ''
@@ -286,7 +285,7 @@ function retryAfter(headers: Fetched['headers']): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, MAX_RETRY_AFTER_SECONDS))
 }
 
-/** Parses any of HTTP's three date forms. The oldest does not state that it is UTC. */
+/** Parses any of HTTP's three date forms. The oldest one does not state that it is in UTC. */
 function parseDate(text: string): number {
   if (!/^[MTWFS][a-z]{2,8},? /.test(text)) return Number.NaN
   return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)

@@ -5,7 +5,7 @@ export function once<T>(build: () => T | Promise<T>): () => Promise<T> {
   return () => built(only)
 }
 
-/** Like `once`, for each object that it is called with. */
+/** Like `once`, but runs `build` once for each object that the function is called with. */
 export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
   const built = new WeakMap<Key, Promise<T>>()
   return (key) => {
@@ -23,8 +23,8 @@ export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>):
 }
 
 /**
- * Returns a function that reads on its first call, and again once the value is this old. If that fails, the previous
- * value counts for the same time again. `now` has the unit of `lifetime`.
+ * Returns a function that caches the result of `read` for `lifetime`, then reads again. After a failed read the
+ * previous value counts for another `lifetime`. `now` has the unit of `lifetime`.
  */
 export function refreshed<T>(read: () => Promise<T>, lifetime: number, now: () => number): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly until: number } | undefined

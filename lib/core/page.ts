@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { numberText } from './codecs.ts'
 import { field } from './field.ts'
 
-/** Maximum entries of a page. */
+/** Maximum number of entries on the requested page. */
 export const PageLimit = field(numberText(1, 100), 'invalid_limit')
 
-/** Cursor of the requested page; the first page without one. */
+/** Cursor of the requested page. A request without one gets the first page. */
 export const PageCursor = field(z.string().max(400), 'invalid_cursor')
   .optional()
   .describe('The nextCursor of the previous page')

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Returns the SHA-256 of a text or bytes as 64 hex digits, the only stored form of keys and tokens. */
+/** Returns the SHA-256 of a text or bytes as 64 hex digits. Keys and tokens are stored only in this form. */
 export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }

@@ -23,7 +23,7 @@ export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promis
   if (failures.length > 0) throw failures[0]
 }
 
-/** Returns the value of `reading`. Throws if that takes longer than this many milliseconds. */
+/** Returns the value of `work`. Throws if that takes longer than this many milliseconds. */
 export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const late = setTimeout(milliseconds, undefined, { ref: false }).then(() => {
     throw new Error('it takes too long')

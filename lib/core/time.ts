@@ -5,9 +5,9 @@ export const HOUR = 60 * MINUTE
 /** A day, in seconds. */
 export const DAY = 24 * HOUR
 
-/** An hour, in seconds of a chain's time. */
+/** An hour in seconds, as a bigint like block times. */
 export const HOUR_SECONDS = 3_600n
-/** A day, in seconds of a chain's time. */
+/** A day in seconds, as a bigint like block times. */
 export const DAY_SECONDS = 24n * HOUR_SECONDS
 
 /** A minute, in milliseconds. */

@@ -20,9 +20,9 @@ type Identified = {
   readonly payFor?: PayFor
 }
 
-/** A caller by its key, before its session is found. */
+/** A caller identified by its API key; the user's session is found later. */
 export type Identification = Identified & {
-  /** Pending charge of the request; rejects with `rate_limit_exceeded` or `too_many_requests`. */
+  /** Pending rate-limit charge of the request; rejects with `rate_limit_exceeded` or `too_many_requests`. */
   readonly admission?: Promise<RateLimitHeaders>
   /** Finds the user's session; absent unless the contract requires one. */
   readonly findSession?: () => Promise<Required<Pick<Identified, 'session' | 'payFor'>>>
@@ -38,8 +38,9 @@ export type Identify = (request: Received) => Promise<Identification>
 
 /**
  * Returns a function that finds the client of x-join-key and charges the request. If the contract requires a user, it
- * also finds the session in Authorization. It returns nothing if anyone may call. It throws `missing_api_key` or
- * `invalid_api_key` before it charges; `findSession` throws `missing_session` or `invalid_session`.
+ * also finds the session in Authorization. It returns nothing for contracts that anyone may call. It throws
+ * `missing_api_key` or `invalid_api_key` before it charges; `findSession` throws `missing_session` or
+ * `invalid_session`.
  */
 export function identifyCaller(
   { caller, share: own }: EndpointContract,
@@ -58,7 +59,7 @@ export function identifyCaller(
       key: { keyId, limits },
     } = await findKey(headers['x-join-key'])
     const id = `${client.clientId}#${keyId}`
-    // A key on a server calls for many users from one network.
+    // The network is not charged for keys on servers, because a server calls for many users from one network.
     const isOnServer = limits.scopes.includes('webhooks')
     const network = `${id}#${sha256(networkOf(requestContext.http.sourceIp))}`
     const payers: Payer[] = [...(isOnServer ? [] : [{ who: 'network' as const, id: network }]), { who: 'key', id }]
@@ -71,7 +72,7 @@ export function identifyCaller(
       }
     const charging = charge({ payers, rate, share, units: 1 })
     const admission = charging.then(({ headers }) => headers)
-    // The frame awaits it later.
+    // A middleware awaits the charge later. Until then its rejection must not count as unhandled.
     admission.catch(() => {})
     const withSession = async (session: Session) => {
       const user: Payer = { who: 'session', id: `${id}#${session.id}` }

@@ -19,9 +19,9 @@ type BatchWork<Message, Report> = (
 type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<C['report']>>
 
 /**
- * Builds a Lambda handler for the messages of an SQS queue from a contract and its work. Logs each report, but no
- * bodies. SQS redelivers the messages in `again`, those of a batch that throws, and those that do not match the
- * contract. A message that fails too often ends in the dead-letter queue.
+ * Builds a Lambda handler for the messages of an SQS queue from a contract and its work. Logs each report of the work,
+ * but no message bodies. SQS redelivers the messages in the work's `again`, those of a batch that throws, and those
+ * that do not parse. A message that fails too often ends in the dead-letter queue.
  */
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,
@@ -54,7 +54,7 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
     })
 }
 
-/** Returns the work on a batch of independent messages. Logs the reason of each failure. */
+/** Builds the work on a batch from work on single messages, which fail independently. Logs the reason of each failure. */
 export function each<Message, Report>(
   work: (message: Message, time: Time) => Promise<Report>,
 ): BatchWork<Message, Report> {

@@ -3,7 +3,7 @@ import { logger } from '../core/logger.ts'
 import { type Contract, type EnvOf, listUses } from './contract.ts'
 import { RESOURCES, type Resource } from './resources.ts'
 
-/** Functions that build the services of a contract's work from its environment. */
+/** Functions, by service name, that build from the environment the services that a contract's work needs. */
 export type Providers<C extends Contract> = Readonly<Record<string, (env: EnvOf<C>) => unknown>>
 
 /** Services that these providers build. */
@@ -11,7 +11,7 @@ export type BuiltServices<P> = {
   readonly [Name in keyof P]: P[Name] extends (env: never) => infer Service ? Awaited<Service> : never
 }
 
-/** Reads the environment of a contract's function: all that it uses, by name. Throws if a variable is missing. */
+/** Reads the environment variables of all resources that a contract's function uses, by resource name. Throws if a variable is missing. */
 export function readEnv<C extends Contract>(contract: C, variables: NodeJS.ProcessEnv): EnvOf<C> {
   // The cast is right: a contract's uses have no other names.
   const names = Object.keys(listUses(contract)) as Resource[]
@@ -25,8 +25,9 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
 }
 
 /**
- * Returns a contract's work with its services. Builds them on the first call, and again if the version of their
- * configuration differs. A failed build is repeated at the next call; until then the previous services do the work.
+ * Returns a function that returns a contract's work, bound to its services. It builds the services on the first call,
+ * and again once the version of their configuration changes. A failed build is repeated at the next call; until then
+ * the previous services do the work.
  */
 export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
@@ -47,7 +48,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
     const version = await readVersion(of)
     if (last?.version === version && last) return last.run
     const before = last
-    // Services are built once for each environment object.
+    // The environment is copied, because services are cached for each environment object.
     const run = build({ ...of }).catch((error: unknown) => {
       last = before
       if (!before) throw error

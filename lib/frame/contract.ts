@@ -18,7 +18,7 @@ export const TAGS = {
   System: 'The service itself',
 } as const
 
-/** Scope that a key needs for each area. The service's own documents need none. */
+/** Scope that an API key needs for each area of the API. The service's own documents need none. */
 const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   Vaults: 'vaults',
   Activity: 'vaults',
@@ -42,7 +42,7 @@ export type EndpointContract = {
   readonly tag: keyof typeof TAGS
   /** Required caller. `client`: x-join-key must name a client. `user`: Authorization must also carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
-  /** Share that its requests spend; that of all requests by default. */
+  /** Rate-limit budget that its requests spend; that of all requests by default. */
   readonly share?: Extract<Share, 'withdrawals'>
   /** Resources that the function uses, without those that identify its caller. */
   readonly uses: Uses
@@ -58,7 +58,7 @@ export type EndpointContract = {
   readonly response: z.ZodType
   /** Status of a success, if it is not 200. */
   readonly status?: 201 | 204
-  /** Errors of this function, without those of every function of its kind. */
+  /** Errors of this function, in addition to those that every function of its kind has. */
   readonly errors: readonly ErrorCode[]
   /** Time for which callers may keep the response after they receive it, however old it is then. */
   readonly cacheControl: 'no-store' | `${'public' | 'private'}, max-age=${number}`
@@ -78,7 +78,7 @@ export type JobContract = {
   readonly everyMinutes: number
   /** Inputs; one run is scheduled for each. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
-  /** True if two hosts must confirm its records; an alarm reports differences. */
+  /** True if two RPC hosts must confirm the data that it records; an alarm reports their differences. */
   readonly needsAgreement?: boolean
   readonly impact: string
 }
@@ -96,11 +96,11 @@ export type QueueContract = {
   readonly maxConcurrency: number
   /** Maximum messages of a batch, which are processed concurrently; ten by default. */
   readonly batchSize?: number
-  /** True if two hosts must confirm its records; an alarm reports differences. */
+  /** True if two RPC hosts must confirm the data that it records; an alarm reports their differences. */
   readonly needsAgreement?: boolean
   /**
-   * True if it sends messages to its own queue. Lambda drops the 16th such message in a row unless the loop is allowed.
-   * The contract must state what ends the loop.
+   * True if it sends messages to its own queue. Lambda drops the 16th such message in a row unless the stack allows the
+   * loop. The contract must state what ends the loop.
    */
   readonly enqueuesItself?: true
   readonly impact: string
@@ -125,7 +125,7 @@ export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'
   return caller === 'anyone' ? undefined : SCOPES[tag]
 }
 
-/** True if the work of a request may be done in vain: a GET, or work that writes only to the cache. */
+/** True if a request's work may run before its charge succeeds: a GET, or work that writes only to the cache. */
 export function isSafe({
   method,
   uses: { clients = [], deposits = [], users = [], webhooks = [] },
@@ -145,7 +145,7 @@ type CallerUses = Pick<Uses, 'clients' | 'users' | 'cache'>
 export type Contract = EndpointContract | JobContract | QueueContract
 type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['caller']] : unknown
 
-/** Environment of a contract's function: all that it uses, by name. */
+/** Environment variables of a contract's function, by the names of all resources that it uses. */
 export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof UsesOfCaller<C>, Resource>>
 
 /** Lists all that a function uses: the contract's resources, and for an endpoint those to identify its caller and sign. */
@@ -178,7 +178,7 @@ type Keyed = {
   readonly payFor: PayFor
 }
 
-/** Reply of a contract's work before it is encoded, with its age if it can be old. */
+/** Reply of a contract's work before it is encoded; with its time if it can be older than the request. */
 export type Reply<C extends EndpointContract> = C extends { aged: true }
   ? Aged<z.output<C['response']>>
   : z.output<C['response']>

@@ -5,32 +5,32 @@ import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
 import { equalHashes, sha256 } from '../core/sha256.ts'
 
-/** Environment variable that describes the edge of a stage that has one: `Edge` as JSON. */
+/** Environment variable with the settings of CloudFront in front of the API: `Edge` as JSON. It is missing on stages without CloudFront. */
 export const EDGE_VARIABLE = 'EDGE'
 
-/** Header in which CloudFront sends its key to the API. It replaces one that a caller sent. */
+/** Header in which CloudFront sends its secret key to the API. It replaces one that a caller sent. */
 export const EDGE_HEADER = 'x-vaultline-edge'
 
-/** SHA-256 of a key as 64 hex digits; functions do not know the key itself. */
+/** SHA-256, as 64 hex digits, of the key that CloudFront sends. Functions do not know the key itself. */
 export const EdgeKeyHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hex digits')
 
-/** Keys that identify requests through CloudFront; two during a rotation. */
+/** Hashes of the keys that identify requests through CloudFront; two during a rotation. */
 export const Edge = z.strictObject({
   keys: z.array(EdgeKeyHash).min(1).max(2),
-  /** True if all other requests are refused. */
+  /** True if requests that did not pass through CloudFront are refused. */
   isOnlyWay: z.boolean(),
 })
 export type Edge = z.output<typeof Edge>
 
-/** Reads the edge from these variables; undefined if the stage has none. Throws if it has another form. */
+/** Reads the settings of CloudFront from these variables; undefined if the stage has none. Throws if they have another form. */
 export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
   const text = variables[EDGE_VARIABLE]
   return text === undefined ? undefined : Edge.parse(JSON.parse(text))
 }
 
 /**
- * Sets `sourceIp` to the viewer's address if a request has a known edge key. Other requests keep theirs, or get
- * `not_found` if the edge is the only way. Removes the key.
+ * Sets `sourceIp` to the viewer's address if a request has a known CloudFront key. Other requests keep their address,
+ * or get `not_found` if all must pass through CloudFront. Removes the key from the request.
  */
 export function edgeVerification(
   findEdge: () => Promise<Edge | undefined>,

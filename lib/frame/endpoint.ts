@@ -80,6 +80,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
+    // Compression needs the request's own headers, so this runs before validation replaces them with those of the contract.
     .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(
@@ -95,8 +96,8 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
       return reply as APIGatewayProxyStructuredResultV2
     })
 
-  // The first middleware in is the last one out: the logger must keep its keys while the others write. The deadline applies to the handler,
-  // so it contains all the rest.
+  // Middlewares finish in reverse order. The logger comes first, so it keeps its keys until all others have logged. The time-out applies to
+  // the innermost handler, which therefore contains identification, validation and work.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -113,7 +114,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(errorReplies())
     .use(admittedReplies())
     .handler(async (event, context) => {
-      // Built in parallel with the caller's look-up; only an identified caller gets a failure.
+      // Services are built in parallel with the look-up of the caller. Only an identified caller gets an error if that fails.
       const building = run()
       building.catch(() => {})
       return await answer(event, Object.assign(context, { building }))

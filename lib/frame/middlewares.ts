@@ -11,7 +11,7 @@ import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
 
-/** Headers of requests as received: `requestValidation` replaces them with those of the contract. */
+/** Headers of requests as received, because `requestValidation` replaces them with those of the contract. */
 const headersAsSent = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
 
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
@@ -38,7 +38,7 @@ export function requestLog(now: () => number): HttpMiddleware {
   }
 }
 
-/** Finds the signer; undefined if there is none. */
+/** Finds the key that signs responses; undefined if there is none. */
 export type FindSigner = () => Promise<Signer | undefined>
 
 /**
@@ -48,7 +48,7 @@ export type FindSigner = () => Promise<Signer | undefined>
 export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
   return {
     before: () => {
-      // A failure surfaces only once there is something to sign.
+      // The rejection is ignored here. It is thrown later if there is a response to sign.
       findSigner().catch(() => {})
     },
     after: async ({ event, response }) => {
@@ -91,7 +91,7 @@ export function errorReplies(): HttpMiddleware {
 
 /**
  * Adds the caller to the event: `client`, its key's `limits`, and a user's `session`. Throws if the caller is unknown,
- * and `insufficient_scope`. Unsafe work waits for the key's charge; other work runs meanwhile.
+ * and `insufficient_scope`. Work with side effects waits for the rate-limit charge; other work runs meanwhile.
  */
 export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
   const scope = scopeOf(contract)
@@ -100,7 +100,7 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
       const { findSession, ...caller } = await (await identify())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // A refusal that this container already knows has settled by now, so the work never starts.
+      // A charge that this container already knows to be refused has rejected by now, so the work never starts.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
       Object.assign(event, ofUser)
@@ -108,7 +108,7 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
   }
 }
 
-/** Holds back every reply, errors too, until the key's charge succeeds; throws its refusal instead. */
+/** Holds back every reply, errors too, until the rate-limit charge succeeds. Throws the refusal of the charge instead. */
 export function admittedReplies(): HttpMiddleware {
   return {
     after: async ({ event }) => {
@@ -122,10 +122,10 @@ export function admittedReplies(): HttpMiddleware {
   }
 }
 
-/** Adds the key's remaining units to every reply. Signatures do not cover these headers. */
+/** Adds headers with the API key's remaining rate-limit units to every reply. Signatures do not cover these headers. */
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // A refusal already has them.
+    // The reply to a refused charge already has these headers.
     const standing = await admissionIn(event)?.catch(() => undefined)
     if (response && standing) response.headers = { ...response.headers, ...standing }
   }
@@ -138,7 +138,7 @@ function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admis
 
 /**
  * Replaces the event's `headers`, `path`, `query` and `body` with those parsed by the contract. Throws if they do not
- * match, or a response to them could not be signed.
+ * match, or if the path is one that a signature cannot cover.
  */
 export function requestValidation(contract: EndpointContract): HttpMiddleware {
   return {
@@ -152,7 +152,7 @@ export function requestValidation(contract: EndpointContract): HttpMiddleware {
   }
 }
 
-/** Encodes the work's reply as the contract's HTTP response, with its age if it can be old. */
+/** Encodes the work's reply as the contract's HTTP response, with its age if it can be older than the request. */
 export function replyEncoding(contract: EndpointContract, now: () => number): HttpMiddleware {
   const { response: schema, status = 200, cacheControl, aged } = contract
   const encode = (value: unknown) => schema.encode(value)
@@ -163,7 +163,7 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
       // The cast is right: the contract says whether replies have an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
       const cacheHeaders = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
-      // A browser may keep the response for one page; the copy lacks the headers that let another page read it.
+      // A cached response has the CORS headers of one origin, so a browser must not reuse it for another one.
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
       const headers = { ...cacheHeaders, ...vary }
       request.response = openReply
@@ -173,7 +173,10 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
   }
 }
 
-/** Caches subtract the age from max-age (RFC 9111, 4.2), so it is added there. A stale response is requested again each time. */
+/**
+ * Builds the caching headers of a reply with an age. Caches subtract the age from max-age (RFC 9111, 4.2), so it is
+ * added to max-age. A stale response is requested again each time.
+ */
 function ageHeaders(
   cacheControl: EndpointContract['cacheControl'],
   { asOf, isStale }: Omit<Aged<unknown>, 'value'>,
@@ -188,7 +191,7 @@ function ageHeaders(
   }
 }
 
-/** Our own code creates these causes, without secrets in their messages. */
+/** Returns the message of an error's cause, for the log. Only our own code creates these causes, without secrets in their messages. */
 function reason(cause: unknown): string | undefined {
   return cause instanceof Error ? cause.message : undefined
 }

@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { jsonReply } from './replies.ts'
 
-/** Minimum characters of a body that is compressed. */
+/** Minimum number of characters of a body for it to be compressed. */
 const MIN_CHARACTERS = 1024
 const CODINGS = {
   br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
@@ -18,7 +18,7 @@ type Body = { readonly text: string; tag?: string; readonly compressed: Map<Codi
 
 /**
  * Returns a builder of unsigned JSON replies. It compresses them if the caller accepts that, and omits a body that the
- * caller has. It keeps the result while the value object exists.
+ * caller has already. It caches the encoded body while the value object exists.
  */
 export function openReplies(encode: (value: unknown) => unknown) {
   const bodies = new WeakMap<object, Body>()
@@ -64,19 +64,22 @@ function compressed({ text, compressed: made }: Body, coding: Coding): string {
   return base64
 }
 
-/** Returns a weak tag, because the bytes differ by coding (RFC 9110, 8.8.3). */
+/** Returns the body's ETag, a weak one, because the bytes differ by compression (RFC 9110, 8.8.3). */
 function tagOf(body: Body): string {
   body.tag ??= `W/"${createHash('sha256').update(body.text).digest('base64url').slice(0, 22)}"`
   return body.tag
 }
 
-/** True if If-None-Match contains the tag (RFC 9110, 13.1.2). */
+/** True if the header If-None-Match contains the tag (RFC 9110, 13.1.2). */
 function isNamed(tag: string, named = ''): boolean {
   const opaque = (text: string) => text.trim().replace(/^W\//, '')
   return named.split(',').some((one) => one.trim() === '*' || opaque(one) === opaque(tag))
 }
 
-/** Returns the coding that a caller prefers to none (RFC 9110, 12.5.3); of equal weights, our first one. */
+/**
+ * Returns the compression that a caller accepts, if it prefers one to none (RFC 9110, 12.5.3). Equal weights are
+ * decided by our own order.
+ */
 function preferredCoding(accepted = ''): Coding | undefined {
   const weights = new Map(accepted.split(',').map(weighted))
   const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0
@@ -84,7 +87,7 @@ function preferredCoding(accepted = ''): Coding | undefined {
   return best && weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : undefined
 }
 
-/** Parses a coding and its weight: 1 by default, and 0 if it is not a number. */
+/** Parses one part of Accept-Encoding: a compression and its weight, which is 1 by default, and 0 if it is no number. */
 function weighted(part: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
   const weight = parameters.find((text) => text.startsWith('q='))?.slice(2) ?? '1'

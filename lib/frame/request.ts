@@ -22,8 +22,8 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /**
  * Parses the event's headers, path, query and body by the contract. An empty required parameter counts as missing. An
- * optional null field of a body is omitted. Throws `payload_too_large`, `invalid_json`, or the error of the first bad
- * field with all problems in its details.
+ * optional field of the body is omitted if it is null. Throws `payload_too_large`, `invalid_json`, or the error of the
+ * first bad field with all problems in its details.
  */
 export function parseRequest(contract: EndpointContract, event: Received): Record<string, unknown> {
   const { headers, path, query, body } = contract.request
@@ -97,7 +97,7 @@ function kindOf(issue: z.core.$ZodIssue): keyof FieldErrors {
   return tooLong === true ? 'tooLong' : 'invalid'
 }
 
-/** Replaces the parser's texts, which name its types. */
+/** Returns our own text for an issue, because zod's texts name its types. */
 function describe(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return MISSING
   switch (issue.code) {

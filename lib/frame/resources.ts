@@ -6,7 +6,7 @@ export const RESOURCES = {
   users: 'USERS_TABLE',
   webhooks: 'WEBHOOKS_TABLE',
   cache: 'CACHE_TABLE',
-  // Queues, by their URLs: deliveries to webhooks, and shards of chains to record.
+  // Queues, by their URLs: deliveries to webhooks, and groups of vaults whose chain data one function run records.
   deliveryQueue: 'DELIVERY_QUEUE_URL',
   shardQueue: 'SHARD_QUEUE_URL',
   // Secrets, by their ARNs: configuration, the service's own keys, the signing keys, and the key from which webhook secrets derive.
@@ -14,10 +14,10 @@ export const RESOURCES = {
   identity: 'IDENTITY_SECRET',
   signing: 'SIGNING_SECRET',
   webhookKey: 'WEBHOOK_KEY_SECRET',
-  // Settings as JSON: WebAuthn's relying party, and the limits of attempts.
+  // Settings as JSON: WebAuthn's relying party, and the limits of login attempts.
   relyingParty: 'RELYING_PARTY',
   rateLimits: 'RATE_LIMITS',
-  // Addresses that receive events, as one word.
+  // Kind of addresses that webhooks may have: `public` or `loopback`.
   webhookReach: 'WEBHOOK_REACH',
   version: 'SERVICE_VERSION',
 } as const
@@ -58,5 +58,5 @@ export type Uses = {
   readonly [Name in Resource]?: Name extends TableResource ? readonly Access[] : true
 }
 
-/** Values of the variables of these resources. */
+/** Values of these resources' environment variables, by resource name. */
 export type Env<Name extends Resource> = { readonly [Key in Name]: string }

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts'
 import type { Signer } from '../signing/keys.ts'
 
 const VALIDITY_SECONDS = 300
-/** Path that the gateway forwards unchanged: it decodes any other, and cuts it at a decoded `?`. */
+/** Paths that API Gateway forwards unchanged. It decodes any other path, and cuts it at a decoded `?`. */
 const UNCHANGED_PATH = /^[A-Za-z0-9/._~-]*$/
 
 type SignedRequest = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'requestContext' | 'headers'>
@@ -28,7 +28,7 @@ export function verifyContentDigest({
   if (claimed !== actual) throw new AppError('invalid_content_digest')
 }
 
-/** Throws `invalid_path` if the gateway may have changed the requested path. */
+/** Throws `invalid_path` if API Gateway may have changed the requested path, so that no signature could cover it. */
 export function requireSignablePath({ rawPath }: Pick<SignedRequest, 'rawPath'>): void {
   if (!UNCHANGED_PATH.test(rawPath)) throw new AppError('invalid_path')
 }
@@ -38,7 +38,7 @@ export function signatureHeaders(
   { rawPath, rawQueryString, requestContext: { http }, headers }: SignedRequest,
   { status, contentType, body }: Answer,
   { keyId, key }: Signer,
-  /** Epoch milliseconds. */
+  /** Time of signing in epoch milliseconds. */
   now: number,
 ): Record<'content-digest' | 'signature-input' | 'signature', string> {
   const digest = contentDigest(Buffer.from(body))

@@ -1,14 +1,14 @@
 import type { Table } from '../aws/table.ts'
 
-/** Milliseconds that a request waits for its lease. */
+/** Maximum milliseconds that a request waits for the table to lease it units. */
 const DEADLINE_MS = 1000
 
-/** Opens the store of units leased by containers, one item per subject and window, in the cache table. */
+/** Opens the store of the rate-limit units that containers have leased: one item per subject and window, in the cache table. */
 export function leasesStore(table: Table) {
   return {
     /**
-     * Leases `size` of the window's units. Returns the units that all containers have leased, or null if fewer are
-     * left. A lost response may lease twice. Throws after a second.
+     * Leases `size` units of the window to this container. Returns the units that all containers have leased, or null
+     * if fewer than `size` are left. A lost response may lease twice. Throws after a second.
      */
     async take(
       window: string,

@@ -1,11 +1,11 @@
 import { logger } from '../core/logger.ts'
 import type { LeasesStore } from './leases-store.ts'
 
-/** Units that a subject may spend in each window of `seconds`. */
+/** Rate limit: the units that a subject, such as an API key, may spend in each window of `seconds`. */
 export type Limit = {
   readonly units: number
   readonly seconds: number
-  /** First units of a window that each container spends uncounted; none by default. */
+  /** First units of a window that each container lets a subject spend uncounted; none by default. */
   readonly uncounted?: number
 }
 
@@ -13,20 +13,20 @@ export type Limit = {
 export type Spending = {
   readonly isRefused: boolean
   readonly seconds: number
-  /** Units left, as this container knows; undefined if the table could not be reached. */
+  /** Units left in the window, as far as this container knows; undefined if the table could not be reached. */
   readonly remaining?: number
   readonly giveBack: () => void
 }
 
 type Window = {
   readonly limit: Limit
-  /** Epoch milliseconds. */
+  /** End of the window in epoch milliseconds. */
   readonly end: number
   spent: number
   leased: number
-  /** Maximum units of a lease; halved once fewer units were left. */
+  /** Maximum units of the next lease. It becomes half of a lease for which too few units were left. */
   most: number
-  /** Maximum units not leased by any container at the last request to the table. */
+  /** Upper bound of the units that no container had leased at the last request to the table. */
   untaken: number
   taking?: Promise<void>
 }
@@ -37,9 +37,9 @@ const nothing = () => {}
 
 /**
  * Counts the units that subjects spend, in windows that begin at the same time in all containers. A container leases
- * units and spends them without the table. It leases as many as it has spent, between a thousandth and a hundredth of
- * the limit. Counted units never exceed the limit; at most the rest of each lease is lost. While the table cannot be
- * reached, units are uncounted.
+ * units from the table, then spends them without further requests. Each lease is as large as the units spent so far,
+ * between a thousandth and a hundredth of the limit. Counted units never exceed the limit; at most the rest of each
+ * lease is lost. While the table cannot be reached, units are uncounted.
  */
 export function leases({
   take,
@@ -47,7 +47,7 @@ export function leases({
   maxWindows = MAX_WINDOWS,
 }: {
   readonly take: LeasesStore['take']
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   readonly maxWindows?: number
 }) {
@@ -71,7 +71,7 @@ export function leases({
     return window
   }
 
-  /** Deletes ended windows if there are too many, and the oldest one if none has ended. */
+  /** Deletes the windows that have ended if memory holds too many, and the oldest one if none has ended. */
   function makeRoom(): void {
     if (windows.size < maxWindows) return
     for (const [subject, { end }] of windows) if (end <= now()) windows.delete(subject)
@@ -84,7 +84,7 @@ export function leases({
     const first = Math.max(1, Math.floor(limit.units / 1000))
     const size = Math.max(needed, Math.min(Math.max(first, window.spent), window.most))
     try {
-      // The item is kept for one more window, because clocks differ.
+      // The table keeps the item for one more window, because containers' clocks differ.
       const until = new Date(end + limit.seconds * 1000)
       const taken = await take(`${subject}#${end}`, { size, limit: limit.units, until })
       if (taken !== null) {

@@ -3,7 +3,10 @@ import type { Leases, Limit, Spending } from './leases.ts'
 
 type Rate = { readonly requests: number; readonly seconds: number }
 
-/** Prices in units. One unit is about $0.00004, the cost of a request that calls no source. Sources with small plans cost more. */
+/**
+ * Prices of requests to data sources, in units of the rate limit. One unit is about $0.00004, the cost of an API
+ * request that calls no source. Sources whose plans allow few requests cost more.
+ */
 export const UNITS = {
   goldrush: { tokens: 20, nfts: 20 },
   /** A page of tokens costs $0.00001, one of NFTs $0.0002. */
@@ -11,18 +14,18 @@ export const UNITS = {
   das: 5,
   coingecko: 200,
   defillama: 200,
-  /** Free, but limited to 10 requests a second for all keys together. */
+  /** Merkl is free, but limited to 10 requests a second for all API keys together. */
   merkl: 50,
   quote: 30,
 } as const
 
-/** Share of a payer's units. No share can use up another. */
+/** Purpose with its own budget of a payer's units. Spending the budget of one purpose leaves the others untouched. */
 export type Share = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
-/** Payer of a request: its key, or a smaller payer, which may spend a tenth of the key's units. */
+/** Subject that a request's units are charged to: its API key, or a session or network, which may spend a tenth of the key's units. */
 export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: string }
 
-/** A charge to each of the payers, the smallest first; `rate` is the key's. */
+/** A charge of units to each of these payers, the API key last. `rate` is the key's rate limit. */
 export type Charge = {
   readonly payers: readonly Payer[]
   readonly rate: Rate
@@ -30,10 +33,10 @@ export type Charge = {
   readonly units: number
 }
 
-/** Returns the payment of these units by a request's caller, from its share for sources or for quotes. */
+/** Returns the charge of these units to a request's caller, from its budget for data sources or for quotes. */
 export type PayFor = (units: number, of?: 'sources' | 'quotes') => Payment
 
-/** Units that are charged before a request to another service. */
+/** Charge of units that must succeed before a request to another service. */
 export type Payment = {
   /** Charges the units. Throws `too_many_requests` if a payer has too few left. */
   readonly pay: () => Promise<void>
@@ -41,18 +44,18 @@ export type Payment = {
   readonly findRefusal: () => AppError | undefined
 }
 
-/** Payment of jobs, which have no caller to charge. */
+/** Payment that charges nothing, for scheduled jobs, which have no caller. */
 export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 const PART = 1 / 10
-/** First requests of a session or a network that each container lets through uncounted, so most users cost no table request. */
+/** First requests of a session or a network that each container does not count, so most users cost no table request. */
 const UNCOUNTED = 1
 
-/** Each share: its part of the rate, its window in seconds (by default the key's), and the minimum units of any payer. */
+/** Budget of each purpose: its part of the key's rate, its window in seconds (by default the key's), and any payer's minimum. */
 const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },
-  // The minimum lets one user read seven wallets on seven chains, or five charts.
+  // The minimum lets one user read seven wallets on seven chains, or five price charts.
   sources: { part: 1, seconds: 600, fewest: 1_000 },
   quotes: { part: 1, seconds: 600, fewest: 3 * UNITS.quote },
   withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
@@ -66,7 +69,7 @@ function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
   return { units, seconds, uncounted: isCounted ? 0 : UNCOUNTED }
 }
 
-/** Creates the meter that charges payers in units, counted across all containers. */
+/** Creates the rate limiter that charges payers in units, counted across all containers. */
 export function meter({ spend, findRefusal }: Leases) {
   const windowsOf = ({ payers, rate, share }: Charge) =>
     payers.map((payer) => ({
@@ -84,13 +87,13 @@ export function meter({ spend, findRefusal }: Leases) {
   }
 
   return {
-    /** Returns the error of a charge if this container knows that it is refused. */
+    /** Returns the error of a charge if this container knows, without the table, that the charge will be refused. */
     findRefusal: findKnown,
 
     /**
-     * Charges all payers, or none. Returns the headers about the last one, the key, and a function that refunds the
-     * units. Throws `rate_limit_exceeded` if the key has too few units left for a request. Throws `too_many_requests`,
-     * with the payer in its details, in all other cases.
+     * Charges all payers, or none. Returns rate-limit headers about the API key, the last payer, and a function that
+     * refunds the units. Throws `rate_limit_exceeded` if the key has too few units left for a request. Throws
+     * `too_many_requests`, with the payer in its details, in all other cases.
      */
     async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
       // Known refusals come before any table request. A flood from new networks then writes nothing once the key's units are spent.

@@ -9,7 +9,7 @@ const SigningKey = z.object({ x: z.string().length(43), d: z.string().length(43)
 /** A key that signs responses, with its private part. */
 export type SigningKey = z.output<typeof SigningKey>
 
-/** Content of a stage's secret of signing keys. The first one signs; the other one is only published. */
+/** Content of the secret that holds a deployment's signing keys. The first key signs; the other one is only published. */
 export const SigningKeys = z.object({ keys: z.array(SigningKey).max(2) })
 
 /** A private key, and the name under which its public part is published. */
@@ -18,7 +18,7 @@ export type Signer = { readonly keyId: string; readonly key: KeyObject }
 /** Creates a random key. */
 export function createSigningKey(createdAt: Date): SigningKey {
   const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
-  // A command line takes a name that begins with a dash for an option.
+  // A key whose id begins with a dash is discarded, because command lines would take the id for an option.
   return keyIdOf({ x }).startsWith('-') ? createSigningKey(createdAt) : { x, d, createdAt }
 }
 
@@ -35,7 +35,7 @@ export function publicKeyOf({ x }: Pick<SigningKey, 'x'>): PublicKey {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: keyIdOf({ x }), use: 'sig', alg: 'EdDSA' }
 }
 
-/** Returns the signer with this key. */
+/** Returns the private key in Node's form, with its published name. */
 export function signerOf({ x, d }: Pick<SigningKey, 'x' | 'd'>): Signer {
   const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', x, d }, format: 'jwk' })
   return { keyId: keyIdOf({ x }), key }

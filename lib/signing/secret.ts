@@ -2,18 +2,21 @@ import { readSecretJson } from '../aws/secrets.ts'
 import { refreshed } from '../core/once.ts'
 import { type Signer, type SigningKey, SigningKeys, signerOf } from './keys.ts'
 
-/** Maximum time until an added or chosen key reaches every container. */
+/** Maximum milliseconds until a key that was added or chosen reaches every container. */
 const LIFETIME_MS = 5 * 60_000
 
 /**
- * Returns a function that reads the keys in this secret, the signing one first, again every five minutes. It throws if
- * they cannot be read.
+ * Returns a function that reads the keys in this secret, the one that signs first. It reads again every five minutes,
+ * and throws if they cannot be read.
  */
 export function signingKeysIn(secretId: string): () => Promise<readonly SigningKey[]> {
   return refreshed(async () => (await readSecretJson(secretId, SigningKeys)).keys, LIFETIME_MS, Date.now)
 }
 
-/** Returns a function that reads the signer, undefined before there is a key, again every five minutes. It throws if it cannot be read. */
+/**
+ * Returns a function that reads the key that signs; undefined before there is one. It reads again every five minutes,
+ * and throws if that fails.
+ */
 export function signerIn(secretId: string): () => Promise<Signer | undefined> {
   const read = async () => (await readSecretJson(secretId, SigningKeys)).keys.map(signerOf)[0]
   return refreshed(read, LIFETIME_MS, Date.now)

@@ -11,21 +11,22 @@ type LogServices = {
   readonly eventLog: Pick<AppendingLogStore, 'getHeads' | 'listLogged' | 'append' | 'list' | 'markQueued'>
   readonly webhooks: Pick<WebhooksStore, 'listOf'>
   readonly enqueue: Enqueue
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
-  /** Uniform in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number
 }
 
-/** Maximum number of attempts while other runs append to the same log, and the longest pause between them. */
+/** Maximum attempts to append while other runs append to the same log, and the longest pause between them in milliseconds. */
 const [TRIES, MAX_PAUSE_MS] = [20, 100]
-/** Maximum number of events in one read. */
+/** Maximum number of events in one read of the log. */
 const AT_ONCE = 100
 
 /**
- * Appends notices to their clients' logs, in order and once per key, then queues them for webhooks. Returns the number of new events.
- * Notices that are not final go only to clients with a `latest` webhook; reverting ones only to logs with the reverted event. After a
- * throw, call it again: it appends what is missing, none twice, and queues again.
+ * Appends events to the logs of their clients, in order and once per key, then queues them for webhooks. Returns the
+ * number of new events. Events that are not final go only to clients with a webhook for them (`latest`). Events that
+ * revert another one go only to logs that contain it. After an error call it again: it appends what is missing, nothing
+ * twice, and queues again.
  */
 export async function publish<Of extends Notice | RewardNotice>(
   dependencies: LogServices,
@@ -43,7 +44,7 @@ export async function publish<Of extends Notice | RewardNotice>(
     const { appended, next } = await appendAll(dependencies, clientId, head, events)
     count += appended.length
     const last = next - 1
-    // Earlier events may be unqueued: another run was killed, or is about to queue them.
+    // Earlier events may not be queued yet, because another run was killed or is about to queue them. They are queued here too.
     const isAll = appended.length === last - head.queued
     unqueued.set(clientId, isAll ? appended : await listUnqueued(dependencies, clientId, { after: head.queued, last }))
   })
@@ -51,19 +52,22 @@ export async function publish<Of extends Notice | RewardNotice>(
   return count
 }
 
-/** Head of the log of a client without events. */
+/** End of the log of a client without events. */
 const EMPTY: Head = { next: 1, queued: 0 }
 
 type ClientEvent = { readonly clientId: string; readonly event: UnloggedEvent }
 
 function build(clientId: string, { key, ...notice }: Notice | RewardNotice): ClientEvent {
   const event: UnloggedEvent = { ...notice, id: buildEventId(clientId, key) }
-  // The reverted event has another id for each client.
+  // `eventId` is the key of the reverted event, whose id differs for each client.
   if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }
   return { clientId, event }
 }
 
-/** Lists the wanted events by client, without logged ones that are not final: the job repeats those. */
+/**
+ * Lists the events to append, by client. Logged ones that are not final are omitted, because scheduled jobs build those
+ * again in each run.
+ */
 async function listWanted(
   { eventLog, webhooks }: LogServices,
   built: readonly ClientEvent[],
@@ -119,7 +123,7 @@ async function appendAll(
   return { appended, next }
 }
 
-/** Lists the events of a log after a sequence, up to and including `last`. */
+/** Lists the events of a log after the sequence number `after`, up to and including `last`. */
 async function listUnqueued(
   { eventLog, now }: LogServices,
   clientId: string,
@@ -135,14 +139,14 @@ async function listUnqueued(
   return found
 }
 
-/** Queues logged events for the live webhooks that want them, then marks them as queued. */
+/** Queues logged events for the webhooks that want them and are neither disabled nor behind. Then records that the events are queued. */
 async function enqueueLogged(
   { eventLog, webhooks, enqueue }: LogServices,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,
 ): Promise<void> {
   const clients = [...unqueued].filter(([, events]) => events.length > 0)
   if (clients.length === 0) return
-  // This read follows the append: a webhook that goes live meanwhile reads the log after it does.
+  // Webhooks are read after the append, so none is missed: one that stops being behind meanwhile then reads the log itself.
   const registered = await webhooks.listOf(clients.map(([clientId]) => clientId))
   await enqueue(
     clients.flatMap(([clientId, events]) =>

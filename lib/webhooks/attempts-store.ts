@@ -8,20 +8,20 @@ import { Attempts } from './attempts.ts'
 import { attemptsKey } from './store.ts'
 import type { WebhookKey } from './webhook.ts'
 
-/** Attempts as stored; `version` changes with each write. */
+/** Delivery attempts of a webhook as stored. `version` changes with each write. */
 const Stored = z.object({ pk: z.string(), sk: z.string(), version: z.string(), attempts: Attempts })
 export type StoredAttempts = Pick<z.output<typeof Stored>, 'version' | 'attempts'>
 
-/** Retention after the last write. By then the log has dropped all events that the attempts name. */
+/** Milliseconds that attempts are kept after the last write. By then the log has deleted all events that they name. */
 const KEPT_MS = 40 * DAY_MS
 
 /**
- * Store of delivery attempts, one item per webhook with a failure. Reads are consistent. Methods throw if the table cannot be reached or an
- * item does not parse.
+ * Store of the state of deliveries, one item per webhook that had a failure. Reads are consistent. Methods throw if the
+ * table cannot be reached or an item does not parse.
  */
 export function attemptsStore(table: Table) {
   return {
-    /** Returns the attempts of each webhook; undefined for one without failures. */
+    /** Returns the delivery attempts of each webhook; undefined for a webhook without failures. */
     async list(webhooks: readonly WebhookKey[]): Promise<(StoredAttempts | undefined)[]> {
       const items = await table.getMany(Stored, webhooks.map(attemptsKey))
       const byKey = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
@@ -31,7 +31,7 @@ export function attemptsStore(table: Table) {
       })
     },
 
-    /** Writes a webhook's attempts; returns false if they changed since the read. `now` is in epoch milliseconds. */
+    /** Writes a webhook's delivery attempts; returns false if they changed since they were read. `now` is in epoch milliseconds. */
     put(webhook: WebhookKey, before: StoredAttempts | undefined, attempts: Attempts, now: number): Promise<boolean> {
       return table.update(attemptsKey(webhook), {
         changes: [

@@ -7,74 +7,77 @@ import type { DisabledReason } from './webhook.ts'
 
 const Millis = z.number().int()
 
-/** A failed event: its page, the attempts made and the time of the next. */
+/** An event that will be sent again: its page in the log, the attempts made, and the time of the next one. */
 const Waiting = z.object({ page: z.number().int(), attempts: z.number().int(), dueAt: Millis })
 
-/** An event that the service no longer sends. */
+/** An event that the service no longer tries to send. */
 const AbandonedEvent = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
 export type GivenUp = z.output<typeof AbandonedEvent>
 
-/** State of the deliveries to a webhook; times in epoch milliseconds. */
+/** State of the deliveries to a webhook. Times are in epoch milliseconds. */
 export const Attempts = z.object({
   /** Registration time of the webhook. A URL that is registered again starts with new attempts. */
   createdAt: Timestamp,
-  /** Consecutive failures that mean the server is down, and their lowest sequence. */
+  /** Number of consecutive failures that suggest the server is down, and the lowest sequence number among their events. */
   downs: z.number().int(),
   downFrom: z.number().int().optional(),
-  /** Consecutive events not accepted at their first attempt, and the time of the first failure. */
+  /** Number of events since the last success that failed at their first attempt, and the time of the first failure. */
   untaken: z.number().int(),
   failingSince: Millis.optional(),
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
-  /** Failed events with a message in the queue, by sequence. */
+  /** Events that will be sent again, each with a message in the queue, by sequence number. */
   waiting: z.record(z.string(), Waiting),
-  /** Latest events given up, and the number of earlier ones. */
+  /** Latest events that were given up, and the number of earlier ones. */
   givenUp: z.array(AbandonedEvent),
   givenUpBefore: z.number().int(),
 })
 export type Attempts = z.output<typeof Attempts>
 
-/** An event that was sent, with the outcome. */
+/** An event that was sent to a webhook, with the outcome. */
 export type Attempt = EventLocation & { readonly sent: SendResult }
 
-/** Consequences of attempts. */
+/** Consequences of one or more delivery attempts. */
 export type AttemptsOutcome = {
   readonly attempts: Attempts
-  /** Milliseconds until the next attempt of each event with its own message, by sequence. */
+  /** Milliseconds until the next attempt of each event that will be sent again, by sequence number. */
   readonly pauses: ReadonlyMap<number, number>
   readonly givenUp: number
-  /** Lowest sequence that a webhook that falls behind has not accepted, and the time of its probe. */
+  /** Present if the webhook stops getting new events: the lowest sequence number not accepted, and the time of the next probe. */
   readonly behind?: { readonly from: number; readonly probeAt: number }
   readonly disabled?: DisabledReason
 }
 
-/** Pauses after the first failure, the second and so on: three days in total. */
+/** Milliseconds between the attempts of one event: after the first failure, the second and so on. The sum is three days. */
 const PAUSES_MS = [5_000, 5 * MINUTE_MS, HOUR_MS, ...Array.from({ length: 6 }, () => 12 * HOUR_MS)]
 /**
- * Range of the random share that shortens a pause. SQS hides a message for at most 12 hours after its receipt, and failed events should not
- * return together.
+ * Random fraction by which a pause is shortened. SQS hides a message for at most 12 hours after its receipt, and failed
+ * events should not all return together.
  */
 const [MIN_JITTER, MAX_JITTER] = [0.02, 0.1]
 const MAX_ATTEMPTS = PAUSES_MS.length + 1
 const PROBE_MS = 5 * MINUTE_MS
-/** Consecutive failures that put a webhook behind because its server is down. */
+/** Number of consecutive failures after which the server counts as down, so that events stay in the log. */
 const MAX_DOWNS = 2
-/** A webhook that accepts nothing for this time is disabled. One that refuses events must also have refused the minimum number. */
+/**
+ * A webhook that accepts no event for this time is disabled. If its server is up, it must also have refused at least
+ * `MIN_UNTAKEN` events.
+ */
 const MAX_FAILING_MS = 3 * DAY_MS
 const MIN_UNTAKEN = 2
 
-/** Client errors (4xx) that concern the server and not the event. */
+/** Client errors (4xx) that concern the server's state and not the event. */
 const OF_SERVER: ReadonlySet<number> = new Set([408, 425, 429])
-/** Statuses of a busy server; one of them puts the webhook behind. */
+/** Statuses of a busy server. After one of them, events stay in the log until a probe succeeds. */
 const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
 /** Bounds of the pause that a busy server requests in `Retry-After`. */
 const [MIN_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS] = [MINUTE_MS, DAY_MS]
 const GONE = 410
 
-/** Longest wait of an event before it is given up: SQS keeps a message no longer. */
+/** Milliseconds after which a waiting event is given up, because SQS does not keep its message longer. */
 const QUEUED_MS = 14 * DAY_MS
-/** Maximum number of a webhook's failed events in flight; a queue has room for 120,000. Further ones are given up. */
+/** Maximum number of a webhook's failed events in the queue; further ones are given up. SQS allows 120,000 received messages in a queue. */
 const MAX_WAITING = 100
-/** Maximum number of given up events that are listed, and their retention, the log's own. */
+/** Maximum number of given up events that are listed, and the milliseconds for which the log keeps them. */
 const MAX_GIVEN_UP = 100
 const GIVEN_UP_MS = 30 * DAY_MS
 
@@ -82,7 +85,7 @@ function createAttempts(createdAt: Date): Attempts {
   return { createdAt, downs: 0, untaken: 0, waiting: {}, givenUp: [], givenUpBefore: 0 }
 }
 
-/** Returns a webhook's attempts; new ones if the stored ones belong to an earlier registration of its URL. */
+/** Returns a webhook's delivery attempts; empty ones if the stored ones belong to an earlier registration of its URL. */
 export function selectAttempts({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
   return stored?.createdAt.getTime() === createdAt.getTime() ? stored : createAttempts(createdAt)
 }
@@ -92,13 +95,13 @@ export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number)
   return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
 }
 
-/** Lists the waiting events and the given up ones that the log still has. */
+/** Lists the events that will be sent again, and the given up ones that the log still has. */
 export function listUndelivered({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
   return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
 
-/** Builds a webhook's attempts for sending these events again from `now` on. */
+/** Builds a webhook's delivery attempts from which all these events are due at `now`, as if never sent. */
 export function resetAttempts(
   { createdAt, lastFailure }: Attempts,
   untaken: readonly EventLocation[],
@@ -108,30 +111,34 @@ export function resetAttempts(
   return { ...createAttempts(createdAt), waiting, ...(lastFailure && { lastFailure }) }
 }
 
-/** Returns the epoch milliseconds since when every delivery fails; undefined if one succeeds. */
+/** Returns the time since which every delivery has failed, in epoch milliseconds; undefined if there are too few failures to say so. */
 export function failingSince({ untaken, downs, failingSince }: Attempts): number | undefined {
   return untaken >= MIN_UNTAKEN || downs >= MAX_DOWNS ? failingSince : undefined
 }
 
-/** Returns the epoch milliseconds of the next attempt of a waiting event; undefined if none waits. */
+/** Returns the time of the next attempt of any waiting event, in epoch milliseconds; undefined if none waits. */
 export function computeNextDueAt({ waiting }: Attempts, now: number): number | undefined {
   const due = Object.values(waiting).map(({ dueAt }) => Math.max(now, dueAt))
   return due.length > 0 ? Math.min(...due) : undefined
 }
 
-/** Returns the pause after this attempt in milliseconds, rounded up to whole seconds; `random` is in [0, 1). */
+/** Returns the pause after this number of attempts in milliseconds, rounded up to whole seconds. `random` returns a number in [0, 1). */
 export function computePauseMs(attempt: number, random: () => number): number {
   const pause = PAUSES_MS[Math.min(attempt, PAUSES_MS.length) - 1] ?? 0
   const jitter = MIN_JITTER + (MAX_JITTER - MIN_JITTER) * random()
   return Math.ceil((pause * (1 - jitter)) / 1000) * 1000
 }
 
-/** Epoch milliseconds of the attempts, a random source in [0, 1), and whether a probe made them. */
+/**
+ * Time of the attempts in epoch milliseconds, and a source of random numbers in [0, 1). `isBehind` is true if a probe
+ * made the attempts.
+ */
 type AttemptContext = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
- * Decides the consequences of parallel attempts, at least one. A refused event waits with its own message. A webhook whose server is down
- * or requests a pause is behind: its events stay in the log.
+ * Decides the consequences of one or more parallel attempts. A refused event waits with its own message in the queue.
+ * If the server is down or requests a pause, the webhook is behind: its events stay in the log until a probe sends
+ * them.
  */
 export function settleAttempts(before: Attempts, made: readonly Attempt[], at: AttemptContext): AttemptsOutcome {
   const { now } = at
@@ -176,7 +183,10 @@ function settleServer(before: Attempts, made: readonly Attempt[], { now, isBehin
   return { downs, ...(!isUp && { downFrom: from }), ...(isDown && { behind: { from, probeAt } }) }
 }
 
-/** Returns the events that wait, their pauses and those given up. Events from `from` on stay in the log. */
+/**
+ * Returns the events that will be sent again, the pauses before that, and the events given up. Events from sequence
+ * number `from` on stay in the log.
+ */
 function settleEvents(
   before: Attempts,
   made: readonly Attempt[],
@@ -215,7 +225,7 @@ function failureOf(sent: SendResult, at: number): Attempts['lastFailure'] {
   return { at, reason, ...(status !== undefined && { status }) }
 }
 
-/** True if the server is up and rejects this event. */
+/** True if the server is up and refuses this event. */
 function isRefusal(sent: SendResult): boolean {
   const { status = 0 } = sent
   return status >= 400 && status < 500 && status !== GONE && !OF_SERVER.has(status) && !isThrottled(sent)
@@ -226,7 +236,7 @@ function probePause(sent: SendResult): number {
   return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }
 
-/** True if a server requests a pause. */
+/** True if a server requests a pause or is busy. */
 function isThrottled(sent: SendResult): boolean {
   return !sent.delivered && ((sent.retryAfterMs ?? 0) > 0 || THROTTLED.has(sent.status ?? 0))
 }

@@ -27,32 +27,36 @@ type Services = {
   readonly sendDelivery: Send
   readonly enqueue: Enqueue
   readonly postpone: Postpone
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
-  /** Uniform in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number
 }
 
 /** Numbers of events that were delivered, failed or given up. */
 export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly givenUp: number }
 
-/** Number of events sent in parallel to one webhook; a probe starts with a single one. */
+/** Maximum events sent in parallel to one webhook. The test whether a failing webhook works again starts with one. */
 const BATCH = 10
-/** Number of events that a probe reads from the log in one request. */
+/** Number of events per read of the log while a webhook that was behind is sent its missed events. */
 const READ = 100
-/** Duration of a probe; another message then continues it, so that other webhooks are served between. */
+/** Maximum milliseconds of one probe of a webhook. Another message then continues it, so that other webhooks are served in between. */
 const MAX_PROBE_MS = 10_000
-/** Duration of a claim. It is longer than a function runs, so an older claim belongs to a killed one. */
+/**
+ * Milliseconds for which one function run has a webhook's probe to itself. No function runs longer, so an older claim
+ * is of a killed run.
+ */
 const CLAIM_MS = 40_000
 const TRIES = 10
-/** Delay of the message that continues a probe: its sender finishes its writes first. */
+/** Delay of the message that continues a probe, so that the sending run can finish its writes first. */
 const NEXT_SECONDS = 1
 const MAX_DELAY_SECONDS = 900
 const MAX_HIDDEN_SECONDS = 43_000
 
 /**
- * Handles messages of the delivery queue; sends every event at least once to each webhook that wants it. Returns the report, and the
- * messages that SQS must deliver again, including those of webhooks that failed here. Throws if the webhooks cannot be read.
+ * Handles messages of the delivery queue. Sends every event at least once to each webhook that wants it. Returns the
+ * report, and the messages that SQS must deliver again, including those of webhooks whose handling failed. Throws if
+ * the webhooks cannot be read.
  */
 export async function deliver(
   services: Services,
@@ -82,7 +86,7 @@ export async function deliver(
   return { reports: [total], again: [...new Set(again)] }
 }
 
-/** Builds the handlers for the messages of one webhook; they count in `total`. */
+/** Builds the handlers for the messages of one webhook. They add the numbers of events to `total`. */
 function createWebhookHandlers(
   services: Services,
   key: WebhookKey,
@@ -102,7 +106,7 @@ function createWebhookHandlers(
     )
   }
 
-  /** Stores and returns the consequences of attempts; writes nothing if they change nothing. */
+  /** Stores and returns the consequences of delivery attempts. Writes nothing if they change nothing. */
   async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<AttemptsOutcome> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [stored] = await attempts.list([key])
@@ -132,10 +136,10 @@ function createWebhookHandlers(
 
   const change = (webhook: Webhook, to: (webhook: Webhook) => Webhook) => webhooks.change(key, to, webhook)
 
-  /** Marks a live webhook as behind from a sequence on, or disables it. */
+  /** Disables a webhook, or marks it as behind: events from the sequence number `from` on then stay in the log. */
   async function fallBehind(webhook: Webhook, { behind, disabled }: AttemptsOutcome, from: number): Promise<void> {
     const probeAt = behind?.probeAt ?? now()
-    // The probe is enqueued first: if this run is killed between, the event's message comes again.
+    // The probe is queued before the change. If this run is killed in between, SQS delivers the event's message again.
     if (!disabled) await enqueueProbe(probeAt)
     await change(webhook, (current) => ({
       ...current,
@@ -156,13 +160,13 @@ function createWebhookHandlers(
   }
 
   async function postponeMessage({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
-    // On a failure the message comes earlier.
+    // A failure is only logged, because SQS then delivers the message earlier.
     const seconds = Math.min(MAX_HIDDEN_SECONDS, Math.max(0, Math.ceil(milliseconds / 1000)))
     await postpone(receipt, seconds).catch((error: unknown) => logger.warn('message not postponed', { ...key, error }))
   }
 
   return {
-    /** Sends the events of messages; returns the messages that SQS must deliver again. */
+    /** Sends the events of these messages; returns the messages that SQS must deliver again. */
     async sendEvents(
       webhook: Webhook,
       received: readonly Received<EventMessage>[],
@@ -191,8 +195,8 @@ function createWebhookHandlers(
     },
 
     /**
-     * Sends the log's events from the webhook's place on, until the log's end, an outage or the end of `MAX_PROBE_MS`. Returns true if SQS must
-     * deliver the message again.
+     * Sends the events that a webhook missed while it was behind, from the log. Stops at the log's end, at a failure of
+     * the server, or after `MAX_PROBE_MS`. Returns true if SQS must deliver the message again.
      */
     async probe(received: Received<ProbeMessage>): Promise<boolean> {
       const { probeAt } = received.message
@@ -214,7 +218,10 @@ function createWebhookHandlers(
     },
   }
 
-  /** Leaves events to the log of a webhook that is behind or disabled. Events with their own message keep waiting. */
+  /**
+   * Sends nothing, because the webhook is behind or disabled and gets events from the log later. Events that were
+   * refused before keep waiting with their own messages.
+   */
   async function leaveToLog(
     webhook: Webhook,
     received: readonly Received<EventMessage>[],
@@ -227,7 +234,7 @@ function createWebhookHandlers(
     const from = webhook.behind?.from ?? Number.POSITIVE_INFINITY
     const before = others.filter(({ message }) => message.sequence < from)
     if (before.length > 0) {
-      // These may never have been sent: the place goes back to the first of them.
+      // These events may never have been sent, so the next probe must start at the first of them.
       const lowest = Math.min(...before.map(({ message }) => message.sequence))
       const changed = await change(webhook, (current) => {
         if (isLive(current) || (current.behind && current.behind.from <= lowest)) return current
@@ -235,15 +242,15 @@ function createWebhookHandlers(
       })
       if (changed && isLive(changed)) return received
     }
-    // A disabled webhook gets them again once it is enabled.
+    // The messages are dropped, because a disabled webhook is sent all these events once it is enabled.
     if (webhook.disabledAt) return []
     await Promise.all(waiting.map((one) => postponeMessage(one, computePauseMs(one.receives, random))))
     return waiting
   }
 
   /**
-   * Sends the log's events for `probe`, whose run has claimed the webhook. At the log's end it lets events be queued again, then queues
-   * those logged meanwhile.
+   * Sends the log's events for `probe`, whose run has claimed the webhook. At the log's end it lets new events be
+   * queued again, then queues the events logged meanwhile.
    */
   async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
     const endsAt = now() + MAX_PROBE_MS
@@ -285,7 +292,7 @@ function createWebhookHandlers(
     }
   }
 
-  /** Enqueues the events that a probe could not deliver, each as its own message. */
+  /** Queues the events that a probe sent and the server refused, each as its own message. */
   async function enqueueWaiting(made: readonly Attempt[], { pauses }: AttemptsOutcome): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
@@ -293,7 +300,7 @@ function createWebhookHandlers(
       await enqueue(buildEventMessages(key, waiting), { delaySeconds: Math.min(MAX_DELAY_SECONDS, seconds) })
   }
 
-  /** Ends the place of a webhook that has caught up. */
+  /** Ends the state of being behind of a webhook that has been sent all events. */
   async function endPlace(webhook: Webhook): Promise<void> {
     await change(webhook, (current) => {
       if (!hasSameClaim(webhook, current)) return current
@@ -302,13 +309,13 @@ function createWebhookHandlers(
     })
   }
 
-  /** Moves the place of a webhook that this run claimed; returns undefined if the claim was lost. */
+  /** Records how far a probe has sent the log's events. Returns undefined if another run has claimed the webhook meanwhile. */
   async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
     let isOurs = false
     const moved = await change(webhook, (current) => {
       isOurs = hasSameClaim(webhook, current)
       if (!isOurs || !current.behind) return current
-      // Another function found an event that was never sent.
+      // Another run may have set an earlier start, because it found an event that was never sent. That start is kept.
       const isLowered = current.behind.from !== webhook.behind?.from
       const place = isLowered ? { ...behind, from: current.behind.from, isLive: false } : behind
       return { ...current, ...disabledBy(disabled), behind: place }
@@ -317,7 +324,7 @@ function createWebhookHandlers(
   }
 }
 
-/** True if a webhook still has the claim of the earlier read. */
+/** True if no other run has claimed the webhook since it was read. */
 function hasSameClaim(read: Webhook, current: Webhook): boolean {
   return current.behind?.claimedUntil === read.behind?.claimedUntil
 }

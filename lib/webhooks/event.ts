@@ -133,7 +133,7 @@ const RevertedWithdrawal = z
   .meta({ id: 'RevertedWithdrawalData' })
 const Reverted = z.object(reverted).meta({ id: 'RevertedData' })
 
-/** Returns the name of a type's schema: DepositPendingEvent for `deposit.pending`. */
+/** Returns the name of an event type's schema, such as DepositPendingEvent for `deposit.pending`. */
 const nameOf = (type: string) =>
   `${type.replaceAll(/(?:^|\.)\w/g, (letter) => letter.replace('.', '').toUpperCase())}Event`
 
@@ -158,7 +158,7 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
     })
     .meta({ id: nameOf(type) })
 
-/** An event in a client's vault or a user's rewards: the body of a delivery and an entry of the log. */
+/** An event in a client's vault or a user's rewards. It is both the body of a delivery and an entry of the client's log of events. */
 export const WebhookEvent = z
   .discriminatedUnion('type', [
     event('deposit.pending', RequestedDeposit),
@@ -188,7 +188,7 @@ export const WebhookEvent = z
   })
 export type WebhookEvent = z.output<typeof WebhookEvent>
 
-/** Body of a test delivery (POST /webhooks/{id}/test); it is in no log. */
+/** Body of a test delivery (POST /webhooks/{id}/test), which is not kept in the log of events. */
 export const WebhookTestEvent = z
   .object({
     id: Id,
@@ -205,26 +205,29 @@ export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.ty
 export type EventType = z.output<typeof EventType>
 
 /**
- * An event before it is built for each client of the vault, without a sequence. A client's log has each key once. A reverting notice has
- * the reverted notice's key as its `eventId` and goes to the same clients.
+ * An event to publish, before it gets an id and sequence number for each client of the vault. A client's log contains
+ * each `key` once. An event that reverts another has the other's key as its `eventId`, and goes to the same clients.
  */
 export type Notice = NoticeOf<Exclude<WebhookEvent, { readonly type: RewardType }>>
 
-/** A reward event before it is built for each client that watches the account; like `Notice`. */
+/**
+ * An event about rewards to publish, before it gets an id and sequence number for each client that watches the account.
+ * It is like `Notice`.
+ */
 export type RewardNotice = NoticeOf<Extract<WebhookEvent, { readonly type: RewardType }>>
 
 type RewardType = `reward.${string}`
 type NoticeOf<Event> = Event extends WebhookEvent ? Omit<Event, 'id' | 'sequence'> & { readonly key: string } : never
 
-/** A notice about a deposit or a withdrawal. */
+/** An event to publish about a deposit or a withdrawal. */
 export type EntryNotice = Extract<Notice, { readonly data: { readonly entry: unknown } }>
 
-/** True if a notice is about a deposit or a withdrawal. */
+/** True if an event to publish is about a deposit or a withdrawal. */
 export function isEntryNotice(notice: Notice): notice is EntryNotice {
   return 'entry' in notice.data
 }
 
-/** Returns the id of the notice's deposit or withdrawal; null if unknown. */
+/** Returns the id of the deposit or withdrawal that an event to publish is about; null if it is unknown. */
 export function getEntryId({ data }: EntryNotice): string | null {
   return 'depositId' in data ? data.depositId : data.withdrawalId
 }

@@ -1,6 +1,9 @@
 import { sha256 } from '../core/sha256.ts'
 
-/** Builds the id of a client's event, also its `webhook-id`. The id does not reveal the events of other clients. */
+/**
+ * Builds the id of a client's event, which is also the header `webhook-id`. It differs for each client, so it does not
+ * reveal other clients' events.
+ */
 export function buildEventId(clientId: string, key: string): string {
   return `evt_${sha256(`${clientId} ${key}`).slice(0, 32)}`
 }

@@ -1,6 +1,9 @@
 import type { WebhooksStore } from './store.ts'
 
-/** Returns the clients that want events that are not final. Calls `listClientIds` only if a client of the stage may want them. */
+/**
+ * Returns those clients that want events before they are final. Calls `listClientIds` only if at least one client of
+ * this service may want them.
+ */
 export async function findLatestClients(
   { webhooks }: { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> },
   listClientIds: () => Promise<readonly string[]>,

@@ -10,28 +10,31 @@ import { DAY_MS } from '../core/time.ts'
 import { WebhookEvent } from './event.ts'
 import { clientPartition } from './store.ts'
 
-/** Maximum events and JSON bytes of a page. A larger event has its own page. */
+/** Maximum number of events in one page of the log, and of their JSON's bytes. A larger event has a page of its own. */
 const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
-/** Maximum JSON bytes of a list; a larger event has its own list. Lambda returns at most 6 MB. */
+/** Maximum JSON bytes of one list of events, because Lambda returns at most 6 MB. A larger event is returned by itself. */
 const LIST_BYTES = 2 ** 20
-/** Pauses before a list with a hole is read again; older first pages than the last figure are not. */
+/**
+ * Pauses, in milliseconds, before a list with missing events is read again. It is not repeated if its first page is
+ * older than `MAX_RECENT_MS`.
+ */
 const [READ_PAUSES_MS, MAX_RECENT_MS] = [[0, 50, 200], 30_000]
-/** Retention of an event in the log. */
+/** Milliseconds that an event is kept in the log. */
 const LOG_MS = 30 * DAY_MS
-/** Retention of the mark that an event is logged. A job that repeats a run later logs it again. */
+/** Milliseconds that the mark of a logged event is kept. A job that builds the event again later logs it again. */
 const MARK_MS = 40 * DAY_MS
 
-/** Place of an event in its client's log. */
+/** Position of an event in its client's log. */
 export type EventLocation = {
   readonly sequence: number
-  /** Sequence of the first event of its page. */
+  /** Sequence number of the first event on its page, by which the page is found. */
   readonly page: number
 }
 
-/** An event in its client's log. */
+/** An event in its client's log, with its position. */
 export type LoggedEvent = EventLocation & { readonly event: WebhookEvent }
 
-/** An event without a sequence. */
+/** An event that is not in the log yet, and so has no sequence number. */
 export type UnloggedEvent = WebhookEvent extends infer Event
   ? Event extends WebhookEvent
     ? Omit<Event, 'sequence'>
@@ -39,7 +42,7 @@ export type UnloggedEvent = WebhookEvent extends infer Event
   : never
 
 const Events = z.tuple([WebhookEvent], WebhookEvent)
-/** Codec of a page. Its events are similar, so gzip saves nine tenths of the bytes. */
+/** Codec of a page of the log. Its events are similar, so gzip saves nine tenths of the bytes. */
 const Compressed = z.codec(z.instanceof(Uint8Array), Events, {
   decode: (bytes): z.input<typeof Events> => JSON.parse(gunzipSync(bytes).toString()),
   encode: (events) => gzipSync(JSON.stringify(events)),
@@ -50,20 +53,27 @@ type Page = z.output<typeof Page>
 const Mark = z.object({ sk: z.string() })
 const NewMark = z.object({ expiresAt: EpochSeconds })
 
-/** End of a client's log: the next sequence, and the last sequence whose messages are queued. */
+/** End of a client's log: the sequence number of the next event, and that of the last event whose messages are queued. */
 export const Head = z.object({ next: z.number().int(), queued: z.number().int() })
 export type Head = z.output<typeof Head>
 const StoredHead = Head.extend({ pk: z.string() })
 
-/** Range of listed events; `now` in epoch milliseconds. The log reaches at least `last`, if given. */
+/**
+ * Range of listed events, after a sequence number. `now` is in epoch milliseconds. `last`: sequence number that the log
+ * is known to contain.
+ */
 type ListFrom = { readonly after: number; readonly limit: number; readonly now: number; readonly last?: number }
 
 /**
- * Store of each client's log: pages of events (`LOG#` and the first sequence), a mark per event (`EVENT#`) and the end (`HEAD`). Reads are
- * consistent. Methods throw if the table cannot be reached or an item does not parse.
+ * Store of each client's log of events. Its items are pages of events (`LOG#` and the first sequence number), marks of
+ * events (`EVENT#`) and the log's end (`HEAD`). Reads are consistent. Methods throw if the table cannot be reached or
+ * an item does not parse.
  */
 export function eventLogStore(table: Table) {
-  /** Reads the pages from this sequence on, in order. Each request doubles the number of pages, from two on. */
+  /**
+   * Reads pages, in order, from the one that begins at this sequence number on. The first request reads two pages, and
+   * each further one twice as many.
+   */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
     const { pk: partition, sk: first } = pageKey(clientId, from)
     const range = { partition, from: first, to: pageKey(clientId, LAST_SEQUENCE).sk }
@@ -81,9 +91,9 @@ export function eventLogStore(table: Table) {
     const found: LoggedEvent[] = []
     let bytes = 0
     let appendedAt = 0
-    // The page with the next event begins no earlier.
+    // A page has at most `PAGE_EVENTS` events, so the page with the next event begins no earlier.
     for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
-      // DynamoDB deletes expired items late and in no order.
+      // Expired pages are skipped, because DynamoDB deletes them late and in no order.
       if (expiresAt.getTime() <= now) continue
       const page = events[0].sequence
       if (found.length === 0) appendedAt = expiresAt.getTime() - LOG_MS
@@ -99,13 +109,13 @@ export function eventLogStore(table: Table) {
   }
 
   return {
-    /** Returns the heads of these clients' logs, by client. A client without events has none. */
+    /** Returns the ends of these clients' logs, by client. A client without events is missing. */
     async getHeads(clientIds: readonly string[]): Promise<Map<string, Head>> {
       const heads = await table.getMany(StoredHead, clientIds.map(headKey))
       return new Map(heads.map(({ pk, ...head }) => [pk.slice(clientPartition('').length), head]))
     },
 
-    /** Returns the ids of the events that are logged. */
+    /** Returns the ids of those events that are already in the log. */
     async listLogged(events: readonly { readonly clientId: string; readonly id: string }[]): Promise<Set<string>> {
       const marks = await table.getMany(
         Mark,
@@ -114,16 +124,16 @@ export function eventLogStore(table: Table) {
       return new Set(marks.map(({ sk }) => sk.slice(MARK.length)))
     },
 
-    /** Records that the messages of all events up to a sequence are queued. */
+    /** Records that messages are queued for all events up to a sequence number. */
     async markQueued(clientId: string, queued: number): Promise<void> {
       const change = { changes: [set('queued', queued)], when: is('queued', '<', queued) }
       await table.update(headKey(clientId), change).catch((error: unknown) => {
-        // Another run is appending. The next run queues these events again and records it.
+        // A conflict means that another run is appending. The next run then queues these events again and records it.
         if (!(error instanceof Error && error.name === 'TransactionConflictException')) throw error
       })
     },
 
-    /** Returns those of these events that the log has. */
+    /** Returns the events at these positions that the log still has. */
     async getEvents(clientId: string, wanted: readonly EventLocation[]): Promise<WebhookEvent[]> {
       const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
       const found = await table.getMany(Page, [...keys.values()])
@@ -131,11 +141,12 @@ export function eventLogStore(table: Table) {
       return found.flatMap(({ events }) => events.filter(({ sequence }) => sequences.has(sequence)))
     },
 
-    /** Lists at most `limit` unexpired events, or 1 MB, after a sequence, in order. `after` is 0 for the first. */
+    /** Lists at most `limit` unexpired events, or 1 MB, after a sequence number, in order. `after` is 0 for the log's beginning. */
     async list(clientId: string, from: ListFrom): Promise<LoggedEvent[]> {
       for (const pause of READ_PAUSES_MS) {
         const { found, appendedAt } = await listOnce(clientId, from)
-        // A query is no snapshot: it may miss a page just appended, and return the next one or none.
+        // The list is read again if events are missing. A query is no snapshot, so it may miss a page just appended and return the next one
+        // or none.
         const [first] = found
         const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
         if (isWhole || (first && from.now - appendedAt > MAX_RECENT_MS)) return found
@@ -147,14 +158,15 @@ export function eventLogStore(table: Table) {
 }
 export type EventLogStore = ReturnType<typeof eventLogStore>
 
-/** Store of the log with the job's `append`. */
+/** Store of clients' logs that can also append events, for scheduled jobs. */
 export function appendingLogStore(table: TransactingTable) {
   return {
     ...eventLogStore(table),
 
     /**
-     * Appends events as one page with a mark for each: all or none. Returns their places, or that the log no longer ends at `next`, or the
-     * ids already logged. Throws for no events; `countFitting` gives the size of a page.
+     * Appends events as one page with a mark for each, all or none. Returns the events' positions, or that the log no
+     * longer ends at `next`, or the ids that are already logged. Throws if there are no events. `countFitting` returns
+     * the number of events that fit into a page.
      */
     async append(
       clientId: string,
@@ -189,10 +201,10 @@ type AppendResult =
   | { readonly isMoved: true }
   | { readonly logged: ReadonlySet<string> }
 
-/** Index of the first mark among the writes of an append. */
+/** Index of the first mark among the writes of `append`. */
 const MARKS_FROM = 2
 
-/** Returns how many of these events fit into one page, from the first on: at least one. */
+/** Returns the number of these events, from the first on, that fit into one page of the log: at least one. */
 export function countFitting(events: readonly UnloggedEvent[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
@@ -207,7 +219,7 @@ function byteLength(encoded: z.input<typeof WebhookEvent>): number {
 }
 
 const MARK = 'EVENT#'
-/** Digits of a sequence in a key: enough for 3 years of 10,000 events a second. */
+/** Number of digits of a sequence number in a key. It is enough for 3 years of 10,000 events a second. */
 const SEQUENCE_DIGITS = 12
 const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
 

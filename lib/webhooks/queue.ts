@@ -4,7 +4,7 @@ import type { WebhookKey } from './webhook.ts'
 
 const webhook = { clientId: z.string(), webhookId: z.string() }
 
-/** A queued delivery: one event for one webhook, by its place in the log. */
+/** Message of the delivery queue: one event for one webhook, by the event's position in the log. */
 export const EventMessage = z.object({
   ...webhook,
   sequence: z.number().int(),
@@ -12,7 +12,7 @@ export const EventMessage = z.object({
 })
 export type EventMessage = z.output<typeof EventMessage>
 
-/** A queued probe of a webhook that is behind. */
+/** Message of the delivery queue that tests whether a failing webhook works again, and sends it the events it missed. */
 export const ProbeMessage = z.object({
   ...webhook,
   probeAt: z.number().int().describe('Epoch milliseconds at which it is due'),
@@ -28,7 +28,7 @@ export type Enqueue = (
   options?: { readonly delaySeconds?: number },
 ) => Promise<void>
 
-/** Hides a received message in SQS for whole seconds, at most 12 hours; then SQS delivers it again. */
+/** Hides a received message in SQS for whole seconds, at most 12 hours. SQS then delivers it again. */
 export type Postpone = (receipt: string, seconds: number) => Promise<void>
 
 /** Builds the messages of events for a webhook. */
@@ -39,7 +39,7 @@ export function buildEventMessages(
   return events.map(({ sequence, page }) => ({ clientId, webhookId, sequence, page }))
 }
 
-/** Returns the message group, the webhook: a busy webhook does not delay the others. */
+/** Returns the webhook's id as the message's group in SQS, so that a busy webhook does not delay the others. */
 export function parseMessageGroup({ webhookId }: DeliveryMessage): string {
   return webhookId
 }

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import * as z from 'zod'
 
-/** Reach of deliveries: public addresses, or on a developer's machine only that machine. */
+/** Addresses that webhooks may have: public ones, or only the local machine during development. */
 export const WebhookReach = z.enum(['public', 'loopback'])
 export type WebhookReach = z.output<typeof WebhookReach>
 
@@ -24,7 +24,7 @@ const NOT_PUBLIC = subnets([
 ])
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128'])
 
-/** True if deliveries may go to this IP address. Public ones must be IPv4: functions have no IPv6 route. */
+/** True if deliveries may go to this IP address. Public addresses must be IPv4, because functions have no IPv6 route. */
 export function isReachable(address: string, reach: WebhookReach): boolean {
   const family = isIP(address)
   if (family === 0) return false
@@ -34,8 +34,8 @@ export function isReachable(address: string, reach: WebhookReach): boolean {
 }
 
 /**
- * Returns why nothing may be sent to this URL, without a DNS lookup; undefined if its syntax allows it. The addresses of its host name must
- * still be reachable.
+ * Returns the reason why nothing may be sent to this URL; undefined if its text allows it. There is no DNS lookup, so
+ * the addresses of its host name must still be checked.
  */
 export function findReachIssue({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
   // Hosts have brackets around IPv6 addresses. `URL` writes every IPv4 address in decimals.

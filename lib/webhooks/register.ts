@@ -10,12 +10,12 @@ import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
 import { isSubscribedTo, type Webhook } from './webhook.ts'
 
-/** Far more events than are logged between two requests to the table. */
+/** Maximum events read after a registration, far more than can be logged between two requests to the table. */
 const MAX_MISSED = 1_000
 
 /**
- * Registers a webhook for the events logged from now on; returns it with its secret. Throws `missing_or_invalid_url` for an unreachable
- * URL, `webhook_already_registered` and `too_many_webhooks`.
+ * Registers a webhook for the events logged from now on, and returns it with its secret. Throws
+ * `missing_or_invalid_url` if nothing may be sent to the URL, `webhook_already_registered` and `too_many_webhooks`.
  */
 export async function registerWebhook(
   {
@@ -35,7 +35,7 @@ export async function registerWebhook(
     readonly enqueue: Enqueue
     readonly randomUUID: () => string
     readonly randomBytes: RandomBytes
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
   },
   clientId: string,
@@ -56,12 +56,12 @@ export async function registerWebhook(
   }
   if (!(await webhooks.add(clientId, webhook))) {
     const registered = (await webhooks.list(clientId)).find(({ id }) => id === webhook.id)
-    // It may be this one: the table's response was lost, and another change came before the second try.
+    // The existing webhook may be this one. Then the table's response was lost, and another change came before the retry.
     if (registered?.secret.version !== webhook.secret.version) {
       throw new AppError(registered ? 'webhook_already_registered' : 'too_many_webhooks')
     }
   }
-  // A run that appended events may have read the webhooks just before this one was added.
+  // Events logged meanwhile are queued here. The run that appended them may have read the webhooks just before this one was added.
   const missed = await eventLog.list(clientId, { after: webhook.after, limit: MAX_MISSED, now: now() })
   const key = { clientId, webhookId: webhook.id }
   await enqueue(

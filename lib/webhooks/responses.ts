@@ -8,10 +8,10 @@ import { SendFailure } from './sent.ts'
 import type { WebhooksStore } from './store.ts'
 import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts'
 
-/** Number of unknown types that an error quotes, and the characters of each. */
+/** Maximum number of unknown event types that an error quotes, and of characters of each. */
 const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 30]
 
-/** Types of events. The error names unknown types and lists the known ones. */
+/** Event types that a webhook gets. The error names unknown types and lists the known ones. */
 export const EventTypes = z
   .array(z.string().meta({ enum: EventType.options }))
   .min(1, 'must name at least one type; leave it out for all types')
@@ -25,7 +25,7 @@ export const EventTypes = z
   })
   .pipe(z.array(EventType))
 
-/** Body that registers a webhook. */
+/** Body of the request that registers a webhook. */
 export const NewWebhook = z.strictObject({
   url: field(WebhookUrl, 'missing_or_invalid_url').describe('An https URL on port 443, at most 2,048 characters long'),
   types: field(EventTypes, 'invalid_types')
@@ -39,7 +39,7 @@ export const NewWebhook = z.strictObject({
 })
 export type NewWebhook = z.output<typeof NewWebhook>
 
-/** Path with the id of a webhook. */
+/** Path parameters of requests about one webhook. */
 export const WebhookPath = z.object({
   id: field(z.string().max(100), 'webhook_not_found').describe('Webhook id from `GET /webhooks`'),
 })
@@ -64,7 +64,7 @@ export const RegisteredWebhook = z
   .object({ ...registered, secret: Secret })
   .meta({ id: 'RegisteredWebhook', description: 'The registered webhook with its secret' })
 
-/** Reason of a failed delivery, as in the API. */
+/** Reason of a failed delivery, as responses show it. */
 export const FailureReason = SendFailure.describe(
   'Failure reason. not_allowed: the host name leads to a non-public address. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: no response within 5 seconds. redirect: the response was a redirect, which is not followed. status: the response was not 2xx. bad_answer: the response was not HTTP',
 )
@@ -109,7 +109,7 @@ const Delivery = z
   })
   .meta({ id: 'WebhookDelivery', description: 'State of the deliveries to a webhook' })
 
-/** A webhook, as in the API. */
+/** A webhook with the state of its deliveries, as responses show it. */
 export const WebhookResponse = z
   .object({
     ...registered,
@@ -139,7 +139,7 @@ export const RotatedSecret = z.object({
   previousUntil: Timestamp.describe("Time until which deliveries also carry the previous secret's signature"),
 })
 
-/** Lists a client's webhooks with their deliveries, oldest first. `now` is in epoch milliseconds. */
+/** Lists a client's webhooks with the state of their deliveries, oldest first. `now` is in epoch milliseconds. */
 export async function listStatuses(
   { webhooks, attempts, now }: Statuses,
   clientId: string,

@@ -8,15 +8,16 @@ type Services = {
   readonly webhooks: Pick<WebhooksStore, 'get' | 'change'>
   readonly attempts: Pick<AttemptsStore, 'list' | 'put'>
   readonly enqueue: Enqueue
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 
-/** Delay of messages that depend on a later write; no request takes longer. */
+/** Delay in seconds of messages that depend on a write after them. No request takes longer, so the write is then done. */
 const DELAY_SECONDS = 40
 /**
- * Probes a webhook that is behind immediately. With `isAnew` it also enables the webhook and sends all waiting and given up events again.
- * Throws if the table or the queue cannot be reached; the caller must then repeat it.
+ * Probes a webhook that is behind, without waiting for the next scheduled probe. With `isAnew` it also enables the
+ * webhook, and sends all waiting and given up events again. Throws if the table or the queue cannot be reached; the
+ * caller must then repeat it.
  */
 export async function resume(
   { webhooks, attempts, enqueue, now }: Services,
@@ -29,12 +30,12 @@ export async function resume(
   if (isAnew) {
     const [stored] = await attempts.list([key])
     const untaken = listUndelivered(selectAttempts(webhook, stored?.attempts), probeAt)
-    // Deliveries drop the messages of a disabled webhook.
+    // Messages of a disabled webhook wait until it is enabled, because deliveries would drop them before.
     await enqueue(buildEventMessages(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
     if (stored) await attempts.put(key, stored, resetAttempts(stored.attempts, untaken, probeAt), now())
   }
   if (!webhook.behind && !webhook.disabledAt) return
-  // This message probes if the run is killed after the write.
+  // This delayed message starts the probe even if the run is killed after the write.
   await enqueue([{ ...key, probeAt }], { delaySeconds: DELAY_SECONDS })
   await webhooks.change(key, (current) => {
     const { disabledAt: _, disabledReason: __, ...enabled } = current

@@ -6,25 +6,28 @@ import { KeysByAge } from '../core/keys-by-age.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
-/** Reads the keys in the stage's secret. Throws if it cannot be read. */
+/** Reads the keys from which webhook secrets are derived, from the deployment's secret. Throws if it cannot be read. */
 export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
   return readSecretJson(secretId, KeysByAge, client)
 }
 
-/** Returns the container's cached keys, at most five minutes old. */
+/** Like `readWebhookKeys`, but returns the container's cached keys, at most five minutes old. */
 export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
   return readLatestSecretJson(secretId, KeysByAge)
 }
 
-/** Time during which the previous secret also signs. */
+/** Milliseconds after a rotation during which deliveries are also signed with the previous secret. */
 const OVERLAP_MS = DAY_MS
 
-/** Creates the random first version of a secret: a URL that is registered again has another secret. */
+/** Creates the first version of a webhook's secret. It is random, so a URL that is registered again gets another secret. */
 export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
   return { version: Buffer.from(randomBytes(16)).toString('base64url') }
 }
 
-/** Adds a new version. Of several rotations within a day it keeps the version before the first: receivers may know only that one. */
+/**
+ * Adds a new version of a webhook's secret. After several rotations within a day the version before the first still
+ * signs, because receivers may know only that one.
+ */
 export function rotateSecret(
   { version, before }: SecretVersions,
   { randomBytes, now }: { readonly randomBytes: RandomBytes; readonly now: number },
@@ -34,7 +37,7 @@ export function rotateSecret(
   return { ...createSecretVersions(randomBytes), before: kept } satisfies SecretVersions
 }
 
-/** Returns the secrets that sign at `now` (epoch milliseconds), first the newest, which the client receives. */
+/** Returns the secrets that sign deliveries at `now` (epoch milliseconds). The newest is first; it is the one that the client receives. */
 export function listSecrets(
   webhookKeys: KeysByAge,
   clientId: string,
@@ -49,7 +52,7 @@ export function listSecrets(
   return [newest, ...others]
 }
 
-/** Derives a secret (RFC 5869): `whsec_` and 32 bytes in base64 (Standard Webhooks 1.0.0). It is stored nowhere. */
+/** Derives a webhook's secret (RFC 5869): `whsec_` and 32 bytes in base64 (Standard Webhooks 1.0.0). The secret is not stored. */
 function deriveSecret(webhookKey: string, clientId: string, webhookId: string, version: string): string {
   const info = `webhook ${clientId} ${webhookId} ${version}`
   return `whsec_${Buffer.from(hkdfSync('sha256', webhookKey, '', info, 32)).toString('base64')}`

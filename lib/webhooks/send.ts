@@ -5,35 +5,35 @@ import type { LookupFunction } from 'node:net'
 import { findReachIssue, isReachable, type WebhookReach } from './reach.ts'
 import type { SendFailure, SendResult } from './sent.ts'
 
-/** Sends a body to a URL; never throws. */
+/** Posts a body to a webhook's URL. Failures are returned, never thrown. */
 export type Send = (
   url: string,
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<SendResult>
 
-/** Resolves a name to its IPv4 addresses; to none if it has none or DNS is late. */
+/** Resolves a host name to its IPv4 addresses; to an empty list if it has none or DNS is late. */
 type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** Default: DNS, or 127.0.0.1 on one machine. */
+  /** DNS by default, or always 127.0.0.1 if only the local machine is allowed. */
   readonly resolve?: Resolve
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   readonly request?: (url: URL, options: RequestOptions) => ClientRequest
-  /** Maximum for DNS, connection and response headers. */
+  /** Maximum milliseconds for DNS, connection and response headers together. */
   readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 5_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** Time to try each address but the last: longer than the second after which TCP repeats its SYN. */
+/** Milliseconds to try each address but the last. They are longer than the second after which TCP repeats its SYN. */
 const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**
- * Creates the sender of deliveries. It posts over a new connection, only to addresses within reach, whatever names or responses say. A 2xx
- * response is a success; its body is not read. It follows no redirect.
+ * Creates the function that sends deliveries. It opens a new connection for each, and only to allowed addresses,
+ * whatever host names or responses say. A 2xx response is a success; its body is not read. Redirects are not followed.
  */
 export function createSender({
   reach,
@@ -47,12 +47,12 @@ export function createSender({
     const url = URL.parse(address)
     if (!url || findReachIssue(url, reach) !== undefined)
       return Promise.resolve({ delivered: false, reason: 'not_allowed' })
-    // An import would load undici, 30 ms of a cold start. Only the local service sends by HTTP.
+    // An import of node:http would load undici, which adds 30 ms to a cold start. Only the local service sends by HTTP.
     const ask = url.protocol === 'http:' ? process.getBuiltinModule('node:http').request : request
     const { promise, resolve: settle } = Promise.withResolvers<SendResult>()
     const sent = ask(url, {
       method: 'POST',
-      // A kept connection could lead to an address that the name no longer has.
+      // Connections are not reused, because the host name may no longer have that address.
       agent: false,
       lookup,
       ...SOCKET,
@@ -69,11 +69,11 @@ export function createSender({
       settle(result)
       sent.destroy()
     }
-    // The option `timeout` would start again with each byte.
+    // A timer limits the whole request, because the option `timeout` would start again with each byte.
     const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
     sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
     sent.on('response', (answer) => end(buildSendResult(answer, now())))
-    // A host could otherwise keep the function busy with 1xx responses and delay other deliveries.
+    // Interim responses (1xx) are limited, because a server could otherwise keep the function busy and delay other deliveries.
     let interim = 0
     sent.on('information', () => {
       interim += 1
@@ -85,7 +85,7 @@ export function createSender({
   }
 }
 
-/** Maximum number of interim responses (1xx); a server sends one or two. */
+/** Maximum number of interim responses (1xx) to a delivery. Servers send one or two. */
 const MAX_INTERIM = 5
 
 const FAMILY = 4
@@ -94,14 +94,15 @@ const FAMILY = 4
 const DNS = { timeout: 1_500, tries: 2 }
 
 /**
- * Resolves a name by DNS. Silent name servers would block the four threads of the system's lookup. IPv4 only: functions have no IPv6 route.
+ * Resolves a host name by DNS directly, because silent name servers would block the four threads of the system's
+ * lookup. Only IPv4 is used, because functions have no IPv6 route.
  */
 const resolveByDns: Resolve = (hostname) => new Resolver(DNS).resolve4(hostname).catch(() => [])
 
 /** Resolves `localhost` (RFC 6761, 6.3), the only name that the local service sends to. */
 const resolveLocally: Resolve = async () => ['127.0.0.1']
 
-/** Error for a name without an address, or with one that is not allowed. */
+/** Error for a host name that has no address, or an address that is not allowed. */
 class UnreachableError extends Error {
   readonly reason: SendFailure
 
@@ -112,7 +113,8 @@ class UnreachableError extends Error {
 }
 
 /**
- * Builds a socket's lookup, the only source of its addresses; it throws if any address is not reachable. Sockets do not look up addresses.
+ * Builds the lookup from which a socket gets its addresses. It throws if any of them is not allowed. Sockets do not
+ * call it for URLs with an IP address.
  */
 function createLookup(reach: WebhookReach, resolve: Resolve): LookupFunction {
   const lookUp = async (hostname: string) => {

@@ -13,7 +13,7 @@ export const SendFailure = z.enum([
 ])
 export type SendFailure = z.output<typeof SendFailure>
 
-/** Outcome of a delivery; `retryAfterMs` is the pause that the server requests. */
+/** Outcome of a delivery. `retryAfterMs` is the pause, in milliseconds, that the server requests. */
 export type SendResult =
   | { readonly delivered: true; readonly status: number }
   | {

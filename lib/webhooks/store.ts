@@ -27,7 +27,7 @@ export function webhooksStore(table: Table) {
   const find = async ({ clientId, webhookId }: WebhookKey): Promise<Webhook | undefined> =>
     (await list(clientId)).find(({ id }) => id === webhookId)
 
-  /** Replaces a webhook and returns it as written; undefined if it changed since the read. */
+  /** Replaces a webhook and returns it as written; undefined if it changed since it was read. */
   async function replace(clientId: string, before: Webhook, changed: Webhook): Promise<Webhook | undefined> {
     const webhook = { ...changed, version: randomUUID() }
     const isReplaced = await table.update(webhooksKey(clientId), {
@@ -47,13 +47,14 @@ export function webhooksStore(table: Table) {
       return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
     },
 
-    /** Lists the clients that ever registered a webhook for events that are not final. */
+    /** Lists the clients that have ever registered a webhook for events that are not final yet. */
     listLatestClients: async (): Promise<ReadonlySet<string>> =>
       (await table.get(LatestItem, LATEST_KEY))?.clients ?? new Set(),
 
-    /** Adds a webhook; returns false if the client already has its id or the maximum number. */
+    /** Adds a webhook. Returns false if the client already has one with its id, or the maximum number. */
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
-      // This write comes first, so that no client is missing. It is never undone: another webhook may be added meanwhile.
+      // The client is added to the list of `latest` clients first, so that none is missing. It is never removed, because another webhook
+      // may be added meanwhile.
       if (webhook.finality === 'latest') await table.write(LATEST_KEY, [add('clients', clientId)])
       const key = webhooksKey(clientId)
       if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
@@ -63,7 +64,7 @@ export function webhooksStore(table: Table) {
       })
     },
 
-    /** Removes a webhook of a client and its attempts; returns false if there is none with this id. */
+    /** Removes a client's webhook with its delivery attempts; returns false if there is none with this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
       const isRemoved = await table.update(webhooksKey(clientId), {
         changes: [remove(['webhooks', id])],
@@ -77,8 +78,8 @@ export function webhooksStore(table: Table) {
     replace,
 
     /**
-     * Changes a webhook, again if others change it meanwhile, from `read` on, if given. Returns it; undefined if there is none. Throws
-     * `service_unavailable` if others keep changing it.
+     * Changes a webhook, starting from `read` if given. Repeats `to` if another request changes the webhook meanwhile.
+     * Returns the webhook; undefined if there is none. Throws `service_unavailable` if others keep changing it.
      */
     async change(key: WebhookKey, to: (webhook: Webhook) => Webhook, read?: Webhook): Promise<Webhook | undefined> {
       let before = read ?? (await find(key))
@@ -94,8 +95,8 @@ export function webhooksStore(table: Table) {
     },
 
     /**
-     * Reserves a client's test deliveries until a moment in epoch milliseconds; returns false while another call holds them. `endTest`
-     * moves the end of the caller's own reservation.
+     * Reserves a client's test deliveries until a time in epoch milliseconds; returns false while another call has
+     * reserved them. `endTest` changes the end of the caller's own reservation.
      */
     beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
       return reserveTests(clientId, until, any(missing('testingUntil'), is('testingUntil', '<=', now)))
@@ -107,17 +108,17 @@ export function webhooksStore(table: Table) {
 }
 export type WebhooksStore = ReturnType<typeof webhooksStore>
 
-/** Key of the item with the clients of `latest` webhooks; 25,000 clients take 400 KB. */
+/** Key of the item that lists clients with webhooks for events that are not final. The item has room for 25,000 clients (400 KB). */
 const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
 const CLIENT = 'CLIENT#'
 
-/** Returns the partition of a client's webhooks and events. */
+/** Returns the partition key of a client's webhooks and events. */
 export function clientPartition(clientId: string): string {
   return `${CLIENT}${clientId}`
 }
 
-/** Returns the key of a webhook's attempts. */
+/** Returns the key of the item with a webhook's delivery attempts. */
 export function attemptsKey({ clientId, webhookId }: WebhookKey) {
   return { pk: clientPartition(clientId), sk: `ATTEMPTS#${webhookId}` }
 }

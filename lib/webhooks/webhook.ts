@@ -4,15 +4,15 @@ import { EventType, type WebhookEvent } from './event.ts'
 
 const MAX_CHARACTERS = 2048
 
-/** Events that a webhook gets: only final ones, or first also those that a reorganisation can undo. */
+/** Events that a webhook gets: `final` ones only, or with `latest` also earlier ones, which a reorganisation can undo. */
 export const Finality = z.enum(['final', 'latest'])
 export type Finality = z.output<typeof Finality>
 
-/** Reason why a webhook is disabled: a response of 410, or three days of failed deliveries. */
+/** Reason why a webhook is disabled: its server responded with 410, or all deliveries failed for three days. */
 export const DisabledReason = z.enum(['gone', 'failing'])
 export type DisabledReason = z.output<typeof DisabledReason>
 
-/** A URL to send to: https, or http on one machine. It has no user name, password or fragment. */
+/** A webhook's URL: https, or http on the local machine. It has no user name, password or fragment. */
 export const WebhookUrl = z.codec(
   z.string().meta({ format: 'uri', maxLength: MAX_CHARACTERS }),
   z.string().max(MAX_CHARACTERS),
@@ -29,7 +29,10 @@ export const WebhookUrl = z.codec(
   },
 )
 
-/** Versions of the signing secrets, which are derived from them (lib/webhooks/secret.ts). The previous version also signs until `until`. */
+/**
+ * Versions of a webhook's signing secret, which is derived from them (lib/webhooks/secret.ts). The previous version
+ * also signs until `until`.
+ */
 export const SecretVersions = z.object({
   version: z.string(),
   before: z.object({ version: z.string(), until: Timestamp }).optional(),
@@ -38,14 +41,14 @@ export type SecretVersions = z.output<typeof SecretVersions>
 
 const Millis = z.number().int()
 
-/** A webhook that is behind: its events are not queued, and a probe continues from its place in the log. */
+/** State of a webhook that is behind, because its server failed. Its events are not queued; a probe sends them from the log. */
 export const Behind = z.object({
-  /** Lowest sequence that it may not have accepted. */
+  /** Lowest sequence number of an event that the webhook may not have accepted. */
   from: z.number().int(),
   probeAt: Millis,
-  /** End of the claim by the function that works on it. */
+  /** Time until which one function run has claimed the webhook, so that no other run probes it. */
   claimedUntil: Millis.optional(),
-  /** True once it has caught up: events are queued again; those logged meanwhile are still to be queued. */
+  /** True once the log's events are sent and new ones are queued again. Events logged in between are still to be queued. */
   isLive: z.boolean().default(false),
 })
 export type Behind = z.output<typeof Behind>
@@ -53,15 +56,15 @@ export type Behind = z.output<typeof Behind>
 /** An endpoint that a client registered for events. */
 export const Webhook = z.object({
   id: z.string(),
-  /** Version of the item; changes with each write. */
+  /** Version of this webhook, which changes with each write, so that writers detect other changes. */
   version: z.string(),
   url: z.string(),
-  /** Null for all types, including future ones. */
+  /** Types of events that it gets; null for all types, including future ones. */
   types: z.array(EventType).nullable(),
   finality: Finality,
   secret: SecretVersions,
   createdAt: Timestamp,
-  /** Sequence of the last event before the registration; later events are sent. */
+  /** Sequence number of the last event before the registration. Only later events are sent. */
   after: z.number().int().nonnegative(),
   behind: Behind.optional(),
   disabledAt: Timestamp.optional(),
@@ -75,7 +78,7 @@ export type WebhookKey = { readonly clientId: string; readonly webhookId: string
 /** Maximum number of webhooks of a client. */
 export const MAX_WEBHOOKS = 10
 
-/** True if a webhook gets an event. */
+/** True if an event is of those that a webhook gets. */
 export function isSubscribedTo(
   { types, finality, after }: Pick<Webhook, 'types' | 'finality' | 'after'>,
   event: WebhookEvent,
@@ -84,7 +87,7 @@ export function isSubscribedTo(
   return isAsked && event.sequence > after
 }
 
-/** True if events are queued for a webhook: it is neither disabled nor behind. */
+/** True if new events are queued for a webhook: it is not disabled, and not behind or has just caught up. */
 export function isLive({ disabledAt, behind }: Pick<Webhook, 'disabledAt' | 'behind'>): boolean {
   return disabledAt === undefined && (behind === undefined || behind.isLive)
 }
