@@ -28,7 +28,7 @@ import { Config } from './config.ts'
 import { createUpstream, type UpstreamOptions } from './core/http.ts'
 import { KeysByAge } from './core/keys-by-age.ts'
 import { logger } from './core/logger.ts'
-import { oncePer, refreshed } from './core/once.ts'
+import { cacheForLifetime, oncePer } from './core/once.ts'
 import { fetchDirectly } from './core/outbound.ts'
 import { HOUR_MS } from './core/time.ts'
 import type { EnqueueShards } from './follow/shards.ts'
@@ -127,7 +127,7 @@ export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable
 
 /** Adds clients' vaults that the lists of vaults lack. Runs at most once an hour in each container, so also after each deployment. */
 export const relistVaults = (env: Env<'clients'>) =>
-  refreshed(
+  cacheForLifetime(
     async () => {
       const relisted = await vaultLister(openOperatorTable(env.clients)).relist()
       if (relisted > 0) logger.warn('vaults listed again', { vaults: relisted })

@@ -6,7 +6,7 @@ import {
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs'
 import { inBatches } from '../core/batches.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
 let shared: SQSClient | undefined
@@ -59,7 +59,7 @@ export function sendMessages<Message extends object>(
     DelaySeconds,
     ...(groupOf && { MessageGroupId: groupOf(message) }),
   }))
-  return sideBySide(inBatches(entries, BATCH), async (batch) => {
+  return runConcurrently(inBatches(entries, BATCH), async (batch) => {
     let unsent = batch
     for (let tries = 0; tries < TRIES; tries += 1) {
       const { Failed = [] } = await client.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: unsent }))

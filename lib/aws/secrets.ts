@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager'
 import type * as z from 'zod'
 import { parseJson } from '../core/json.ts'
-import { refreshed } from '../core/once.ts'
+import { cacheForLifetime } from '../core/once.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
 let shared: SecretsManagerClient | undefined
@@ -22,7 +22,8 @@ const LIFETIME_MS = 5 * 60_000
 const latest = new Map<string, () => Promise<GetSecretValueCommandOutput>>()
 
 function readLatest(secretId: string): Promise<GetSecretValueCommandOutput> {
-  const read = latest.get(secretId) ?? refreshed(() => readSecret(secretId, secretsManager()), LIFETIME_MS, Date.now)
+  const read =
+    latest.get(secretId) ?? cacheForLifetime(() => readSecret(secretId, secretsManager()), LIFETIME_MS, Date.now)
   latest.set(secretId, read)
   return read()
 }

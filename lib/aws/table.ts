@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { inBatches } from '../core/batches.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
 import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
 import { TableError, UnknownFormError } from './requests.ts'
@@ -44,7 +44,7 @@ export function createTable(dynamo: Dynamo, table: string) {
   }
 
   const writeMany = (writes: readonly BatchWrite[], pauses: readonly number[] = LONG_PAUSES_MS): Promise<void> =>
-    sideBySide(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
+    runConcurrently(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
       untilDone(batch, (undone) => dynamo.batchWriteItem({ table, writes: undone }), pauses),
     )
 
@@ -100,7 +100,7 @@ export function createTable(dynamo: Dynamo, table: string) {
       { isConsistent = true }: ReadOptions = {},
     ): Promise<z.output<S>[]> {
       const found: Item[] = []
-      await sideBySide(inBatches(distinct(keys, textOf), READ_BATCH), (batch) =>
+      await runConcurrently(inBatches(distinct(keys, textOf), READ_BATCH), (batch) =>
         untilDone(
           batch,
           async (wanted) => {

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 import { inBatches } from '../core/batches.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import type { Condition } from './conditions.ts'
 import {
   attributesOf,
@@ -75,7 +75,7 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
      */
     async putEach<Put extends { readonly put: Item; readonly when: Condition }>(puts: readonly Put[]): Promise<Put[]> {
       const refused: Put[] = []
-      await sideBySide(inBatches(puts, PUTS), async (batch) => {
+      await runConcurrently(inBatches(puts, PUTS), async (batch) => {
         for (let left = batch; left.length > 0; ) {
           const refusedAt = new Set(await makeAll(left.map(({ put, when }) => ({ put, when }))))
           if (refusedAt.size === 0) return

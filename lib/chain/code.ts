@@ -15,12 +15,12 @@ export function parseCode(outcome: RpcOutcome | undefined): Hex {
 }
 
 /** Returns the code of an account that delegates to this contract (EIP-7702). */
-export function delegationTo(contract: Address): Hex {
+export function buildDelegationCode(contract: Address): Hex {
   return concat(['0xef0100', contract])
 }
 
 /** Returns the contract to which an account with this code delegates (EIP-7702); undefined if it does not delegate. */
-export function delegateIn(code: Hex): Address | undefined {
+export function findDelegate(code: Hex): Address | undefined {
   const [, delegate] = /^0xef0100([0-9a-f]{40})$/i.exec(code) ?? []
   return delegate === undefined ? undefined : checksumAddress(`0x${delegate}`)
 }

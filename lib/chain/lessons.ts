@@ -9,7 +9,7 @@ const MAX_PAUSE_MS = 600_000
 type Lesson = { readonly limit: number; readonly until: number; readonly pauseMs: number }
 
 /** Limits of one node, by kind of calls, learnt from its refusals. */
-export type Lessons = ReturnType<typeof createLessons>
+export type LearntLimits = ReturnType<typeof createLessons>
 
 /** Creates the limits of one node, empty at first. `now` is in milliseconds. */
 export function createLessons(now: () => number) {

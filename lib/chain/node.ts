@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { inBatches } from '../core/batches.ts'
 import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../core/http.ts'
 import { logger } from '../core/logger.ts'
-import { createLessons, type Lessons } from './lessons.ts'
+import { createLessons, type LearntLimits } from './lessons.ts'
 import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './refusal.ts'
-import { blockOf, featureOf, isEventCall, rangeOf, widthOf } from './request.ts'
+import { blockOf, countBlocks, featureOf, isEventCall, rangeOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
 /** A node's result or error of one call. The refusal `busy` means that the node may serve the same call a moment later. */
@@ -58,7 +58,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   function refusalOf(request: RpcRequest): NodeRefusal | undefined {
     if (!lessons.allows(featureOf(request), 1)) return { code: -32_601, refusal: 'unsupported' }
     const blocks = lessons.limitOf(BLOCKS)
-    return (widthOf(request) ?? 0) > blocks ? { code: -32_602, refusal: 'range', blocks } : undefined
+    return (countBlocks(request) ?? 0) > blocks ? { code: -32_602, refusal: 'range', blocks } : undefined
   }
 
   function keeps(request: RpcRequest): boolean {
@@ -205,7 +205,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
 
   function proveAll(request: RpcRequest): void {
     lessons.prove(featureOf(request), 1)
-    lessons.prove(BLOCKS, widthOf(request) ?? 0)
+    lessons.prove(BLOCKS, countBlocks(request) ?? 0)
     lessons.prove(ageKind(request), ageOf(request) ?? 0)
   }
 
@@ -217,7 +217,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       case 'call':
         return { error: { code } }
       case 'range': {
-        const width = widthOf(request)
+        const width = countBlocks(request)
         const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY, 'blocks') ?? smallerRange(width)
         // A node that refuses a range of one block is broken, so no limit is learnt and another node is called.
         if (width === 1) return { error: { code, refusal: 'unserved' } }
@@ -304,7 +304,7 @@ type Batch = {
 }
 
 /** Cuts calls into batches within the learnt limits. Writes each call as JSON once, numbered from 0 in its batch. */
-function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
+function cut(requests: readonly RpcRequest[], lessons: LearntLimits): Batch[] {
   const calls = Math.min(MAX_CALLS, lessons.limitOf(CALLS))
   const characters = Math.min(MAX_CHARACTERS, lessons.limitOf(CHARACTERS))
   const batches: { requests: RpcRequest[]; texts: string[]; length: number }[] = []
@@ -359,7 +359,7 @@ const KEY = '"blockNumber":'
 
 function isInRange(block: number | undefined, request: RpcRequest): boolean {
   const before = blocksBefore(block, request)
-  return before !== undefined && before >= 0 && before < (widthOf(request) ?? 0)
+  return before !== undefined && before >= 0 && before < (countBlocks(request) ?? 0)
 }
 
 function blocksBefore(block: number | undefined, request: RpcRequest): number | undefined {

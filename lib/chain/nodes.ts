@@ -1,4 +1,4 @@
-import { DEADLINE_MS, FailedTry, firstAnswer, type HttpEnvironment, toAppError } from '../core/http.ts'
+import { DEADLINE_MS, FailedTry, firstSuccess, type HttpEnvironment, toAppError } from '../core/http.ts'
 import { logger } from '../core/logger.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
@@ -46,7 +46,7 @@ export function createRpc(
     // A node without alternatives gets a second try.
     const tries = isOnly ? [...order, ...order] : order
     const hedge = { slowMs: (index: number) => order[index]?.slowMs() ?? 0, shouldContinue: () => true }
-    const { node, outcomes } = await firstAnswer(environment, tries.map(tryNode), {
+    const { node, outcomes } = await firstSuccess(environment, tries.map(tryNode), {
       ...question,
       ...(!isOnly && hedge),
     })
@@ -63,7 +63,7 @@ export function createRpc(
     const pending = requests.filter((_, index) => open.includes(index))
     const answers = await (others.length > 0
       ? sendInOrder(pending, others, question)
-      : firstAnswer(environment, [(signal) => node.send(pending, { ...question, signal })], question)
+      : firstSuccess(environment, [(signal) => node.send(pending, { ...question, signal })], question)
     ).catch((error: unknown): NodeOutcome[] => {
       if (error instanceof FailedTry) return []
       throw error

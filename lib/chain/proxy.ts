@@ -1,7 +1,7 @@
 import { type Address, type Hex, isHex, keccak256, numberToHex, pad, parseAbi, toHex, zeroAddress } from 'viem'
 import { checksumAddress } from '../core/codecs.ts'
 import { call, decodeReturnValues } from './call.ts'
-import { codeRequest, delegateIn, delegationTo, parseCode } from './code.ts'
+import { buildDelegationCode, codeRequest, findDelegate, parseCode } from './code.ts'
 import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
@@ -98,7 +98,7 @@ function placeOf(pointer: Pointer): string {
 }
 
 function pointersIn(code: Hex): Pointer[] {
-  const delegate = delegateIn(code)
+  const delegate = findDelegate(code)
   if (delegate) return [{ role: 'EIP-7702 delegate', address: delegate }]
   const targets = [...code.matchAll(CLONE)].filter(({ index }) => index % 2 === 0).map(([, target]) => target)
   return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
@@ -142,7 +142,8 @@ function checksOf({
   pointers,
 }: PointedContract): { readonly request: RpcRequest; readonly expected: Hex }[] {
   return pointers.flatMap(({ role, of, address }) => {
-    if (role === 'EIP-7702 delegate') return { request: codeRequest(of ?? contract), expected: delegationTo(address) }
+    if (role === 'EIP-7702 delegate')
+      return { request: codeRequest(of ?? contract), expected: buildDelegationCode(address) }
     const beacon = pointers.find((one) => one.role === 'ERC-1967 beacon' && one.of === of)
     if (role !== "beacon's implementation" || !beacon) return []
     return { request: implementationRequest(of ?? contract, beacon.address), expected: pad(address) }

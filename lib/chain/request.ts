@@ -38,7 +38,7 @@ export function rangeOf({ method, params: [filter] }: RpcRequest): readonly [fir
 }
 
 /** Returns the number of blocks of a request for events. Returns undefined for other requests, and for tags instead of block numbers. */
-export function widthOf(request: RpcRequest): number | undefined {
+export function countBlocks(request: RpcRequest): number | undefined {
   const range = rangeOf(request)
   return range && range[1] - range[0] + 1
 }

@@ -25,7 +25,7 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
  * Returns the `when` option of a zod refinement over several fields. The refinement runs if these fields have no issue,
  * even if others do.
  */
-export const whenFieldsFit =
+export const createFieldsCondition =
   (...fields: readonly string[]) =>
   ({ value, issues }: z.core.ParsePayload): boolean =>
     typeof value === 'object' && value !== null && !issues.some(({ path }) => fields.includes(String(path?.[0])))
@@ -34,7 +34,7 @@ export const whenFieldsFit =
 export const buildSiblingIssue = (field: string, message: string) => ({
   path: [field],
   message,
-  when: whenFieldsFit(field),
+  when: createFieldsCondition(field),
 })
 
 /** Returns the checks that a request has both of these fields or neither. */

@@ -145,7 +145,7 @@ type Try<T> = (signal: AbortSignal) => Promise<T>
  * a random pause, if `shouldContinue` allows it. With `slowMs` it also starts while a slow attempt still runs: after
  * that time, or about half of the time left. Throws the FailedTry of the last attempt.
  */
-export async function firstAnswer<T>(
+export async function firstSuccess<T>(
   { random, now }: HttpEnvironment,
   tries: readonly Try<T>[],
   options: {
@@ -228,7 +228,7 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
       throw toAppError(isPaused, name)
     }
     try {
-      return await firstAnswer(environment, [ask, ask], { deadline: environment.now() + deadlineMs })
+      return await firstSuccess(environment, [ask, ask], { deadline: environment.now() + deadlineMs })
     } catch (error) {
       if (!(error instanceof FailedTry)) throw error
       if (error.retryAfterSeconds !== undefined) await pause?.begin(error.retryAfterSeconds)

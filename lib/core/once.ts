@@ -26,7 +26,7 @@ export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>):
  * Returns a function that caches the result of `read` for `lifetime`, then reads again. After a failed read the
  * previous value counts for another `lifetime`. `now` has the unit of `lifetime`.
  */
-export function refreshed<T>(read: () => Promise<T>, lifetime: number, now: () => number): () => Promise<T> {
+export function cacheForLifetime<T>(read: () => Promise<T>, lifetime: number, now: () => number): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly until: number } | undefined
   return () => {
     if (last && now() < last.until) return last.value

@@ -6,7 +6,7 @@ const AT_A_TIME = 8
  * Runs a task for each item, eight concurrently, in order. Starts none after a failure; throws the first failure once
  * running tasks have ended.
  */
-export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
+export async function runConcurrently<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
   const waiting = [...tasks].values()
   const failures: unknown[] = []
   const worker = async () => {
@@ -24,7 +24,7 @@ export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promis
 }
 
 /** Returns the value of `work`. Throws if that takes longer than this many milliseconds. */
-export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+export async function withDeadline<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const late = setTimeout(milliseconds, undefined, { ref: false }).then(() => {
     throw new Error('it takes too long')
   })

@@ -9,7 +9,7 @@ import { compareByResults } from '../chain/agreed-reader.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../core/logger.ts'
 import { toResult } from '../core/result.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { toDate } from '../core/time.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -146,7 +146,7 @@ async function readShown(
   const read = at === undefined ? undefined : await toResult(compared.readEach(plans, { at }))
   if (read && 'error' in read) warn(reader, read.error)
   const { values, block } = read && 'value' in read ? read.value : { values: [] }
-  await sideBySide(wanted.entries(), async ([index, { vault, account, accounts }]) => {
+  await runConcurrently(wanted.entries(), async ([index, { vault, account, accounts }]) => {
     const accountRead = values[index]
     const entries = now() < until ? await accounts.all(account) : undefined
     if (!entries) return

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { buildRequestName, type OpenRequest, type RequestKey, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import { toBlockFields } from '../chain/logs.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { toSeconds } from '../core/time.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
@@ -53,7 +53,7 @@ export function followRequests(
       const said = new Map(snapshot.requests.map((one) => [buildRequestName(one), one]))
       const notices: (readonly Notice[])[] = []
       const waited: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
-      await sideBySide((await get(snapshot.requests)).entries(), async ([index, request]) => {
+      await runConcurrently((await get(snapshot.requests)).entries(), async ([index, request]) => {
         const amounts = said.get(buildRequestName(request))
         const entries = await entriesOf(request.account)
         steps.left -= (entries?.length ?? 0) ** 2

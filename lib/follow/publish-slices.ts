@@ -1,5 +1,5 @@
 import type { VaultProgress } from '../activity/store.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { DAY } from '../core/time.ts'
 import { accountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
@@ -38,7 +38,7 @@ export async function publishSlices(
   )
   const withEntries = createEntryReader(run, through, { isRead: through === run.final.number })
   const waiting: Parameters<typeof withEntries>[0][number][] = []
-  await sideBySide(moved, async ({ vaultRun, events, entries }) => {
+  await runConcurrently(moved, async ({ vaultRun, events, entries }) => {
     const { vault, progress } = vaultRun
     const { confirmed = [] } = snapshots.get(vaultRun) ?? {}
     const accounts = accountEntries(records, { vault, progress, entries })

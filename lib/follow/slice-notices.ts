@@ -3,7 +3,7 @@ import { buildRequestName, findOpenRequests, type OpenRequest, type Snapshot } f
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import type { VaultProgress } from '../activity/store.ts'
 import { compareLocation, toBlockFields } from '../chain/logs.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { toSeconds } from '../core/time.ts'
 import type { Settlement, VaultEvent } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
@@ -97,7 +97,7 @@ export async function* findNotices(
       if (!isNew(at.blockNumber)) continue
       const notices: (readonly Notice[])[] = []
       const isNamed = seconds.length <= MAX_NAMED
-      await sideBySide(settled.entries(), async ([index, request]) => {
+      await runConcurrently(settled.entries(), async ([index, request]) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
         const parts = entries && listUnclaimedParts(request, entries).filter(isWorth)
@@ -184,7 +184,7 @@ async function listEntryNotices(
   { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
 ): Promise<Notice[]> {
   const notices: (readonly Notice[])[] = []
-  await sideBySide(entries.entries(), async ([index, entry]) => {
+  await runConcurrently(entries.entries(), async ([index, entry]) => {
     const all = needsEarlierEntries(entry) ? await entriesOf(entry.account) : []
     const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
     steps.left -= (before?.length ?? 0) ** 2

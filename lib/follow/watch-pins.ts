@@ -2,7 +2,7 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { Verdict } from '../chain/proxy.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../core/logger.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import {
   buildSnapshotPlan,
@@ -67,11 +67,11 @@ export async function watchPins(
     )
     .filter(({ by }) => by > MIN_PRICE_CHANGE)
     .toSorted((left, right) => right.by - left.by)
-  await sideBySide(moved, ({ vault, pin, price }) => pinStore.movePrice(vault, pin, price))
+  await runConcurrently(moved, ({ vault, pin, price }) => pinStore.movePrice(vault, pin, price))
   const unpublished = watched.flatMap(({ vault, pin }) =>
     pin.unpublishedChange ? [{ vault, pin, block: pin.unpublishedChange }] : [],
   )
-  await sideBySide(changed, async ({ vault, pin, seen, beyond, block }) => {
+  await runConcurrently(changed, async ({ vault, pin, seen, beyond, block }) => {
     logger.warn('vault has changed', {
       chainId: vault.chainId,
       vault: vault.address,
@@ -88,7 +88,7 @@ export async function watchPins(
     return { vault, pin, notices: [buildChangedNotice(vault, pin.pinnedAt, block)] }
   })
   const { published } = await publishGroups(publish, changes)
-  await sideBySide(published, ({ vault, pin }) => pinStore.markPublished(vault, pin))
+  await runConcurrently(published, ({ vault, pin }) => pinStore.markPublished(vault, pin))
   return { changedVaults, unreportedVaults: changes.length - published.length }
 }
 

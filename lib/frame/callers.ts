@@ -7,9 +7,9 @@ import type { KeyLimits } from '../clients/key-limits.ts'
 import { clientsStore } from '../clients/store.ts'
 import { networkOf } from '../core/network.ts'
 import { sha256 } from '../core/sha256.ts'
-import { leases } from '../meter/leases.ts'
+import { createLeases } from '../meter/leases.ts'
 import { leasesStore } from '../meter/leases-store.ts'
-import { type Charge, meter, type Payer, type PayFor, type RateLimitHeaders } from '../meter/meter.ts'
+import { type Charge, createMeter, type Payer, type PayFor, type RateLimitHeaders } from '../meter/meter.ts'
 import type { EndpointContract } from './contract.ts'
 import type { Env } from './resources.ts'
 
@@ -51,7 +51,7 @@ export function identifyCaller(
   // The cast is right: `listUses` adds these tables to every contract with known callers.
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
-  const { charge, findRefusal } = meter(leases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
+  const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
   const share = own ?? 'requests'
   const identifyKey = async ({ headers, requestContext }: Received) => {
     const {

@@ -1,7 +1,7 @@
 import type { SharedCache } from '../cache/cache.ts'
 import { evmChain } from '../chain/registry.ts'
 import { logger } from '../core/logger.ts'
-import { within } from '../core/side-by-side.ts'
+import { withDeadline } from '../core/side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
 import { decimal, times, tokens, toNumber } from './decimal.ts'
 
@@ -21,7 +21,7 @@ export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'reca
     return new Map(chains.map(({ id }) => [id, prices[id]?.value]))
   }
   return async (chainIds: Iterable<number>): Promise<TokenValue> => {
-    const prices = await within(DEADLINE_MS, readPrices(chainIds)).catch((error: unknown) => {
+    const prices = await withDeadline(DEADLINE_MS, readPrices(chainIds)).catch((error: unknown) => {
       logger.warn('prices not read', { reason: String(error) })
       return undefined
     })

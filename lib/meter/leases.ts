@@ -41,7 +41,7 @@ const nothing = () => {}
  * between a thousandth and a hundredth of the limit. Counted units never exceed the limit; at most the rest of each
  * lease is lost. While the table cannot be reached, units are uncounted.
  */
-export function leases({
+export function createLeases({
   take,
   now,
   maxWindows = MAX_WINDOWS,
@@ -132,4 +132,4 @@ export function leases({
     },
   }
 }
-export type Leases = ReturnType<typeof leases>
+export type Leases = ReturnType<typeof createLeases>

@@ -70,7 +70,7 @@ function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
 }
 
 /** Creates the rate limiter that charges payers in units, counted across all containers. */
-export function meter({ spend, findRefusal }: Leases) {
+export function createMeter({ spend, findRefusal }: Leases) {
   const windowsOf = ({ payers, rate, share }: Charge) =>
     payers.map((payer) => ({
       ...payer,

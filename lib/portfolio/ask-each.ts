@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts'
 import { type Result, toResult } from '../core/result.ts'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 
 /** Time limit of all questions. A request has 10 s, of which tables need some. */
 const LIMIT_MS = 7_000
@@ -22,7 +22,7 @@ export async function fetchEach<Question, T>(
   }, LIMIT_MS)
   const outcomes: (Question & { readonly result: Result<T> })[] = []
   try {
-    await sideBySide(questions, async (question) => {
+    await runConcurrently(questions, async (question) => {
       const result = isLate ? tooLate : await Promise.race([toResult(ask(question)), late.promise])
       outcomes.push({ ...question, result })
     })

@@ -10,7 +10,7 @@ import {
 } from '../bridge/calldata.ts'
 import { type Clocks, computeQuoteExpiry } from '../bridge/terms.ts'
 import { call, requireValue } from '../chain/call.ts'
-import { codeRequest, delegateIn, parseCode } from '../chain/code.ts'
+import { codeRequest, findDelegate, parseCode } from '../chain/code.ts'
 import { encodeApprovals, erc20Abi, listApprovalPlans, verifyApprovals } from '../chain/erc20.ts'
 import { MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, type ReadPlan } from '../chain/reader.ts'
@@ -91,7 +91,7 @@ export async function readSource<T>(
   const [value, pooled] = read.value
   const code = parseCode(read.outcomes.at(-1))
   // A delegating account stays an ordinary one on every chain.
-  const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !delegateIn(code) }
+  const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !findDelegate(code) }
   return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 

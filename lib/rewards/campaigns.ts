@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { CacheKey, Namespace, SharedCache } from '../cache/cache.ts'
 import { logger } from '../core/logger.ts'
-import { within } from '../core/side-by-side.ts'
+import { withDeadline } from '../core/side-by-side.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { Campaign } from './merkl.ts'
 
@@ -43,7 +43,7 @@ export function campaignsReader({
 }) {
   return async (chainIds: Iterable<number>): Promise<RewardsOf> => {
     const keys = Object.fromEntries([...chainIds].map((chainId) => [chainId, campaignsKey(chainId)]))
-    const known = await within(DEADLINE_MS, cache.recall(keys)).catch((error: unknown) => {
+    const known = await withDeadline(DEADLINE_MS, cache.recall(keys)).catch((error: unknown) => {
       logger.warn('campaigns not read', { reason: String(error) })
       return undefined
     })

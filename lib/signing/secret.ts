@@ -1,5 +1,5 @@
 import { readSecretJson } from '../aws/secrets.ts'
-import { refreshed } from '../core/once.ts'
+import { cacheForLifetime } from '../core/once.ts'
 import { type Signer, type SigningKey, SigningKeys, signerOf } from './keys.ts'
 
 /** Maximum milliseconds until a key that was added or chosen reaches every container. */
@@ -10,7 +10,7 @@ const LIFETIME_MS = 5 * 60_000
  * and throws if they cannot be read.
  */
 export function signingKeysIn(secretId: string): () => Promise<readonly SigningKey[]> {
-  return refreshed(async () => (await readSecretJson(secretId, SigningKeys)).keys, LIFETIME_MS, Date.now)
+  return cacheForLifetime(async () => (await readSecretJson(secretId, SigningKeys)).keys, LIFETIME_MS, Date.now)
 }
 
 /**
@@ -19,5 +19,5 @@ export function signingKeysIn(secretId: string): () => Promise<readonly SigningK
  */
 export function signerIn(secretId: string): () => Promise<Signer | undefined> {
   const read = async () => (await readSecretJson(secretId, SigningKeys)).keys.map(signerOf)[0]
-  return refreshed(read, LIFETIME_MS, Date.now)
+  return cacheForLifetime(read, LIFETIME_MS, Date.now)
 }

@@ -1,4 +1,4 @@
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../core/time.ts'
 import {
   annualGrowth,
@@ -108,7 +108,7 @@ async function readEarlier(
     }),
   )
   const days = await prices.getDays(wanted)
-  await sideBySide(wanted.entries(), async ([index, { earlier, range, vault, until }]) => {
+  await runConcurrently(wanted.entries(), async ([index, { earlier, range, vault, until }]) => {
     const ofDay = days[index]
     earlier[range] = ofDay && ofDay.timestamp < until ? ofDay : await prices.getLastBefore(vault, until)
   })

@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sideBySide } from '../core/side-by-side.ts'
+import { runConcurrently } from '../core/side-by-side.ts'
 import type { Notice, RewardNotice } from './event.ts'
 import { buildEventId } from './ids.ts'
-import { type AppendingLogStore, countFitting, type Head, type LoggedEvent, type UnloggedEvent } from './log-store.ts'
+import {
+  type AppendingLogStore,
+  countEventsThatFitPage,
+  type Head,
+  type LoggedEvent,
+  type UnloggedEvent,
+} from './log-store.ts'
 import { buildEventMessages, type Enqueue } from './queue.ts'
 import type { WebhooksStore } from './store.ts'
 import { isLive, isSubscribedTo } from './webhook.ts'
@@ -39,7 +45,7 @@ export async function publish<Of extends Notice | RewardNotice>(
   const heads = await eventLog.getHeads([...wanted.keys()])
   const unqueued = new Map<string, readonly LoggedEvent[]>()
   let count = 0
-  await sideBySide(wanted, async ([clientId, events]) => {
+  await runConcurrently(wanted, async ([clientId, events]) => {
     const head = heads.get(clientId) ?? EMPTY
     const { appended, next } = await appendAll(dependencies, clientId, head, events)
     count += appended.length
@@ -105,7 +111,7 @@ async function appendAll(
   let { next } = head
   let rest = [...new Map(events.map(({ event }) => [event.id, event])).values()]
   for (let tries = 0; rest.length > 0; ) {
-    const page = rest.slice(0, countFitting(rest))
+    const page = rest.slice(0, countEventsThatFitPage(rest))
     const outcome = await eventLog.append(clientId, { next, events: page, now: now() })
     if ('appended' in outcome) {
       appended.push(...outcome.appended)
@@ -158,7 +164,7 @@ async function enqueueLogged(
       ),
     ),
   )
-  await sideBySide(clients, async ([clientId, events]) => {
+  await runConcurrently(clients, async ([clientId, events]) => {
     await eventLog.markQueued(clientId, Math.max(...events.map(({ sequence }) => sequence)))
   })
 }

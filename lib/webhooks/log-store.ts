@@ -205,7 +205,7 @@ type AppendResult =
 const MARKS_FROM = 2
 
 /** Returns the number of these events, from the first on, that fit into one page of the log: at least one. */
-export function countFitting(events: readonly UnloggedEvent[]): number {
+export function countEventsThatFitPage(events: readonly UnloggedEvent[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
     bytes += byteLength(WebhookEvent.encode({ ...event, sequence: LAST_SEQUENCE }))

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { refreshed } from '../../lib/core/once.ts'
+import { cacheForLifetime } from '../../lib/core/once.ts'
 
 describe('A refreshed value', () => {
   test('is read once per period', async () => {
     let [time, reads] = [0, 0]
-    const read = refreshed(
+    const read = cacheForLifetime(
       async () => ++reads,
       10,
       () => time,
@@ -18,7 +18,7 @@ describe('A refreshed value', () => {
 
   test('keeps its last value while a read fails, and throws if it never had one', async () => {
     let [time, works] = [0, false]
-    const read = refreshed(
+    const read = cacheForLifetime(
       async () => {
         if (!works) throw new Error('down')
         return time

@@ -8,7 +8,7 @@ import {
   SecondAttestation,
 } from '../../../lib/accounts/credential.ts'
 import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
-import { field, whenFieldsFit } from '../../../lib/core/field.ts'
+import { createFieldsCondition, field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 /** A request has exactly one of these fields. */
@@ -47,7 +47,7 @@ export const contract = {
           path: ['firstFactorCredential'],
           message:
             'must be given, unless secondFactorCredential or recoveryCredential is: send exactly one of the three',
-          when: whenFieldsFit(...CREDENTIALS),
+          when: createFieldsCondition(...CREDENTIALS),
         },
       ),
   },

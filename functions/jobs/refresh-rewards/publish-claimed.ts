@@ -4,7 +4,7 @@ import { decodeLog } from '../../../lib/chain/decode.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import { readTimestamps } from '../../../lib/chain/logs.ts'
 import { min } from '../../../lib/core/bigint.ts'
-import { sideBySide } from '../../../lib/core/side-by-side.ts'
+import { runConcurrently } from '../../../lib/core/side-by-side.ts'
 import { toDate } from '../../../lib/core/time.ts'
 import { DISTRIBUTOR, distributorAbi } from '../../../lib/rewards/distributor.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -48,7 +48,7 @@ export async function publishClaimed(
     return event?.eventName === 'Claimed' && event.args.amount > 0n ? [{ log, ...event.args }] : []
   })
   const clients = new Map<Address, readonly string[]>()
-  await sideBySide(new Set(claims.map(({ user }) => user)), async (user) => {
+  await runConcurrently(new Set(claims.map(({ user }) => user)), async (user) => {
     clients.set(user, await watchedAccounts.listClients(chainId, user))
   })
   const watched = claims.filter(({ user }) => clients.get(user)?.length)

@@ -4,7 +4,7 @@ import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
 import { AGREEMENT_ERRORS } from '../../../lib/core/errors.ts'
-import { bothOrNeither, field, whenFieldsFit } from '../../../lib/core/field.ts'
+import { bothOrNeither, createFieldsCondition, field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 
@@ -44,7 +44,7 @@ export const contract = {
       .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
         path: ['amount'],
         message: 'must be given, unless shares or max is: send exactly one of the three',
-        when: whenFieldsFit(...AMOUNTS),
+        when: createFieldsCondition(...AMOUNTS),
       }),
   },
   response: TransactionsReply.extend({

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { AppError } from '../../../lib/core/errors.ts'
-import { type Leases, leases } from '../../../lib/meter/leases.ts'
+import { createLeases, type Leases } from '../../../lib/meter/leases.ts'
 import { leasesStore } from '../../../lib/meter/leases-store.ts'
-import { meter } from '../../../lib/meter/meter.ts'
+import { createMeter } from '../../../lib/meter/meter.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { runs } from '../../support/runs.ts'
@@ -13,7 +13,7 @@ const RATE = { requests: 600, seconds: 60 }
 const KEY = { clientId: 'AbCdE01234', keyId: 'key0000001', rate: RATE }
 
 function createAdmission(counted: Leases) {
-  const { charge } = meter(counted)
+  const { charge } = createMeter(counted)
   return async ({ clientId, keyId, rate }: typeof KEY) => {
     const payers = [{ who: 'key', id: `${clientId}#${keyId}` }] as const
     return (await charge({ payers, rate, share: 'requests', units: 1 })).headers
@@ -29,7 +29,7 @@ const test = base
       counts.asked += 1
       return store.take(...args)
     }
-    return { admit: createAdmission(leases({ take, now: () => clock.now + shift })), counts }
+    return { admit: createAdmission(createLeases({ take, now: () => clock.now + shift })), counts }
   })
 
 const isAdmitted = (admission: Promise<unknown>) =>
@@ -159,7 +159,7 @@ describe('A container', () => {
       if (isDown) throw new Error('unreachable')
       return store.take(...args)
     }
-    const admit = createAdmission(leases({ take, now: () => clock.now }))
+    const admit = createAdmission(createLeases({ take, now: () => clock.now }))
     clock.now = START + 1_800_000
     const told = await Promise.all(Array.from({ length: 50 }, () => admit(KEY)))
     expect(told).toEqual(told.map(() => ({ 'ratelimit-policy': '"key";q=600;w=60' })))

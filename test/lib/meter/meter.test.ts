@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { leases } from '../../../lib/meter/leases.ts'
-import { type Charge, meter, type Payer, type Share, UNITS } from '../../../lib/meter/meter.ts'
+import { createLeases } from '../../../lib/meter/leases.ts'
+import { type Charge, createMeter, type Payer, type Share, UNITS } from '../../../lib/meter/meter.ts'
 
 const RATE = { requests: 6000, seconds: 60 }
 /** Units that a session or a network has for sources at this rate. */
@@ -19,7 +19,7 @@ function startMeter({ maxWindows = 1000 } = {}) {
     table.counts.set(window, counted)
     return counted
   }
-  const startContainer = () => meter(leases({ take, now: () => clock.now, maxWindows }))
+  const startContainer = () => createMeter(createLeases({ take, now: () => clock.now, maxWindows }))
   return { clock, table, container: startContainer(), startContainer }
 }
 
