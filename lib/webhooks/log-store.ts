@@ -165,7 +165,7 @@ export function appendingLogStore(table: TransactingTable) {
 
     /**
      * Appends events as one page with a mark for each, all or none. Returns the events' positions, or that the log no
-     * longer ends at `next`, or the ids that are already logged. Throws if there are no events. `countFitting` returns
+     * longer ends at `next`, or the ids that are already logged. Throws if there are no events. `countEventsThatFitPage` returns
      * the number of events that fit into a page.
      */
     async append(
