@@ -2,8 +2,8 @@ import { type Abi, parseAbi } from 'viem'
 import { PROTOCOLS } from './protocols.ts'
 
 /**
- * Errors with which vaults and tokens refuse users, by project; those for operators and borrowers are left out. Yearn
- * V3 reverts with texts, which need no table.
+ * Solidity errors with which vaults and tokens refuse users, by project. Errors that only operators and borrowers get are left out. Yearn
+ * V3 reverts with texts, which need no decoding.
  */
 const KNOWN_ERRORS = {
   // ERC-6093 and OpenZeppelin 5: interfaces/draft-IERC6093.sol, token, utils, access.
@@ -42,7 +42,7 @@ const KNOWN_ERRORS = {
     'InvalidController(address controller)',
     'GuardrailsViolation()',
   ],
-  // ERC-7540 implementations; the standard names no errors. centrifuge/protocol: src/vaults/interfaces.
+  // Errors of ERC-7540 vaults: the standard itself names none. Source: centrifuge/protocol, src/vaults/interfaces.
   centrifuge: [
     'InvalidOwner()',
     'InvalidController()',
@@ -118,7 +118,7 @@ const KNOWN_ERRORS = {
 
 const knownErrors: Abi = parseAbi(Object.values(KNOWN_ERRORS).flatMap((errors) => errors.map((one) => `error ${one}`)))
 
-/** Errors that vaults and tokens may revert with: this table's and those of each protocol's ABI. */
+/** ABI of all errors with which vaults and tokens may revert: KNOWN_ERRORS and those in each protocol's ABI. */
 export const REVERT_ERRORS: Abi = [
   ...knownErrors,
   ...Object.values(PROTOCOLS).flatMap(({ abi }) => abi.filter(({ type }) => type === 'error')),
