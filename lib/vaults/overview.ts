@@ -14,7 +14,7 @@ type Overviews = {
   readonly evidence: () => Promise<Evidence>
 }
 
-/** Read plans by vault. A reader reuses the encoded calls of a plan that it has read before, so the plan must be the same object. */
+/** Read plans by vault. A reader recognizes a repeated read by its plan object, so each vault keeps the same one. */
 const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
 
 function planOf(vault: VaultOnChain): ReadPlan<Overview> {
