@@ -20,8 +20,8 @@ const CACHED_MS = 15 * MINUTE_MS
  */
 const UNKNOWN_MS = 1_000
 /**
- * Seconds after the beginning of a UTC day by which the first price of that day is recorded. The scheduled job reads a price about every
- * hour.
+ * Seconds after the beginning of a UTC day by which the first price of that day is recorded. The job refresh-chain reads a price about
+ * every hour.
  */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
