@@ -11,7 +11,7 @@ import type { ReadTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
-/** Account that nobody controls. Limits read for it apply to anyone, not to one user. */
+/** Account without an owner. Limits read for it apply to anyone, not to one user. */
 export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000dEaD'
 
 /** Limit from which a vault counts as unlimited. Unlimited vaults report 2^256, or 2^112 (Euler), minus their holdings. */
