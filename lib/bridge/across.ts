@@ -131,7 +131,7 @@ export function shareQuotes({
   now,
 }: {
   readonly fetchQuote: Across['fetchQuote']
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
   /** Quotes by transfer, the oldest first. */

@@ -29,7 +29,7 @@ export type RouteEnd = {
 /** Both ends of a transfer of one asset. */
 export type Route = { readonly source: RouteEnd; readonly destination: RouteEnd }
 
-/** Transfer that `account` sends to itself; `inputAmount` in the source token's smallest unit. */
+/** Transfer in which `account` sends assets to itself on another chain. `inputAmount` is in the source token's smallest unit. */
 export type BridgeRequest = {
   readonly account: Address
   readonly route: Route

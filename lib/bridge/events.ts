@@ -98,7 +98,7 @@ export function pickTerms({ relayData, destinationChainId, quoteTimestamp }: Bri
   return { depositor: toAddress(relayData.depositor), hash, quotedAt: quoteTimestamp }
 }
 
-/** Parses the terms from calldata of a pool deposit; undefined for other calls. */
+/** Parses a deposit's terms from the calldata of its pool call; undefined for other calls. */
 export function parseTerms(data: Hex): Terms | undefined {
   const call = decodeCall(poolAbi, data)
   if (call?.functionName !== 'depositV3') return undefined
@@ -296,7 +296,7 @@ export function getPayee({ relayData }: BridgeDeposit): { depositor: Address; to
   return { depositor: toAddress(relayData.depositor), token: toAddress(relayData.inputToken) }
 }
 
-/** Returns the 20-byte address in a 32-byte word. */
+/** Returns the address in the last 20 bytes of a 32-byte word. */
 export function toAddress(bytes32: Hex): Address {
   return getAddress(slice(bytes32, 12))
 }
@@ -320,7 +320,7 @@ function hashMessage(message: Hex): Hash {
   return message === '0x' ? zeroHash : keccak256(message)
 }
 
-/** Parses the logs that the contract emitted with events of this ABI. */
+/** Returns those of the logs that this contract emitted and whose events are in the ABI, decoded. */
 export function parseEvents<const abi extends Abi>(abi: abi, logs: readonly Log[], contract: Address) {
   return logs.flatMap((log) => {
     const event = isAddressEqual(log.address, contract) ? decodeLog(abi, log) : undefined

@@ -196,7 +196,7 @@ async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: 
   const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
-  // The pool accepts no fill in a block after the deadline.
+  // The pool accepts no fill in a block after the deadline, so once such a block is final an unfilled deposit stays unfilled.
   const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
   return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }

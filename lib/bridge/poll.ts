@@ -26,7 +26,7 @@ export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
   readonly budget: Budget
-  /** Blocks at which the chains were read so far, by chain id. */
+  /** Blocks at which this poll has read each chain, by chain id. */
   readonly evidence: Map<number, Evidence>
   /** True if the poll's results are stored. Only then can a search that found nothing be final. */
   readonly isRecorded: boolean
@@ -68,10 +68,10 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
     reaches,
     /** Returns true if a budget below the usual maximum was too small; always false for a budget of the usual size. */
     isShort: () => isShort && most < bounds.calls,
-    /** Counts a request with this many calls. Throws `internal` if the budget does not allow it. */
+    /** Subtracts a request with this many calls from the budget. Throws `internal` if the budget does not allow it. */
     spend,
     spent: () => whole - callsLeft,
-    /** Sends these calls in one request and returns their outcomes. Throws `upstream_*`, and as `spend`. */
+    /** Sends these calls in one request and returns their responses. Throws `upstream_*`, or `internal` as `spend` does. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
       spend(requests.length)
       return reader.request(requests)

@@ -8,10 +8,10 @@ const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 /** Seconds for which a quote is stored. The pool accepts it for an hour, and blocks may be an hour late. */
 const QUOTE_SECONDS = 2 * 3_600
 
-/** Creates the store of issued quotes. */
+/** Creates the store of the bridge quotes that the API returned to clients. */
 export function quotesStore(table: Table) {
   return {
-    /** Records an issued quote. It expires once the pool no longer takes it. */
+    /** Records a bridge quote that the API returned. It expires when the bridge's pool no longer accepts it. */
     async add(sourceChainId: number, quote: Quote): Promise<void> {
       const expiresAt = new Date((quote.terms.quotedAt + QUOTE_SECONDS) * 1000)
       await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })

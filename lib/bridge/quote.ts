@@ -9,7 +9,9 @@ const HashText = z.string().refine((text): text is Hash => isHash(text))
 export const Terms = z.object({ depositor: Address, hash: HashText, quotedAt: z.number().int() })
 export type Terms = z.output<typeof Terms>
 
-/** Issued quote: its terms, the vault of the deposit or withdrawal, and the expected seconds until the fill. */
+/**
+ * Bridge quote that the API returned: its terms, the vault of the deposit or withdrawal, and the expected seconds until the tokens arrive.
+ */
 export const Quote = z.object({
   terms: Terms,
   vault: z.object({ chainId: ChainId, address: Address }),

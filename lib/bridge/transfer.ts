@@ -255,7 +255,7 @@ export const Transfer = z.object({
   /** Block of the deposit, which is read again until it is final. */
   blockNumber: Amount,
   isFinal: z.boolean(),
-  /** Block at which the deposit was found to be final. */
+  /** Block at which the deposit was found to be final, as evidence for responses. */
   evidence: Evidence.optional(),
   quote: Quote.optional(),
   /** Search for another transaction with the same deposit, after the deposit's own transaction vanished. */

@@ -24,7 +24,7 @@ import { listSupportedTokens } from './tokens.ts'
 type ChartServices = {
   readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
   readonly priceSources: PriceSources
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }
 

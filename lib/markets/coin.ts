@@ -7,7 +7,7 @@ export const CoinId = z.string().min(1).max(128).describe('CoinGecko id, such as
 
 /** Coin with its price and market data in US dollars. Null values are unknown. */
 export const MarketCoin = z.object({
-  /** CoinGecko's id. */
+  /** Id of the coin at CoinGecko. */
   id: z.string(),
   symbol: z.string(),
   name: z.string(),
@@ -24,7 +24,7 @@ export type MarketCoin = z.output<typeof MarketCoin>
 
 /** Token that the service supports. Its chain and contract identify it, also for prices, but never its symbol. */
 export const ListedToken = z.object({
-  /** Key of the chain in the registry. */
+  /** Key of the token's chain in our chain registry, such as `base-mainnet`. */
   chain: z.string(),
   /** Contract address, EIP-55 checksummed on EVM chains, base58 on Solana; `native` for the chain's own coin. */
   address: z.string(),

@@ -12,7 +12,7 @@ export function decimal(value: number | string): Decimal {
   return { digits: BigInt(`${sign}${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
 }
 
-/** Converts an amount in a token's smallest unit into whole tokens. */
+/** Converts an amount in a token's smallest unit into whole tokens, without rounding. */
 export function tokens(amount: bigint, decimals: number): Decimal {
   return { digits: amount, exponent: -decimals }
 }

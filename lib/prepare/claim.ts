@@ -77,7 +77,7 @@ function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
-  // The cast holds: only claims are simulated here.
+  // The cast holds: only drafts with claim operations are simulated here.
   const { operation, request } = intent as ClaimIntent
   if (!operation.returns) return undefined
   const returned = hexToBigInt(call.returnData)

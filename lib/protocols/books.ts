@@ -93,13 +93,13 @@ type SettlementStep =
 
 type OwnEntry = { readonly account: Address } & EntryDetails
 
-/** Move of shares between accounts. */
+/** Move of shares from one account to another, also a mint or a burn. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
 /** Move of shares whose sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
-/** Returns whether an event is a transfer of shares, a mint or a burn. */
+/** Returns true if an event is a Transfer of shares, which includes mints and burns. */
 export function isShareTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
   return event.eventName === 'Transfer'
 }

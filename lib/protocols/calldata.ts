@@ -45,7 +45,7 @@ type Terms = {
 
 /** Vault function that takes a deposit. Its first argument is the amount, which the bridge overwrites with the amount that arrived. */
 export type DepositOperation = Omit<Operation, 'decode'> & {
-  /** True if the shares come only after a settlement. */
+  /** True if the shares arrive only after a settlement of the request. */
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
   /** Returns the deposit that `log` reports; undefined for other logs. `logs` are all logs of the transaction. */
@@ -60,19 +60,19 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** Vault function that exchanges shares for assets, or claims settled requests. */
+/** Vault function that exchanges shares for assets, requests that, or claims settled requests. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
   /** True if some vaults need the account to approve its shares for the vault first. */
   readonly mayPullShares?: boolean
 }
 
-/** Operations of one protocol's vaults. */
+/** Operations of the vaults of one protocol, such as Lagoon. */
 export type Operations = {
   readonly abi: Abi
   /** Deposit operations; the one that most deposits use is first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
-  /** Withdrawals, the preferred one first. */
+  /** Withdrawal operations; those that are tried first come first. */
   readonly withdrawals: readonly WithdrawalOperation[]
   /** Operations that claim settled deposits or withdrawals; empty if the protocol has no requests. */
   readonly claims: readonly WithdrawalOperation[]

@@ -98,7 +98,7 @@ export type Overview = {
   readonly state: VaultState
 }
 
-/** Terms of a vault for deposits of one account. */
+/** Terms of a vault for a deposit of one account. */
 export type DepositTerms = {
   readonly terms: ReadTerms
   readonly allowance: bigint
@@ -118,7 +118,7 @@ export type DepositTerms = {
   readonly choose: (amount: bigint, until?: bigint) => string
 }
 
-/** Amount to withdraw, in smallest units. */
+/** Amount to withdraw: assets or shares in smallest units, or `max` for everything. */
 export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: bigint } | 'max'
 
 /** Terms of a withdrawal at the present state of the vault. Amounts are in smallest units. */
@@ -194,7 +194,7 @@ export type FinishedRequests<T> = (
  * `upstream_bad_answer`.
  */
 export type AccountSnapshot = {
-  /** Returns the shares in the wallet. */
+  /** Returns the number of shares in the account's wallet, in the smallest unit. */
   readonly shares: () => bigint
   readonly deposits: FinishedRequests<AccountDeposits>
   readonly redemptions: FinishedRequests<AccountRedemptions>

@@ -5,7 +5,7 @@ import { lagoon } from './lagoon/protocol.ts'
 import type { Protocol } from './protocol.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
-/** Protocols by name. */
+/** Implementations of all protocols, by the protocol's name. */
 export const PROTOCOLS: {
   readonly [Name in ProtocolName]: Protocol<Extract<VaultOnChain, { protocol: Name }>>
 } = { lagoon, erc7540, cooldown, erc4626 }

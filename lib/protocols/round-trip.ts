@@ -46,7 +46,7 @@ type MeasuredTrip = {
    */
   readonly noDeposit: string | undefined
   readonly withdrawal: string | undefined
-  /** Reason that the vault does not pay; undefined if it pays. */
+  /** Reason that the vault pays no withdrawal; undefined if it pays. */
   readonly noExit: string | undefined
 }
 

@@ -113,7 +113,7 @@ export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): V
   }
 }
 
-/** Formats a rate in basis points as percent with two decimals. */
+/** Formats a rate, which is in basis points, as a percentage with two decimals. */
 export function formatPercent(rate: bigint): string {
   return `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
 }

@@ -13,9 +13,9 @@ import type { ReadTerms } from './terms.ts'
 export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, CooldownVault, Erc4626Vault])
 export type VaultOnChain = z.output<typeof VaultOnChain>
 
-/** Name of a protocol. */
+/** Name of a vault protocol that the service supports. */
 export type ProtocolName = VaultOnChain['protocol']
-/** Names of all protocols. */
+/** Names of all vault protocols that the service supports. */
 export const PROTOCOL_NAMES: readonly ProtocolName[] = VaultOnChain.options.map(({ shape }) => shape.protocol.value)
 
 /** Returns true if a vault takes deposits, or pays withdrawals (`kind`), only by a request that a settlement fulfils. */

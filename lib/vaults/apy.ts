@@ -13,7 +13,7 @@ const TOO_MUCH = 1e21
 export const YIELD_DAYS = { '7d': 7n, '30d': 30n, '90d': 90n } as const
 export type YieldRange = keyof typeof YIELD_DAYS
 
-/** Change of a vault's share price between two moments. */
+/** Growth of a vault's share price between two moments. */
 export const Growth = z.object({
   percent: z.string().describe('Percent, two decimals'),
   days: z.number().describe('Days between the two prices, two decimals'),
@@ -30,7 +30,7 @@ export type Yields = {
   readonly growth: Growth | null
 }
 
-/** Yields of a vault without known prices. */
+/** Yields of a vault of which no share price is known. */
 export const NO_YIELDS: Yields = {
   annualYield: null,
   annualYields: { '7d': null, '30d': null, '90d': null },

@@ -60,7 +60,7 @@ export function liveVaults({
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
   /** Never rejects: unknown campaigns are null. */
   readonly getCampaigns: (chainIds: Iterable<number>) => Promise<(vault: Vault) => Response['rewards']>
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const readOverviews = sharedOverviews({ getReader, now })

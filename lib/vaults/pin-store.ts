@@ -12,7 +12,7 @@ const Item = Pin.extend({ pk: z.string() })
 /** Returns the store of pins, the approved code addresses and price of each vault. One item per vault serves all clients. */
 export function pinStore(table: Table) {
   return {
-    /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
+    /** Returns the stored pins of these vaults, in their order; undefined for a vault without a pin. */
     async get(vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(pinKey))
       const byKey = new Map(items.map(({ pk, ...pin }) => [pk, pin]))

@@ -22,7 +22,7 @@ export function cachedPins({
   const memory = vaultMemory((vaults) => pinStore.get(vaults), CACHED_MS, now)
 
   return {
-    /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
+    /** Returns the cached pins of these vaults, in their order; undefined for a vault without a pin. */
     list: memory.list,
 
     /**

@@ -38,7 +38,7 @@ export function priceStore(table: Table) {
       await table.putMany(added.flatMap(buildItems))
     },
 
-    /** Returns a vault's recorded prices from `since` on, in order; `since` in seconds since 1970. */
+    /** Returns a vault's recorded prices from the time `since` on, in time order. `since` is in seconds since 1970. */
     async list(vault: VaultKey, interval: PriceInterval, since: bigint): Promise<StoredPrice[]> {
       const range = {
         partition: vaultPartition(vault),

@@ -15,7 +15,7 @@ export function startOf(interval: PriceInterval, at: bigint): bigint {
   return at - (at % SECONDS[interval])
 }
 
-/** Price of one whole share after a block. */
+/** Value of one whole share in the asset's smallest unit, at the end of a block. */
 export const BlockPrice = z.object({ price: Amount, timestamp: Amount, blockNumber: Amount })
 export type BlockPrice = z.output<typeof BlockPrice>
 
@@ -31,7 +31,7 @@ export type NewPrices = {
 
 /** Share prices that are kept with a vault's progress, the record of the last block whose events were read. */
 export const KnownPrices = z.object({
-  /** Earliest recorded price; absent before the first. */
+  /** Earliest recorded share price; absent while none is recorded. */
   firstPrice: BlockPrice.optional(),
   /** Last price up to the block of the progress. It is followed by the newest price if that is later. */
   lastPrices: z.array(BlockPrice).max(2).optional(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RequestKind } from '../protocols/request-kind.ts'
 
-/** Expected wait of a request, from the vault's last settlements. */
+/** Expected time from a request to its settlement, estimated from the vault's last settlements. */
 export const EstimatedSettlement = z
   .object({
     p50: z.number().int().describe('Median wait of its last settlements, in seconds'),

@@ -17,7 +17,7 @@ type SharedRead = {
   readonly chainId: number
   /** Vaults that the read covers, as texts of `textOf`. */
   readonly vaults: ReadonlySet<string>
-  /** Epoch milliseconds. */
+  /** Time at which the read began, in epoch milliseconds. */
   readonly begun: number
   readonly read: Promise<Read>
 }

@@ -16,7 +16,7 @@ const Item = z.object({
 /** Returns the store of vaults' last read states, which are shown if a chain cannot be read. */
 export function stateStore(table: Table) {
   return {
-    /** Returns the last states of these vaults, in order; undefined without one. */
+    /** Returns the last recorded states of these vaults, in their order; undefined for a vault without one. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(stateKey))
       const byKey = new Map(items.map(({ pk, state, told, ...asOf }) => [pk, { state, asOf, told }]))

@@ -35,7 +35,7 @@ type YieldServices = {
     >
   }
   readonly prices: Pick<PriceStore, 'getDays' | 'getLastBefore'>
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }
 

@@ -9,7 +9,7 @@ import type { CooldownVault } from './vault.ts'
 
 /** Assets of an account that wait in the silo, the contract that holds assets during a cooldown. */
 export type Cooldown = {
-  /** Amount in the smallest unit. */
+  /** Amount of these assets, in the smallest unit. */
   readonly assets: bigint
   /** Time from which the vault pays these assets. */
   readonly claimableAt: Date

@@ -17,7 +17,7 @@ export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000d
 /** Limit from which a vault counts as unlimited. Unlimited vaults report 2^256, or 2^112 (Euler), minus their holdings. */
 const NO_LIMIT = 2n ** 100n
 
-/** Returns the calls that read a vault's deposit limit. */
+/** Returns the calls that read a vault's deposit limit for an account; see `parseLimits`. */
 export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),

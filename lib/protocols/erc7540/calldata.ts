@@ -16,10 +16,10 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** Operation `deposit(assets, receiver, controller)` of ERC-7540, which claims the shares of settled assets. */
+/** Operation `deposit(assets, receiver, controller)` of ERC-7540. It claims the shares of a settled deposit of these assets. */
 export const claimDeposit: WithdrawalOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
 
-/** Operation `mint(shares, receiver, controller)` of ERC-7540, which claims exactly these shares. */
+/** Operation `mint(shares, receiver, controller)` of ERC-7540. It claims exactly these shares of settled deposits. */
 const mint: WithdrawalOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
 
 /** Operation `cancelDepositRequest(requestId, controller)` or `cancelRedeemRequest(…)` of ERC-7887, which requests a cancellation. */
