@@ -14,7 +14,7 @@ const Item = z.object({
 const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
   ({ pk, sk, transfer }): RecordedTransfer => {
     const [, chainId, depositor = ''] = pk.split('#')
-    // The cast holds: `itemKey` writes the relay hash, which is a hash, as the sort key.
+    // The cast holds: `itemKey` writes the relay hash as the sort key.
     const key = { sourceChainId: Number(chainId), depositor: getAddress(depositor), relayHash: sk as Hash }
     return { key, recorded: transfer }
   },

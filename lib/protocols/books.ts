@@ -86,7 +86,7 @@ export type Settlement = {
   readonly given: bigint
 }
 
-/** Step towards a settlement: a request, a proposed valuation that settles all waiting requests, or the settlement itself. */
+/** Step towards a settlement: a request, a proposed valuation that includes all waiting requests, or the settlement itself. */
 type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }

@@ -60,7 +60,7 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** Vault function that exchanges shares for assets, requests that, or claims settled requests. */
+/** Vault function that exchanges shares for assets, requests such an exchange, or claims settled requests. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
   /** True if some vaults need the account to approve its shares for the vault first. */
@@ -72,7 +72,7 @@ export type Operations = {
   readonly abi: Abi
   /** Deposit operations; the one that most deposits use is first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
-  /** Withdrawal operations; those that are tried first come first. */
+  /** Withdrawal operations in the order of preference. */
   readonly withdrawals: readonly WithdrawalOperation[]
   /** Operations that claim settled deposits or withdrawals; empty if the protocol has no requests. */
   readonly claims: readonly WithdrawalOperation[]
