@@ -7,7 +7,7 @@ import { parseAnswer, type Upstream } from '../core/http.ts'
 import { toResult } from '../core/result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
-/** Offer of the bridge for a request. Amounts are in the tokens' smallest units, times in seconds since 1970. */
+/** Offer of the bridge for one transfer. Amounts are in the tokens' smallest units, times in seconds since 1970. */
 export type Quote = BridgeTerms & {
   readonly expectedFillSeconds: number
   /** Input amounts that the bridge takes now. Below `min` the fee may exceed the input, so the output may be negative. */
@@ -33,12 +33,12 @@ const SuggestedFees = z.object({
   limits: z.object({ minDeposit: Digits, maxDeposit: Digits }),
 })
 
-/** Our error codes for refusals that concern the user. */
+/** Our error codes for those errors of the bridge's API that concern the user. */
 const REFUSALS = {
   AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
   AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
-  // About `relayer`, which we never send: the bridge's own relayer has too little for the fill.
+  // This error is about `relayer`, which we never send: the bridge's own relayer has too little to deliver the amount.
   INVALID_PARAM: 'amount_too_high_for_bridge',
 } as const
 const Refusal = z.union([
@@ -51,18 +51,18 @@ const DepositStatus = z.object({
   depositRefundTxnRef: TransactionHash.nullish().catch(undefined),
 })
 
-/** Transactions of a deposit's fill and refund, as the bridge's API reports them. */
+/** Transactions that the bridge's API reports for a deposit: the fill, which delivers the tokens, or the refund. */
 type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefined }
 
-/** Fetches a hint. An empty hint means that the API does not know the deposit or does not respond. */
+/** Function that fetches a hint. An empty hint means that the API does not know the deposit or does not respond. */
 export type FetchHint = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
 
-/** Creates the client of the bridge's API, Across (https://docs.across.to). */
+/** Creates the client of the API of the bridge Across (https://docs.across.to). */
 export function createAcross(ask: Upstream) {
   return {
     /**
-     * Fetches the offer for the request's real message (GET /suggested-fees). `agreeTerms` uses only its amounts, times and
-     * exclusive relayer. Throws `upstream_*`, or the AppError of the API's refusal.
+     * Fetches the offer for a transfer with its actual message (GET /suggested-fees). `agreeTerms` uses only its amounts, times and exclusive
+     * relayer. Throws `upstream_*`, or the AppError of the API's refusal.
      */
     async fetchQuote(request: BridgeRequest): Promise<Quote> {
       const { route, inputAmount, deposit } = request
@@ -77,9 +77,9 @@ export function createAcross(ask: Upstream) {
           amount: inputAmount.toString(),
           recipient: getRecipient(request),
           ...(deposit && { message: encodeMessage(request) }),
-          // We convert decimals ourselves: the API must not refuse tokens whose decimals differ.
+          // The API refuses tokens whose decimals differ without this; we convert decimals ourselves.
           allowUnmatchedDecimals: 'true',
-          // The API then quotes small amounts too. A quote has the minimum amount, a refusal does not.
+          // The API then also quotes amounts below its minimum. A quote contains that minimum; a refusal does not.
           skipAmountLimit: 'true',
         },
       })
@@ -104,7 +104,7 @@ export function createAcross(ask: Upstream) {
       }
     },
 
-    /** Fetches the fill and the refund that the bridge's indexer knows of a deposit (GET /deposit/status). Never throws. */
+    /** Fetches the fill and the refund of a deposit that the API knows (GET /deposit/status). Never throws. */
     async fetchHint({ originChainId, depositId }: Parameters<FetchHint>[0]): Promise<Hint> {
       const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
       const response = await toResult(ask({ path: '/deposit/status', query }))
@@ -122,19 +122,19 @@ const MAX_REMEMBERED = 1000
 type Remembered = { readonly quote: Promise<Quote>; readonly until: number }
 
 /**
- * Returns a function that makes the `fetchQuote` of one request to this service. `charge` counts a fetch, or rejects with
- * `too_many_requests`. Equal bridge requests within one request get the same quote. The container remembers quotes for five
- * seconds, which are not charged; it remembers no failure.
+ * Returns a function that creates a `fetchQuote` for one request to our API. `charge` counts a fetch against the client's limit, or rejects
+ * with `too_many_requests`. Equal transfers within the request get the same quote. The container also remembers quotes for five seconds. A
+ * remembered quote is not charged; failures are not remembered.
  */
 export function shareQuotes({
   fetchQuote,
   now,
 }: {
   readonly fetchQuote: Across['fetchQuote']
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  /** Oldest first. */
+  /** Quotes by transfer, the oldest first. */
   const remembered = new Map<string, Remembered>()
 
   function remember(question: string, quote: Promise<Quote>): void {
@@ -162,7 +162,7 @@ export function shareQuotes({
       const recall = () => {
         const known = remembered.get(question)
         if (!known || known.until <= now()) return pay()
-        // The remembered fetch failed by another caller's limit, which does not apply to this caller.
+        // The remembered fetch failed because another client reached its limit, so this client fetches anew.
         return known.quote.catch((error: unknown) => {
           if (codeOf(error) === 'too_many_requests') return pay()
           throw error

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
 
-/** Address of the bridge's API and our credentials there; the integrator id is two bytes. */
+/** Address of the bridge's API, and our credentials for it. The integrator id, two bytes, names us as the integrator. */
 export const BridgeApi = z
   .object({
     url: z.url().default('https://app.across.to/api'),

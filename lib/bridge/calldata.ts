@@ -15,45 +15,45 @@ import { type DepositOperation, encodeOperation, verifyOperations } from '../pro
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
-/** One end of a route: the bridge's contracts on a chain, and an asset's token there. */
+/** One end of a bridge route: a chain, the bridge's contracts there, and the token of the transferred asset there. */
 export type RouteEnd = {
   readonly chainId: number
   readonly pool: Address
   readonly handler: Address
   readonly token: Address
   readonly decimals: number
-  /** True if the token is the chain's wrapped coin. */
+  /** True if the token is the wrapped form of the chain's own coin. */
   readonly wrapsCoin?: boolean | undefined
 }
 
-/** Source and destination of one asset. */
+/** Both ends of a transfer of one asset. */
 export type Route = { readonly source: RouteEnd; readonly destination: RouteEnd }
 
-/** Transfer that `account` sends to itself; `inputAmount` in the source token's smallest unit. */
+/** Transfer in which `account` sends assets to itself on another chain. `inputAmount` is in the source token's smallest unit. */
 export type BridgeRequest = {
   readonly account: Address
   readonly route: Route
   readonly inputAmount: bigint
-  /** True if the account sends the chain's coin, which the pool wraps; false for its token. */
+  /** True if the account sends the chain's own coin, which the pool wraps; false if it sends the token. */
   readonly isInCoin?: boolean
   /** Vault deposit of the whole delivered amount on the destination. Without it the account receives the tokens. */
   readonly deposit?: { readonly vault: Vault; readonly operation: DepositOperation }
 }
 
-/** Terms that the bridge promises for a request; times in seconds since 1970. */
+/** Terms of a transfer that the deposit into the bridge contains. Times are in seconds since 1970. */
 export type BridgeTerms = {
   readonly outputAmount: bigint
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   /**
-   * Only relayer that may fill at first. `exclusivityParameter` is a period after the deposit (up to a year) or a time; 0 for
-   * no exclusivity.
+   * Relayer that may fill the transfer before all others. `exclusivityParameter` is the end of that period: seconds after the deposit (up
+   * to a year), or seconds since 1970. It is 0 if all may fill.
    */
   readonly exclusiveRelayer: Address
   readonly exclusivityParameter: number
 }
 
-// Byte offsets of arguments in calldata: 4 for the selector, 32 for each argument before.
+// Byte offsets of a call's arguments in its calldata. The selector takes 4 bytes, each argument 32.
 const FIRST_ARGUMENT = 4n
 const SECOND_ARGUMENT = 36n
 
@@ -66,17 +66,17 @@ export function getRecipient({ account, route, deposit }: BridgeRequest): Addres
 }
 
 /**
- * Encodes the message that deposits the delivered amount into the vault for the user; empty without a deposit. The handler
- * replaces each amount by its balance. So the deposit is exact even if a slow fill delivers another amount. The first call
- * resets the shared handler's allowance: anyone can leave one there, and so can a deposit into a vault without code. Some
- * tokens refuse to change an allowance that is not 0. If a call fails, the user gets the tokens.
+ * Encodes the message that deposits the delivered amount into the vault for the user; empty without a vault deposit. The handler replaces
+ * the amount in each call by its balance, so the deposit is exact even if a slow fill delivers another amount. The first call resets the
+ * handler's allowance to 0. Anyone can leave an allowance at this shared contract, and some tokens refuse to change one that is not 0. If a
+ * call fails, the user gets the tokens.
  */
 export function encodeMessage({ account, route, deposit: into }: BridgeRequest): Hex {
   if (!into) return NO_MESSAGE
   const { vault, operation } = into
   const { handler } = route.destination
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
-  // The deposit is the user's, but the handler pays the tokens.
+  // The deposit belongs to the user, but the handler pays the tokens.
   const deposit = encodeOperation({ operation, request: { vault, account, amount: 0n, payer: handler } })
   const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
     target: handler,
@@ -96,9 +96,9 @@ export function encodeMessage({ account, route, deposit: into }: BridgeRequest):
 }
 
 /**
- * Encodes the deposit into the bridge's pool. The user is the depositor, who gets any refund. The recipient is the handler
- * for a vault deposit, else the user. The pool wraps the coin in `value`. Appends `integratorId` (two bytes) behind
- * 0x1dc0de, as the bridge requests of integrators.
+ * Encodes the deposit into the bridge's pool. The user is its depositor, who gets any refund. The recipient is the handler for a vault
+ * deposit, else the user. A deposit of the coin sends it as `value`. Appends 0x1dc0de and `integratorId` (two bytes), by which the bridge
+ * recognizes our transfers.
  */
 export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
   const { account, route, inputAmount } = request
@@ -129,15 +129,15 @@ function readCoinValue({ isInCoin = false, inputAmount }: BridgeRequest): bigint
   return isInCoin ? inputAmount : 0n
 }
 
-/** Builds the transaction that claims a refund that the pool could not pay, to the depositor's own account. */
+/** Builds the transaction by which a depositor claims a refund that the pool could not pay. It is paid to the depositor. */
 export function buildRefundClaim(pool: Address, token: Address, depositor: Address): Transaction {
   const args = [pad(token), pad(depositor)] as const
   return { to: pool, data: encodeFunctionData({ abi: poolAbi, functionName: 'claimRelayerRefund', args }), value: 0n }
 }
 
 /**
- * Decodes the pool call and its message, and compares every field with the request and the terms. Throws on any difference,
- * which is a bug of ours.
+ * Decodes the call of the pool and its message, and compares every field with the request and the terms. Throws on any difference, which
+ * would be a bug of ours.
  */
 export function verifyBridgeDeposit(
   request: BridgeRequest,

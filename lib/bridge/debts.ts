@@ -1,17 +1,17 @@
 import { min, sum } from '../core/bigint.ts'
 
-/** Amount that the pool owes an account in a token from a time on. */
+/** Amount that the bridge's pool owes an account from the time `deadline` on. */
 export type Debt = { readonly deadline: Date; readonly amount: bigint }
 
 type Payment = { readonly at: Date; readonly amount: bigint }
 
-/** Maximum number of sums of debts to compare. Above it, no payment is certain. */
+/** Maximum number of sums of debts that are compared. With more, no payment counts as certain. */
 const MAX_SUMS = 2_000
 
 /**
- * Returns the payment that certainly pays a debt, undefined if none does. Events do not name the debt that a payment is for.
- * A debt is paid if it is in every subset of debts whose sum fits the payments so far, or if these cover all debts.
- * Payments come in time order. `dust` is the total of omitted small debts and payments: sums may differ by it.
+ * Returns the payment that certainly pays a debt; undefined if none does. Events do not name the debt that a payment pays. A debt is
+ * certainly paid in two cases: all subsets of debts with the sum paid so far contain it, or all debts are paid. `payments` are in time
+ * order. `dust` is the total of small debts and payments that were left out, so sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
   debt: Debt,
@@ -24,7 +24,7 @@ export function findRepayment<P extends Payment>(
     const isDue = ({ deadline }: Debt) => deadline < payment.at
     const rivals = others.filter(isDue).map(({ amount }) => amount)
     const owed = sum(rivals) + (isDue(debt) ? debt.amount : 0n)
-    // A surplus over the debts due by then pays something else.
+    // Payments above all debts due until then pay something else, so they do not count.
     paid = min(paid + payment.amount, owed)
     if (!isDue(debt)) continue
     if (paid === owed && dust < debt.amount) return payment
@@ -37,7 +37,7 @@ export function findRepayment<P extends Payment>(
   return undefined
 }
 
-/** True if `first` plus a subset of the amounts has a sum in the range; undefined above MAX_SUMS sums. */
+/** Returns true if `first` plus some of the amounts has a sum in the range; undefined if there are too many sums to try. */
 function isReachable(
   amounts: readonly bigint[],
   first: bigint,

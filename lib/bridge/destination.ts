@@ -4,21 +4,21 @@ import { AppError } from '../core/errors.ts'
 import { field } from '../core/field.ts'
 import type { Vault } from '../vaults/vault.ts'
 
-/** Chain and token in which the account, at its own address, receives a vault's payment. */
+/** Chain and token in which an account receives a vault's payment, at its own address. */
 export type Destination = { readonly chainId: number; readonly token: Address }
 
-/** Body field: the token on `dstChainId` in which the vault's payment arrives. */
+/** Request field: token on the chain `dstChainId` in which the vault's payment arrives. */
 export const DestinationToken = field(AddressText, 'missing_or_invalid_dst_token')
   .optional()
   .describe(
     "Required with dstChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). If it is the chain's wrapped coin, a plain account receives the coin itself",
   )
 
-/** Fields of a body; a contract has both or neither. */
+/** Request fields that choose another chain. The request schema ensures that both are set or neither. */
 type DestinationFields = { readonly dstChainId?: number | undefined; readonly dstToken?: Address | undefined }
 
 /**
- * Returns the destination that a request names for a vault's payment; undefined if it stays on the vault's chain. Throws
+ * Returns the other chain and token that a request names for a vault's payment; undefined if it names none. Throws
  * `unsupported_destination_token`.
  */
 export function findDestination(

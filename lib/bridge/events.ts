@@ -23,7 +23,7 @@ import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters, terms
 import type { Terms } from './quote.ts'
 import type { BridgeDeposit, TransferEvent } from './transfer.ts'
 
-/** Fill of a deposit by its log. Its terms may differ from the deposit's. */
+/** Fill of a deposit, the delivery of the tokens on the destination, as its event reports it. Its terms may differ from the deposit's. */
 export type Fill = {
   readonly transactionHash: Hash
   readonly blockNumber: bigint
@@ -31,30 +31,30 @@ export type Fill = {
   /** Delivered amount, in the output token's smallest unit. */
   readonly outputAmount: bigint
   readonly recipient: Hex
-  /** keccak256 of the message that ran; zero without one. */
+  /** keccak256 of the message that the fill ran; zero if it ran none. */
   readonly messageHash: Hash
-  /** True if the depositor signed new terms after the deposit. */
+  /** True if the depositor signed new terms after the deposit, which the bridge calls a speed-up. */
   readonly isSpedUp: boolean
 }
 
-/** Fields of a transfer event that depend on the fill's result. */
+/** Fields of a transfer's event that depend on the result of the fill's message. */
 export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'account' | 'vaultAddress' | 'shares'>
 
-/** Topics of the pool events to search for. */
+/** Topics of the pool's events to search for. */
 export const POOL_TOPICS = {
-  /** Its second topic is the origin chain, its third the deposit id. */
+  /** Topic of a fill. The second topic of its log is the origin chain, the third the deposit id. */
   filled: getTopic('FilledRelay'),
-  /** Same topics as `filled`. */
+  /** Topic of a request for a slow fill, which the pool itself pays. The other topics are those of a fill. */
   slowFillRequested: getTopic('RequestedSlowFill'),
-  /** Their fourth topic is the depositor. */
+  /** Topics of deposits. The fourth topic of their logs is the depositor. */
   deposited: [getTopic('FundsDeposited'), getTopic('V3FundsDeposited')],
   refunded: [getTopic('ExecutedRelayerRefundRoot'), getTopic('ClaimedRelayerRefund')],
 } as const
 
-/** Fill type of a fill that the pool paid itself. */
+/** Fill type of a slow fill, which the pool paid instead of a relayer. */
 const SLOW_FILL = 2
 
-/** Bridge deposit and its log. */
+/** Deposit into the bridge, and the log of its event. */
 export type LoggedDeposit = { readonly deposit: BridgeDeposit; readonly log: Log }
 
 /** Parses the deposits among logs of the pool, in order: FundsDeposited, and V3FundsDeposited in older logs. */
@@ -76,19 +76,19 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
       exclusivityDeadline: args.exclusivityDeadline,
       message: args.message,
     }
-    // No chain that we read has an id above MAX_SAFE_INTEGER.
+    // No chain that we read has an id above MAX_SAFE_INTEGER, so 0 stands for such an id.
     const isNumber = args.destinationChainId <= BigInt(Number.MAX_SAFE_INTEGER)
     const destinationChainId = isNumber ? Number(args.destinationChainId) : 0
     return [{ deposit: { relayData, destinationChainId, quoteTimestamp: args.quoteTimestamp }, log }]
   })
 }
 
-/** Hashes a deposit as the destination's pool does: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Returns the relay hash, by which the destination's pool identifies a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
 export function hashRelay({ relayData, destinationChainId }: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(relayDataParameters, [relayData, BigInt(destinationChainId)]))
 }
 
-/** Returns the terms of a deposit. They equal `parseTerms` of the calldata that made it. */
+/** Returns the terms of a deposit from its event. They equal the result of `parseTerms` for its calldata. */
 export function pickTerms({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
   const hash = keccak256(
     encodeAbiParameters(termsParameters, [
@@ -98,7 +98,7 @@ export function pickTerms({ relayData, destinationChainId, quoteTimestamp }: Bri
   return { depositor: toAddress(relayData.depositor), hash, quotedAt: quoteTimestamp }
 }
 
-/** Parses the terms from calldata of a pool deposit; undefined for other calls. */
+/** Parses a deposit's terms from the calldata of its pool call; undefined for other calls. */
 export function parseTerms(data: Hex): Terms | undefined {
   const call = decodeCall(poolAbi, data)
   if (call?.functionName !== 'depositV3') return undefined
@@ -119,7 +119,7 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
     const { relayExecutionInfo: run, messageHash: promised, ...args } = event.args
     const isSame =
       promised === hashMessage(message) &&
-      // The cast: Object.entries types the keys of `fields` as strings.
+      // The cast: Object.entries gives the keys of `fields` the type string.
       Object.entries(fields).every(([name, value]) => value === args[name as keyof typeof fields])
     if (!isSame) continue
     const { transactionHash, blockNumber, logIndex } = log
@@ -132,9 +132,9 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
 }
 
 /**
- * Parses the result of a fill from all logs of its transaction; undefined if they do not prove one. The logs between its
- * FilledRelay and the pool's next one belong to it. The fill's message runs first among them. So the first log that decides is
- * the fill's own, even if third parties call the handler in the same transaction.
+ * Parses the result of a fill from all logs of its transaction; undefined if they do not prove one. Logs between its FilledRelay event and
+ * the pool's next one belong to it. The pool runs the fill's message first, before third parties can call the handler. So the first log
+ * that decides is the fill's own.
  */
 export function parseFillResult(
   logs: readonly Log[],
@@ -153,7 +153,7 @@ export function parseFillResult(
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
   const payments = parseEvents(erc20Abi, own, outputToken).flatMap(({ event: { args } }) => args)
   const sent = payments.filter(({ from }) => isAddressEqual(from, handler))
-  // The fill has only the hash of a message that the depositor signed later.
+  // A fill contains only a message's hash, so a message that the depositor signed later is unknown.
   const isKnown = fill.messageHash === hashMessage(deposit.relayData.message)
   const message = isKnown ? parseMessage(deposit) : undefined
   const named = message?.deposit
@@ -187,7 +187,7 @@ export function parseFillResult(
     const drained = parseDrained(own, handler, outputToken).at(-1)
     return result('delivered', drained?.recipient ?? sent.at(-1)?.to ?? null, fill.outputAmount)
   }
-  // Calls that neither deposit nor fail, as to a vault without code, leave the whole amount to the account.
+  // Calls that neither deposit nor fail, such as one to a vault without code, leave the whole amount to the account.
   const returned = findReturned(own, handler, named.account, outputToken)
   const isAll = returned !== undefined && returned >= fill.outputAmount
   return isAll ? result('action_failed', named.account, returned) : undefined
@@ -199,8 +199,8 @@ function parseVaultDeposit(log: Log, logs: readonly Log[]) {
 }
 
 /**
- * Parses a deposit's message to the handler, ours or another tool's: its fallback account, and its last vault deposit, if any.
- * Returns undefined for other messages.
+ * Parses a deposit's message to the handler, whether we or another tool built it. Returns its fallback account and its last vault deposit,
+ * if any; undefined for other messages.
  */
 export function parseMessage({ relayData }: BridgeDeposit) {
   try {
@@ -211,7 +211,7 @@ export function parseMessage({ relayData }: BridgeDeposit) {
   }
 }
 
-/** Parses the vault deposit of a call, made directly or with the handler's balance; at most one. */
+/** Parses the vault deposit that a call makes, directly or with the handler's balance as amount. Returns an array of at most one. */
 function parseDepositCall({ target, callData }: { target: Address; callData: Hex }) {
   const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
@@ -221,19 +221,22 @@ function parseDepositCall({ target, callData }: { target: Address; callData: Hex
   })
 }
 
-/** Payment of the pool to a depositor, by its log. `isOwed`: the pool could not pay, so the depositor has to claim. */
+/**
+ * Payment of the pool to a depositor, from its event. `isOwed` is true if the pool could not pay, so that the depositor has to claim the
+ * amount.
+ */
 export type PoolPayment = { readonly log: Log; readonly amount: bigint; readonly isOwed: boolean }
 
 /**
- * Parses the pool's payments to this deposit's depositor in its token, from all logs of a transaction. If a leaf defers
- * payments, the token's Transfer events show which ones it made.
+ * Parses the payments to this deposit's depositor in its token from all logs of a transaction. One event can report payments of which the
+ * pool made only some, and left the others to be claimed. The token's Transfer events then show which ones it made.
  */
 export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): PoolPayment[] {
   const { depositor, token } = getPayee(deposit)
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName === 'ClaimedRelayerRefund') {
       const { l2TokenAddress, caller, amount } = event.args
-      // The refund belongs to the caller, who may send it to another address.
+      // A claim pays the account that sends it, even if to another address.
       const isPaid = isAddressEqual(toAddress(l2TokenAddress), token) && isAddressEqual(caller, depositor)
       return isPaid ? [{ log, amount, isOwed: false }] : []
     }
@@ -251,12 +254,12 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
 }
 
 /**
- * Finds the transactions among the pool's logs that may pay this deposit's depositor in its token, with their maximum
- * amounts. Skips logs before `since`, in seconds since 1970.
+ * Finds transactions among the pool's logs that may pay this deposit's depositor in its token, with their maximum amounts. Skips logs
+ * before the time `since`, in seconds since 1970.
  */
 export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
-  // Without the token's logs, `parsePayments` reports all payments of a deferring leaf as owed.
+  // The token's Transfer logs are missing here, so `parsePayments` may count made payments as owed. The amounts stay the same.
   const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
   return [...byTransaction].map(([txHash, payments]) => {
     const [{ log }] = payments as [PoolPayment, ...PoolPayment[]]
@@ -264,7 +267,10 @@ export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDe
   })
 }
 
-/** Parses the pool's transfers to the depositor for a leaf. They lie between the events of the leaf before it and its own. */
+/**
+ * Parses the transfers to the depositor that the pool made for the event `leaf`. They lie between the previous event of this kind and
+ * `leaf`.
+ */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
   const { depositor, token } = getPayee(deposit)
   const before = logs.filter(({ logIndex }) => logIndex < leaf.logIndex)
@@ -275,7 +281,7 @@ function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit:
   })
 }
 
-/** Returns the due amounts that have a transfer of the same amount; each transfer counts once. */
+/** Returns those of the due amounts for which there is a transfer of the same amount. Each transfer counts once. */
 function selectPaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
   const left = [...transfers]
   return due.filter((amount) => {
@@ -285,17 +291,17 @@ function selectPaid(due: readonly bigint[], transfers: readonly bigint[]): bigin
   })
 }
 
-/** Returns the account and the token of a refund. */
+/** Returns the account and the token in which a deposit would be refunded. */
 export function getPayee({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
   return { depositor: toAddress(relayData.depositor), token: toAddress(relayData.inputToken) }
 }
 
-/** Returns the 20-byte address in a 32-byte word. */
+/** Returns the address in the last 20 bytes of a 32-byte word. */
 export function toAddress(bytes32: Hex): Address {
   return getAddress(slice(bytes32, 12))
 }
 
-/** Pads an address or a word to 32 bytes in lower case, the form in logs. */
+/** Pads an address or a word to 32 bytes in lower case, the form that it has in logs. */
 export function toWord(account: Hex): Hex {
   return `0x${pad(account).slice(2).toLowerCase()}`
 }
@@ -314,7 +320,7 @@ function hashMessage(message: Hex): Hash {
   return message === '0x' ? zeroHash : keccak256(message)
 }
 
-/** Parses the logs that the contract emitted with events of this ABI. */
+/** Returns those of the logs that this contract emitted and whose events are in the ABI, decoded. */
 export function parseEvents<const abi extends Abi>(abi: abi, logs: readonly Log[], contract: Address) {
   return logs.flatMap((log) => {
     const event = isAddressEqual(log.address, contract) ? decodeLog(abi, log) : undefined

@@ -26,13 +26,13 @@ import { stepBack } from './search.ts'
 import { deriveOutcome } from './timeline.ts'
 import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** Maximum seconds by which a fill's block may precede the deposit's, allowing for clock skew between the chains. */
+/** Maximum seconds by which a fill's block time may be before the deposit's, because the chains' clocks differ. */
 const EARLY_SECONDS = HOUR_SECONDS
 const CALLS_FOR_RECEIPT = 2
 
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
 
-/** Reads the state of a transfer whose deposit is in the pool. Throws `upstream_*`. */
+/** Reads the state of a transfer whose deposit is in the source chain's pool. Throws `upstream_*`. */
 export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   const { deposit, events, isFinal } = transfer
@@ -42,7 +42,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
   const destination = getReader(deposit.destinationChainId)
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
-    // Without calls left to read the fill again, the record stands.
+    // The fill cannot be read again without calls left, so the recorded state is returned.
     if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, deriveOutcome(transfer) ?? 'unproven')
     const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
     const requests = isAsked ? finalityRequests(destination.chain) : []
@@ -51,7 +51,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
-  // The block's hash takes one more call, beyond those for the status and the fill.
+  // Reading the block's hash takes one more call. It is read only if calls for the fill remain.
   const withHash = budget.left() >= 2 + CALLS_FOR_RECEIPT
   budget.spend(withHash ? 2 : 1)
   const read = await readFillStatuses(destination, [hashRelay(deposit)], { withHash })
@@ -61,7 +61,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
   const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
   if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
-  // The logs do not show the fill yet, or no longer: a later poll finds it.
+  // The node's logs do not contain the fill yet, or no longer, so a later poll has to find it.
   if (searched) return conclude(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     if (status !== SLOW_FILL_REQUESTED) return conclude(keep, 'bridging')
@@ -121,8 +121,8 @@ function concludeFill(
 type Searched = { readonly filled?: Filled | undefined; readonly search?: LogSearch | undefined }
 
 /**
- * Searches the fill of a deposit that the pool reports as filled. Tries the bridge's hint, then the newest blocks, then older
- * ones back to the deposit, over several polls if necessary. The receipt proves the fill. Throws `upstream_*`.
+ * Searches for the fill of a deposit that the pool reports as filled. Tries the transaction that the bridge's API names, then the newest
+ * blocks, then older ones back to the deposit. This may take several polls. The receipt proves the fill. Throws `upstream_*`.
  */
 async function searchFill(
   poll: Poll,
@@ -145,7 +145,7 @@ async function searchFill(
   const filters = [fillFilter(destination, POOL_TOPICS.filled, deposit)]
   const since = toSeconds(events[0].at) - EARLY_SECONDS
   for (let hasRead = false; ; hasRead = true) {
-    // Two requests are reserved: the receipt of the fill, and the time of its block.
+    // Keeps two requests in reserve: for the receipt of the fill, and for the time of its block.
     const step = await stepBack(destination, budget, search, { filters, head, since, reserved: 2, hasRead })
     search = step.search
     const fill = findFill(step.logs.flat(), getBridge(destination).pool, deposit)
@@ -153,13 +153,13 @@ async function searchFill(
       const filled = await readReceipt(fill.transactionHash)
       return filled?.fill.blockNumber === fill.blockNumber ? { filled } : {}
     }
-    // The pool reports a fill, so the next poll starts the search again.
+    // The pool reports a fill but no block shows it, so the next poll starts the search again.
     if (step.progress === 'complete') return {}
     if (step.progress === 'paused') return { search }
   }
 }
 
-/** Adds the event of the slow fill request, if it is in the blocks of one call. */
+/** Adds the event of a slow fill request to the transfer, if one call for recent blocks finds it. */
 async function withSlowFill(
   poll: Poll,
   destination: ChainReader,
@@ -196,7 +196,7 @@ async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: 
   const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
-  // The pool accepts no fill in a block after the deadline.
+  // The pool accepts no fill in a block after the deadline, so once such a block is final an unfilled deposit stays unfilled.
   const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
   return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }

@@ -21,28 +21,28 @@ import type { FetchHint } from './across.ts'
 import { OUTCOMES } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
-/** One poll of a transfer: services, budget and evidence. */
+/** One read of a transfer's state from the chains: its services, its budget of calls, and the blocks read. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
   readonly budget: Budget
-  /** Blocks at which the chains were read so far, by chain id. */
+  /** Blocks at which this poll has read each chain, by chain id. */
   readonly evidence: Map<number, Evidence>
-  /** True if the poll records its results. Only then can a search without a result be final. */
+  /** True if the poll's results are stored. Only then can a search that found nothing be final. */
   readonly isRecorded: boolean
 }
 
-/** Result of a poll: the transfer's new record and outcome. `isFinal` is false while a reorganisation can change them. */
+/** Result of a poll: the transfer to store, and its outcome. `isFinal` is false while a reorganisation can change them. */
 export type PollResult = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MAX_REQUESTS = 6
-/** Maximum number of calls of one poll, to all chains together. */
+/** Maximum number of RPC calls of one poll, to all chains together. */
 export const MAX_CALLS = 8
 
-/** Requests and calls left to one poll. */
+/** Number of requests and calls that one poll may still make. */
 export type Budget = ReturnType<typeof createBudget>
 
-/** Creates the budget of one poll: at most 6 requests, with at most 8 calls (or `most`, if less) in total. */
+/** Creates the budget of one poll: at most 6 requests with 8 calls in total, or with `most` calls if that is less. */
 export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_REQUESTS, calls: MAX_CALLS }) {
   const whole = Math.min(most, bounds.calls)
   let requestsLeft = bounds.requests
@@ -62,16 +62,16 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
   }
 
   return {
-    /** Returns the calls available to the next request if `reserved` requests of one call follow it; 0 if none is. */
+    /** Returns the number of calls that the next request may have if `reserved` requests of one call each follow it; 0 if none. */
     left,
-    /** Returns true if this many calls are left; else notes that the budget ran short. */
+    /** Returns true if this many calls are left. Otherwise it remembers that the budget was too small, for `isShort`. */
     reaches,
-    /** Returns true if this reduced budget ran short. A whole budget never does. */
+    /** Returns true if a budget below the usual maximum was too small; always false for a budget of the usual size. */
     isShort: () => isShort && most < bounds.calls,
-    /** Counts a request with this many calls. Throws `internal` if the budget does not allow it. */
+    /** Subtracts a request with this many calls from the budget. Throws `internal` if the budget does not allow it. */
     spend,
     spent: () => whole - callsLeft,
-    /** Sends these calls in one request and returns their outcomes. Throws `upstream_*`, and as `spend`. */
+    /** Sends these calls in one request and returns their responses. Throws `upstream_*`, or `internal` as `spend` does. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
       spend(requests.length)
       return reader.request(requests)
@@ -79,18 +79,18 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
   }
 }
 
-/** Notes a chain's head as evidence, from the outcome of the call for it. Throws `upstream_bad_answer`. */
+/** Adds a chain's latest block to the poll's evidence, from the response to the call for it. Throws `upstream_bad_answer`. */
 export function recordHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
   const head = parseResult(HashedHeader, latest)
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
-/** Builds the result of a poll. It is final only if the outcome is terminal. */
+/** Builds the result of a poll. It can be final only if the outcome is one that ends the transfer. */
 export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): PollResult {
   return { keep, outcome, isFinal: isFinal && OUTCOMES[outcome].terminal }
 }
 
-/** Returns the transfer with its events of these kinds replaced. The deposit's event stays first. */
+/** Returns the transfer with new events of these kinds in place of the old ones. The event of the deposit stays first. */
 export function withEvents(
   transfer: Transfer,
   kinds: readonly TransferEvent['kind'][],
@@ -100,19 +100,19 @@ export function withEvents(
   return { ...transfer, events: [deposited, ...others.filter(({ kind }) => !kinds.includes(kind)), ...events] }
 }
 
-/** Returns the bridge's contracts on a chain. Throws `internal` for a chain without the bridge. */
+/** Returns the addresses of the bridge's contracts on a chain. Throws `internal` if the bridge is not there. */
 export function getBridge({ chain }: ChainReader) {
   if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
   return chain.bridge
 }
 
-/** Fill statuses of the pool: a slow fill is requested, and filled. */
+/** Values of the pool's `fillStatuses`: a slow fill was requested, or the deposit is filled. */
 export const SLOW_FILL_REQUESTED = 1n
 export const FILLED = 2n
 
 /**
- * Reads the fill statuses of deposits from the destination's pool, by relay hash, in one call at one block. A status is 0 if
- * unfilled, undefined if the pool returns none. The block's hash takes a second call. Throws `upstream_*`.
+ * Reads the fill statuses of deposits from the destination's pool, by relay hash, in one call at one block. A status is 0 if the deposit is
+ * unfilled, undefined if the pool returns none. `withHash` adds a call for the block's hash. Throws `upstream_*`.
  */
 export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[], { withHash = false } = {}) {
   const { pool: address } = getBridge(destination)
@@ -123,14 +123,14 @@ export function readFillStatuses(destination: ChainReader, relayHashes: readonly
   return destination.read(plans, { withHash })
 }
 
-/** Parses the receipt of this transaction; null if the node has none. Throws `upstream_bad_answer` for another's receipt. */
+/** Parses the receipt of this transaction; null if the node has none. Throws `upstream_bad_answer` for another transaction's receipt. */
 export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
   const receipt = parseResult(Receipt.nullable(), outcome)
   if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
   return receipt
 }
 
-/** Reads the time of a block from its logs, or with one call if they lack it. Throws `upstream_*`. */
+/** Returns the time of a block from its logs, or reads it with one call if they lack it. Throws `upstream_*`. */
 export async function readTime(
   { budget }: Pick<Poll, 'budget'>,
   reader: ChainReader,
@@ -145,8 +145,8 @@ export async function readTime(
 }
 
 /**
- * Distances before the chain's tag at which to read blocks for a final one; each takes the smaller of its two values. `ofTime`
- * times the registry's finality seconds, at the chain's usual pace; or the blocks since the known final block, divided by `ofRest`.
+ * Distances before the tagged block at which to look for a final one, each the smaller of two numbers of blocks. One is `ofTime` times the
+ * chain's finality seconds, at its usual block time. The other is the distance to the known final block, divided by `ofRest`.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },
@@ -155,8 +155,8 @@ const PROBES = [
 const NEAR_BLOCKS = 4n
 
 /**
- * Finds the newest final block with at most one request: the block of the chain's tag, or one of three before it. Returns the
- * known one, or block 0, if none of them is old enough: a later poll finds it. Throws `upstream_*`.
+ * Finds the newest final block with at most one request: the block with the chain's finality tag, or one of three before it. If none of
+ * them is old enough, returns the known final block, or block 0; a later poll finds it. Throws `upstream_*`.
  */
 export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
@@ -170,7 +170,7 @@ export async function findFinalBlock(
     min(BigInt(Math.ceil((ofTime * finality.seconds) / blockSeconds)), (tagged.number - known.number) / ofRest),
   )
   const numbers = [NEAR_BLOCKS, ...blocks].map((count) => max(0n, tagged.number - count))
-  // Leaves one call for the read that needs the final block.
+  // Keeps one call for the read that needs the final block.
   numbers.splice(Math.max(0, budget.left() - 1))
   const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
   const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)

@@ -5,19 +5,19 @@ import { Quote, type Terms } from './quote.ts'
 
 const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 
-/** Seconds a quote is kept: the pool takes it for an hour, and blocks may come an hour late. */
+/** Seconds for which a quote is stored. The pool accepts it for an hour, and blocks may be an hour late. */
 const QUOTE_SECONDS = 2 * 3_600
 
-/** Creates the store of issued quotes. */
+/** Creates the store of the bridge quotes that the API returned to clients. */
 export function quotesStore(table: Table) {
   return {
-    /** Records an issued quote. It expires once the pool no longer takes it. */
+    /** Records a bridge quote that the API returned. It expires when the bridge's pool no longer accepts it. */
     async add(sourceChainId: number, quote: Quote): Promise<void> {
       const expiresAt = new Date((quote.terms.quotedAt + QUOTE_SECONDS) * 1000)
       await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })
     },
 
-    /** Gets the recorded quotes with these terms, in no order. */
+    /** Returns the recorded quotes with these terms, in no particular order. */
     async getMany(sourceChainId: number, terms: readonly Terms[]): Promise<Quote[]> {
       if (terms.length === 0) return []
       const keys = terms.map((one) => quoteKey(sourceChainId, one))
@@ -25,7 +25,7 @@ export function quotesStore(table: Table) {
       return items.map(({ quote }) => quote)
     },
 
-    /** Lists the quotes of the last two hours on a chain, newest first, at most `limit`; `now` in epoch milliseconds. */
+    /** Lists the quotes issued on a chain in the last two hours, newest first, at most `limit`. `now` is in epoch milliseconds. */
     async list(sourceChainId: number, now: number, limit: number): Promise<Quote[]> {
       const from = toSortText(Math.floor(now / 1000) - QUOTE_SECONDS)
       const range = { partition: quotePartition(sourceChainId), from }

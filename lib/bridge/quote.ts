@@ -5,11 +5,13 @@ import { Address } from '../core/codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
-/** Hash of the terms that a deposit's calldata and event share, and their depositor; `quotedAt` in seconds since 1970. */
+/** Hash of the terms that a deposit's calldata and event have in common, and the depositor. `quotedAt` is in seconds since 1970. */
 export const Terms = z.object({ depositor: Address, hash: HashText, quotedAt: z.number().int() })
 export type Terms = z.output<typeof Terms>
 
-/** Issued quote: its terms, the vault of the deposit or withdrawal, and the expected seconds until the fill. */
+/**
+ * Bridge quote that the API returned: its terms, the vault of the deposit or withdrawal, and the expected seconds until the tokens arrive.
+ */
 export const Quote = z.object({
   terms: Terms,
   vault: z.object({ chainId: ChainId, address: Address }),

@@ -25,30 +25,30 @@ import {
 import { type Step, stepBack } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** Deposits that expired this long before ours count as refunded; refunds take hours. */
+/** Other deposits of the depositor that expired this long before ours count as already refunded, because refunds take hours. */
 const RIVAL_SECONDS = DAY_SECONDS
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
-/** Amounts below a thousandth of ours are dust: we keep only their total. */
+/** Divisor of our amount. Deposits and payments below the result are dust: only their total is kept. */
 const DUST_DIVISOR = 1000n
-/** Maximum number of rivals, payments and leads to keep. Above it, no payment is certain. */
+/** Maximum number of other deposits, payments, or possible payments that are kept. With more, no payment counts as certain. */
 const MAX_KEPT = 100
 
 /**
- * Reads the refund of a transfer that was not filled and no longer can be. Reads the pool's payments to the depositor, and the
- * depositor's other deposits, back to a day before this one. Reads only final blocks, so no result is ever reverted. Starts at
- * the bridge's hint, if any; receipts prove every payment. Throws `upstream_*`.
+ * Reads the refund of a transfer that was not filled and can no longer be. Reads the pool's payments to the depositor, and the depositor's
+ * other deposits, from a day before this deposit on. Only final blocks are read, so no result can be reverted. Starts at the payment that
+ * the bridge's API names, if any; receipts prove every payment. Throws `upstream_*`.
  */
 export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
-  // A search without a result is final, so it starts only with a whole budget.
+  // A search that finds nothing is final, so it must not be cut short: it starts only with the whole budget.
   if (!budget.reaches(MAX_CALLS)) return conclude(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
   recordHead(poll, source, outcomes[1])
   const finality = parseFinality(source.chain, outcomes)
   const known = transfer.refundSearch
-  // Reads the pending leads before new blocks.
+  // Transactions found earlier are read before new blocks.
   const hasLeads = known !== undefined && known.leads.length > 0
   const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, known?.final))
 
@@ -83,7 +83,7 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
   const found = search.payments.length > 0 ? await findPayment(poll, transfer, search) : undefined
   if (found === 'unknown') return conclude(keep, 'expired_searching')
   if (found) {
-    // The depositor may claim it in a later block.
+    // The refund may be claimed in a later block, so the search must go on beyond the block that the API named.
     const read = { ...keep, refundSearch: { ...search, ...(found.isOwed && { until: undefined }) } }
     const refunded = withEvents(read, REFUND_KINDS, [buildEvent(transfer, found)])
     if (!found.isOwed) return conclude(refunded, 'refunded', true)
@@ -91,17 +91,17 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
       ? conclude(refunded, 'refund_owed')
       : conclude(withEvents(keep, REFUND_KINDS, []), 'expired')
   }
-  // The hint was wrong or insufficient: the search continues to the head.
+  // The payment that the API named was not the refund, or did not suffice. So the search continues up to the newest final block.
   if (search.until !== undefined) {
     return conclude({ ...keep, refundSearch: { ...search, until: undefined } }, 'expired_searching')
   }
   if (!isOver) return conclude(keep, 'expired')
-  // Anyone may deposit in the depositor's name, which creates debts that the payments do not cover.
+  // Anyone can deposit in the depositor's name. Such deposits add debts that the payments do not cover, so the refund stays undecided.
   const isPaid = search.payments.some(({ at, isOwed }) => !isOwed && toSeconds(at) > deadline)
   return end(isPaid ? 'expired_undecided' : 'refund_not_found')
 }
 
-/** Begins the search: at the payment's block that the bridge's hint names, else at the newest final block. */
+/** Starts the search: at the block of the payment that the bridge's API names, else at the newest final block. */
 async function beginSearch(
   { budget, fetchHint }: Poll,
   source: ChainReader,
@@ -121,7 +121,7 @@ function isCrowded({ rivals, payments, leads }: RefundSearch): boolean {
   return rivals.length + payments.length + leads.length > MAX_KEPT
 }
 
-/** Adds the depositor's other deposits in the token that the pool may still owe. */
+/** Adds the depositor's other deposits in the same token, which the pool may still owe. */
 function addDeposits(
   search: RefundSearch,
   source: ChainReader,
@@ -150,7 +150,7 @@ function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }):
   return amount * DUST_DIVISOR < deposit.relayData.inputAmount
 }
 
-/** Adds the transactions that may hold a payment; dust needs no receipt. */
+/** Adds transactions that may contain a payment, whose receipts are still to be read. Small payments need no receipt. */
 function addLeads(search: RefundSearch, transfer: Transfer, found: ReturnType<typeof findLeads>): RefundSearch {
   const leads = found.filter((lead) => !isDust(transfer, lead)).map(({ amount: _, ...lead }) => lead)
   const dust = found.filter((lead) => isDust(transfer, lead)).reduce((total, { amount }) => total + amount, search.dust)
@@ -193,7 +193,7 @@ function byTime(left: Payment, right: Payment): number {
 
 type Payment = RefundSearch['payments'][number]
 
-/** Finds the payment, made or owed, that certainly is this transfer's refund; `unknown` if the budget is too small. */
+/** Returns the payment, made or owed, that is certainly this transfer's refund. Returns `unknown` if too few calls are left. */
 async function findPayment(
   { getReader, budget }: Poll,
   { deposit }: Transfer,
@@ -201,7 +201,7 @@ async function findPayment(
 ): Promise<Payment | 'unknown' | undefined> {
   const filled = new Set<string>()
   for (const [chainId, group] of Map.groupBy(rivals, ({ destinationChainId }) => destinationChainId)) {
-    // A rival to a chain that we do not read counts as owed.
+    // A deposit to a chain that we do not read may be unfilled, so the pool may owe it.
     if (!evmChain(chainId)?.bridge) continue
     if (!budget.reaches(1)) return 'unknown'
     budget.spend(1)
@@ -230,7 +230,10 @@ function buildEvent({ deposit }: Transfer, { txHash, logIndex, at, isOwed }: Pay
   }
 }
 
-/** Returns false if the pool no longer owes this amount: a block that is not final yet claims it. True without a call left. */
+/**
+ * Returns false if the pool no longer owes this amount, because a block that is not final yet contains its claim. Returns true if no call
+ * is left.
+ */
 async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: Transfer): Promise<boolean> {
   if (!budget.reaches(1)) return true
   budget.spend(1)

@@ -10,8 +10,8 @@ type Reply = {
 }
 
 /**
- * Records the quote of a reply with a transfer, so the job finds the transfer without a status request. Returns the reply even
- * if recording fails: a status request then finds the transfer.
+ * Records the quote in a response with a transfer, so that the scheduled job refresh-chain finds the transfer although no client requests
+ * its status. Returns the response even if recording fails: a status request then still finds the transfer.
  */
 export async function rememberQuote<T extends Reply>(
   quotes: Pick<QuotesStore, 'add'>,

@@ -5,7 +5,7 @@ import type { Vault } from '../vaults/vault.ts'
 import type { RouteEnd } from './calldata.ts'
 import { type BridgeToken, findBridgeToken, findBridgeTokenBySymbol } from './tokens.ts'
 
-/** Token on another chain than the vault's, and the errors for an unsupported chain or token. */
+/** Other end of a vault's transfer: the chain and the token there, and the error codes if they are not supported. */
 export type OtherEnd = {
   readonly chainId: number
   readonly token: Address
@@ -13,8 +13,8 @@ export type OtherEnd = {
 }
 
 /**
- * Finds the route ends at a vault and on another chain. The token there must be the vault's asset: any other could strand the
- * money. Throws `cross_chain_not_available`, or the other end's errors.
+ * Returns the ends of a bridge route: the vault's chain, and another chain. The token there must be the same asset as the vault's; another
+ * one could strand the money. Throws `cross_chain_not_available`, or one of the errors in `other`.
  */
 export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: RouteEnd; readonly other: RouteEnd } {
   const there = getContracts(other.chainId)

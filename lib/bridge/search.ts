@@ -7,32 +7,35 @@ import { badAnswer } from '../core/errors.ts'
 import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
-/** Blocks per call for events, and the smaller numbers to try if a node refuses without a limit. Our events are rare. */
+/**
+ * Numbers of blocks to request events of in one call. A smaller one is tried if a node refuses without naming its limit. The first is large
+ * because our events are rare.
+ */
 const RANGE_SIZES = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
 type Options = {
   readonly filters: readonly LogFilter[]
   readonly head: BlockHeader
-  /** Seconds since 1970. */
+  /** Time back to which events are searched, in seconds since 1970. */
   readonly since: bigint
   readonly reserved?: number
   readonly maxRanges?: number
-  /** True if this poll has read events. A refusal without a reason may be temporary and then only pauses the search. */
+  /** True if this poll has already read events. A refusal without a reason may then be temporary, so it only pauses the search. */
   readonly hasRead: boolean
 }
 
-/** Events that a step read, by filter, and the search's progress. */
+/** Events that one step of a search read, by filter, and the search's progress. */
 export type Step = {
   readonly logs: readonly Log[][]
   readonly search: LogSearch | undefined
-  /** `more`: call again. `paused`: this poll's budget is spent. `complete`: all blocks are read. */
+  /** `more`: another step is needed. `paused`: this poll has no calls left. `complete`: all blocks are read. */
   readonly progress: 'more' | 'paused' | 'complete'
 }
 
 /**
- * Reads the next events of a search: first the blocks new since the last poll, then older ones back to the time `since`.
- * Refused ranges are tried again in smaller ones. If the new blocks do not fit one request, the search restarts at the head.
- * Throws `upstream_*`, also if a node refuses a single block.
+ * Reads the next events of a search: first the blocks that are new since the last poll, then older ones back to the time `since`. Tries
+ * again with fewer blocks if a node refuses. If the new blocks do not fit into one request, the search restarts at the newest block. Throws
+ * `upstream_*`, also if a node refuses even one block.
  */
 export async function stepBack(
   reader: ChainReader,
@@ -53,7 +56,7 @@ export async function stepBack(
     if (high < low) return { logs: filters.map(() => []), search, progress: 'complete' }
     const ranges = rangesOf(low, high, tried, Number(most))
     const requests = filters.flatMap((filter) => ranges.map((range) => logsRequest(filter, range)))
-    // The header shows if older blocks are needed. Without a call left for it, the next step shows that.
+    // The time of this block shows if older ones must be read. The next step shows it if no call is left for that now.
     const hasHeader = !isNew && low > 0n && budget.left(reserved) > requests.length
     const headers = hasHeader ? [blockRequest(low)] : []
     if (!budget.reaches(requests.length, reserved)) {
@@ -81,14 +84,14 @@ export async function stepBack(
     const isOver = lowest === 0n || (header && parseResult(BlockHeader, header).timestamp < since)
     return {
       logs,
-      // Block 0 marks the end: nothing is left to read.
+      // A search down to block 0 has nothing left to read.
       search: { low: isOver ? 0n : lowest, high: begun?.high && !isNew ? begun.high : high, span: tried },
       progress: isOver ? 'complete' : 'more',
     }
   }
 }
 
-/** Returns the next smaller number of blocks to request after a refusal; undefined if none helps. */
+/** Returns the number of blocks to request after a refusal, smaller than the refused one; undefined if a smaller one cannot help. */
 function nextSmallerRange(tried: bigint, { refusal, blocks }: RpcError): bigint | undefined {
   if (refusal === 'archive' || refusal === 'unsupported') return undefined
   if (blocks !== undefined && BigInt(blocks) < tried) return blocks > 0 ? BigInt(blocks) : undefined

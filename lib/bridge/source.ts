@@ -35,19 +35,22 @@ import type { Terms } from './quote.ts'
 import { stepBack } from './search.ts'
 import type { LogSearch, Outcome, Sent, Transfer } from './transfer.ts'
 
-/** Deposit read from its transaction: the beginning of a transfer's record. */
+/** Deposit as read from its transaction: the first part of a transfer's record. */
 export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
 
-/** Deposits that a hash leads to now, or an outcome without any. Neither if the chain no longer has the deposits seen before. */
+/**
+ * Deposits that a transaction hash leads to now, or an outcome if there are none. Both are undefined if deposits seen before are no longer
+ * on the chain.
+ */
 export type SourceResult = {
   readonly deposits?: readonly Deposited[]
   readonly outcome?: Outcome
   readonly isFinal: boolean
-  /** New record of the hash; undefined if it is unknown. */
+  /** New record of the hash; undefined if the nodes do not know it. */
   readonly sent: Sent | undefined
 }
 
-/** Requested hash on a chain. `account` and `index` select one of its deposits. */
+/** Hash whose deposits are requested, on its chain. `account` and `index` select one of several deposits. */
 export type SourceRequest = {
   readonly sourceChainId: number
   readonly hash: Hash
@@ -55,26 +58,26 @@ export type SourceRequest = {
   readonly index: number
 }
 
-/** ERC-4337 entry points of the versions 0.6 to 0.9, at the same addresses on every chain. */
+/** Addresses of the ERC-4337 entry points, versions 0.6 to 0.9. They are the same on every chain. */
 const ENTRY_POINTS: readonly Address[] = [
   '0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789',
   '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
   '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
   '0x433709009B8330FDa32311DF1C2AFA402eD8D009',
 ]
-/** Maximum number of deposits of one transaction; their indices are 0 to 49. */
+/** Maximum number of deposits per transaction that can be requested; their indices are 0 to 49. */
 const MAX_DEPOSITS = 50
 const USER_OPERATION = toEventSelector(erc4337EntryPointAbi[0])
-/** Seconds of blocks to search for a user operation. An older one is found by its transaction hash. */
+/** Seconds of blocks in which a user operation is searched. An older one can be found only by its transaction hash. */
 const OPERATION_SECONDS = HOUR_SECONDS
-/** Age in seconds above which no pool takes a quote; the pool's own limit is an hour. */
+/** Age of a quote, in seconds, above which certainly no pool accepts it; the pool's own limit is an hour. */
 const MAX_QUOTE_AGE_SECONDS = DAY_SECONDS
-/** Maximum seconds by which a deposit's block may precede its quote, allowing for clock skew. */
+/** Maximum seconds by which a deposit's block time may be before its quote, because clocks differ. */
 const SKEW_SECONDS = HOUR_SECONDS
 
 /**
- * Reads the deposits of a hash: of a transaction, or of a user operation in any transaction. If the hash is gone, searches the
- * depositor's deposits since the quote for the same deposit by another transaction. Throws `upstream_*`.
+ * Reads the deposits of a hash, which names a transaction or a user operation. If the hash has vanished, searches the depositor's deposits
+ * since the quote, because another transaction may contain the same deposit. Throws `upstream_*`.
  */
 export async function readSource(
   poll: Poll,
@@ -84,7 +87,7 @@ export async function readSource(
   const { sourceChainId, hash } = question
   const source = poll.getReader(sourceChainId)
   const carrier = recorded?.carrier ?? hash
-  // The first poll does not read finality, to leave more calls for the fill.
+  // The first poll does not read which blocks are final, so that more calls are left for the fill.
   const requests = recorded ? finalityRequests(source.chain) : [blockRequest('latest')]
   const isSeen = recorded?.deposits.some((deposit) => deposit.relayHash) === true
   const outcomes = await poll.budget.ask(source, [
@@ -108,7 +111,7 @@ export async function readSource(
   return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
 }
 
-/** Returns the deposits of the account, or all without an account. */
+/** Returns the deposits of this account, or all if no account is given. */
 export function filterByDepositor<T>(
   deposits: readonly T[],
   depositorOf: (one: T) => Address,
@@ -140,7 +143,8 @@ async function readReceipt(
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
-    // The transaction has other accounts' operations or deposits. This account's may be missing, or come later.
+    // The transaction contains operations or deposits of other accounts. The requested account's may be missing, or be read by a later
+    // poll.
     const isOthers = operations.length > 0 || all.length > 0
     if (isOthers)
       return {
@@ -163,7 +167,7 @@ async function readReceipt(
   }
 }
 
-/** Builds the beginning of a transfer's record from a logged deposit. */
+/** Builds the first part of a transfer's record from a deposit and its log. */
 export function toDeposited(
   { chain }: ChainReader,
   { deposit, log }: LoggedDeposit,
@@ -178,7 +182,7 @@ export function toDeposited(
   }
 }
 
-/** Finds the logs of a user operation: those between the event of the previous one in the bundle and its own. */
+/** Returns the logs of a user operation: those between the event of the operation before it in the bundle and its own event. */
 function findOwnLogs({ logs }: Receipt, userOpHash: Hash): readonly Log[] {
   const ends = logs.filter(({ address, topics }) => isEntryPoint(address) && topics[0] === USER_OPERATION)
   const index = ends.findIndex(({ topics }) => topics[1] === userOpHash)
@@ -213,7 +217,7 @@ async function readFailed(
   return { outcome: status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted', isFinal, sent }
 }
 
-/** Searches for a user operation with this hash, in the blocks of one call. */
+/** Searches for a user operation with this hash, in as many recent blocks as one call returns. */
 async function readUserOperation(poll: Poll, question: SourceRequest, head: BlockHeader): Promise<SourceResult> {
   const source = poll.getReader(question.sourceChainId)
   const unknown: SourceResult = { outcome: 'pending', isFinal: false, sent: undefined }
@@ -231,8 +235,8 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
 }
 
 /**
- * Reads the fate of a hash that the nodes no longer know. Searches for another transaction with the same deposit. The hash is
- * dropped once final blocks rule out the deposit: its nonce is used, or its quote is too old for the pool.
+ * Finds out what became of a hash that the nodes no longer know. Searches for another transaction with the same deposit. The hash counts as
+ * dropped once final blocks exclude the deposit: its nonce is used, or its quote is too old for the pool.
  */
 async function readGone(
   poll: Poll,
@@ -253,12 +257,12 @@ async function readGone(
     ({ deposit }) => pickTerms(deposit).hash === terms.hash,
   )
   const own = same.find(({ deposit }) => hashRelay(deposit) === terms.relayHash)
-  // The node already has the event but not yet the receipt.
+  // The node has the event but not yet the receipt, so the next poll reads it.
   if (own && own.log.transactionHash === (sent.carrier ?? hash)) return unchanged
   const isRead = progress === 'complete' || search?.low === 0n
   const matching = own ?? (await findReplacement(poll, source, sent, same))
   const isDropped = !matching && isRead && (await isImpossible(poll, source, { sent, terms, finality }))
-  // Once the hash can no longer be mined, another transaction with the same terms replaces it.
+  // Another transaction with the same terms replaces the hash once the hash can no longer be mined.
   const other = matching ?? (isDropped ? same[0] : undefined)
   if (other) {
     if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
@@ -269,7 +273,7 @@ async function readGone(
     return {
       deposits: [toDeposited(source, other, { at, isFinal })],
       isFinal,
-      // Until the other transaction is final, the hash itself may be mined.
+      // The hash itself may still be mined until the other transaction is final, so the record keeps it.
       sent: isFinal ? withDeposit(sent, terms, seen) : sent,
     }
   }
@@ -277,13 +281,13 @@ async function readGone(
     const dropped = withDeposit(sent, terms, { ...terms, dropped: [...poll.evidence.values()] })
     return { outcome: 'source_dropped', isFinal: true, sent: dropped }
   }
-  // A node may not have the events of its newest blocks yet, so these are read again.
+  // A node may lack events of its newest blocks, so a later poll reads these blocks again.
   const kept = same.length === 0 ? limitSearch(search, finality.tagged) : undefined
   const { search: _, ...others } = terms
   return { isFinal: false, sent: withDeposit(sent, terms, { ...others, ...(kept && { search: kept }) }) }
 }
 
-/** Limits the search to blocks up to this one; undefined if none is left. */
+/** Limits the search's record to blocks up to `last`, so that later ones are read again; undefined if none is left. */
 function limitSearch(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
   if (!search || !last || search.low > last.number) return undefined
   return { ...search, high: min(search.high, last.number) }
@@ -296,8 +300,8 @@ function withDeposit(sent: Sent, old: SentDeposit, deposit: SentDeposit): Sent {
 }
 
 /**
- * Finds the deposit of a transaction that replaces a missing one. If the depositor sends its own transactions, the replacement
- * has the same nonce. An operation of a smart account may be in any bundle.
+ * Finds the deposit of a transaction that replaces a missing one. If the depositor sends its own transactions, the replacement has the same
+ * nonce. An operation of a smart account may be in any transaction.
  */
 async function findReplacement(
   { budget }: Poll,
@@ -318,7 +322,7 @@ async function findReplacement(
   })
 }
 
-/** Returns true if final blocks rule out a deposit with these terms: by the nonce, or by the age of the quote. */
+/** Returns true if final blocks exclude a deposit with these terms, because its nonce is used or its quote is too old. */
 async function isImpossible(
   poll: Poll,
   source: ChainReader,
@@ -328,12 +332,12 @@ async function isImpossible(
   const final = await findFinalBlock(poll, source, finality)
   if (final.number === 0n || !budget.reaches(1)) return false
   const age = final.timestamp - BigInt(terms.quotedAt)
-  // Only the depositor's own nonce counts: a bundler's does not show which operations its bundles had.
+  // Only the nonce of the depositor itself counts. A bundler's nonce does not show which user operations its bundles contained.
   if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
     const { address, nonce } = sent.sender
     const params = [address, numberToHex(final.number)]
     const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
-    // Some nodes do not keep the state of a block some minutes old.
+    // Some nodes lack the state of blocks that are some minutes old. Then only the age of the quote counts.
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
     return (used !== undefined && used > BigInt(nonce)) || age > MAX_QUOTE_AGE_SECONDS
   }
@@ -354,14 +358,20 @@ function transactionRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionByHash', params: [hash] }
 }
 
-/** Parses a transaction, mined or not; undefined if the node does not know it. Throws `upstream_bad_answer` for another. */
+/**
+ * Parses a transaction, mined or not; undefined if the node does not know it. Throws `upstream_bad_answer` for a transaction with another
+ * hash.
+ */
 function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   const parsed = parseResult(PoolTransaction.nullable(), outcome)
   if (parsed && parsed.hash !== hash) throw badAnswer('another transaction')
   return parsed ?? undefined
 }
 
-/** Builds the record of a waiting transaction. Only pool deposits get one: an attacker could send any others for free. */
+/**
+ * Builds the record of a transaction that is not mined yet. Only deposits into the pool get one, because an attacker could send any other
+ * transactions for free.
+ */
 function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): Sent | undefined {
   const { to, input } = transaction
   const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input) : undefined

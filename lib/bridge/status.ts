@@ -16,7 +16,7 @@ import type { TransfersStore } from './store.ts'
 import { addEnding, buildEmptyStatus, deriveOutcome, describeTransfer, getTarget } from './timeline.ts'
 import type { RecordedTransfer, Sent, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
-/** Services to read transfers. */
+/** Services that reading transfers needs. */
 export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
@@ -25,18 +25,18 @@ export type TransferServices = {
   readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
-/** Returns when the job reads a transfer next, undefined for never. */
+/** Function that returns when the scheduled job refresh-chain reads a transfer next; undefined for never. */
 type ScheduleNextRead = (keep: Transfer, recorded: Transfer | undefined) => Date | undefined
 
-/** Transfers of a hash, the requested one first, and the blocks that prove it. */
+/** Transfers that a hash leads to, the requested one first, and the blocks at which they were read. */
 type ReadByHash = {
   readonly statuses: readonly [TransferStatus, ...TransferStatus[]]
-  /** Vaults that the transfers end in; undefined for other transfers. */
+  /** Vault that each transfer ends in; undefined for a transfer without a vault deposit. */
   readonly targets: readonly (VaultKey | undefined)[]
   readonly evidence: readonly Evidence[]
 }
 
-/** Returns the vault of a transfer, from its quote or its message; undefined for other transfers. */
+/** Returns the vault of a transfer, from its quote or its message; undefined if it has none. */
 export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKey | undefined {
   return transfer.quote?.vault ?? getTarget(transfer)
 }
@@ -48,9 +48,9 @@ type StartedTransfer = {
 }
 
 /**
- * Reads the transfers of a hash from the chains and records them. A poll sends each host at most 8 calls in 6 requests, and
- * none once all is final. A longer search continues at the next poll. Throws `upstream_*`, and `nodes_disagree` or
- * `second_node_silent` if the readers use two hosts.
+ * Reads the transfers of a hash from the chains and records them. Each poll sends at most 8 calls in 6 requests to each host, none if all
+ * results are final. A longer search continues at the next poll. Throws `upstream_*`; also `nodes_disagree` or `second_node_silent` if the
+ * readers compare two hosts.
  */
 export async function readByHash(
   services: TransferServices,
@@ -79,7 +79,7 @@ export async function readByHash(
   }
 
   const begun = await beginAll(services, sourceChainId, deposits, known)
-  // The requested transfer is read first; the others share the rest of the budget.
+  // The requested transfer is read first. The others get what it leaves of the budget.
   const [first, ...others] = [requireValue(begun[index]), ...begun.toSpliced(index, 1)]
   const read = async ({ key, recorded, transfer }: StartedTransfer): Promise<PollResult> => {
     const seen = await readNow(poll, transfer)
@@ -98,7 +98,7 @@ export async function readByHash(
     return { ...status, depositId: hash, replacedBy: source === hash || isOperation ? null : source }
   })
   return {
-    // The cast: the requested deposit has a status, so there is at least one.
+    // The cast: the requested deposit always has a status, so the list is not empty.
     statuses: statuses as [TransferStatus, ...TransferStatus[]],
     targets: ends.map(({ keep }) => findTarget(keep)),
     evidence: listEvidence(poll, ends[0]?.keep.finalEvidence),
@@ -106,8 +106,8 @@ export async function readByHash(
 }
 
 /**
- * Reads a recorded transfer for the job and records the result. Forgets it and returns undefined if another deposit with its
- * terms has replaced it. Throws as `readByHash` does, and `internal` if a reduced `budget` is too small.
+ * Reads a recorded transfer for the scheduled job refresh-chain, and records the result. If another deposit with the same terms has
+ * replaced it, deletes the record and returns undefined. Throws as `readByHash` does, and `internal` if `budget` is too small.
  */
 export async function readTransfer(
   services: TransferServices,
@@ -117,7 +117,7 @@ export async function readTransfer(
 ): Promise<PollResult | undefined> {
   const poll = { ...services, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
   const read = await toResult(readRecorded(poll, { key, recorded }))
-  // A failed poll also sets the next one, so that one transfer never blocks the others.
+  // A failed poll also sets the time of the next one, so that one transfer cannot block the others.
   const seen = 'value' in read ? read.value : buildRecordedResult(recorded)
   if (seen === 'replaced') {
     await services.transfers.forget(key)
@@ -128,7 +128,7 @@ export async function readTransfer(
   return kept
 }
 
-/** Reads the deposits of a hash: from records if none needs more calls, else from the chain. */
+/** Returns the deposits of a hash. Reads them from the chain unless all of them are recorded and need no more calls. */
 async function readSighting(
   poll: Poll,
   question: SourceRequest,
@@ -146,7 +146,7 @@ async function readSighting(
   return readSource(poll, question, sent)
 }
 
-/** Returns true if the deposit needs no calls now: it is final, or the search for its fill goes first. */
+/** Returns true if the deposit needs no calls now. It is final, or the calls are needed to search for its fill. */
 function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
@@ -166,7 +166,7 @@ function listTransferKeys(
   )
 }
 
-/** Builds the transfers of deposits, each with its record, or else with its issued quote. */
+/** Builds the transfers of deposits. Each contains its record, or else its issued quote if there is one. */
 async function beginAll(
   { transfers, quotes }: TransferServices,
   sourceChainId: number,
@@ -198,7 +198,7 @@ async function beginAll(
   })
 }
 
-/** Returns the vault that took the deposit, or else the one that its message names. */
+/** Returns the vault that took the deposit, or else the vault that the transfer's message names. */
 function findTarget(transfer: Transfer): VaultKey | undefined {
   const taken = transfer.events.find(({ kind }) => kind === 'vault_deposited')
   return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
@@ -225,7 +225,7 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
   if (deposits.length > 0) return 'replaced'
   if (outcome && outcome !== 'pending') return conclude(recorded, outcome, isFinal)
-  // The node lags, or a reorganisation is under way: the record stands.
+  // The node lags, or a reorganisation is under way, so the recorded deposit stays.
   return readNow(poll, { ...recorded, goneSearch: sent?.deposits[0]?.search })
 }
 
@@ -258,14 +258,14 @@ async function record(
   const noted = { ...seen.keep, ...final, latest: addEnding(key, { ...seen.keep, ...final }, outcome) }
   const keep = dropUndefined({ ...noted, lookAt: lookAt(dropUndefined(noted), recorded) })
   const taken = keep.events.find(({ kind }) => kind === 'vault_deposited')
-  // The source is recorded first: after the final outcome the transfer is not read again.
+  // The source is recorded before the transfer, because a transfer with a final outcome is not read again.
   if (isFinal && taken) {
     const { chainId, txHash: transactionHash, logIndex } = taken
     const source = { chainId: key.sourceChainId, transactionHash: keep.events[0].txHash }
     await sources.record({ chainId, transactionHash, logIndex }, source)
   }
   const isRecorded = isDeepStrictEqual(keep, recorded) || (await transfers.record(key, keep, recorded))
-  // A concurrent request wrote the record, perhaps for a client without this vault, so without a next poll.
+  // A concurrent request wrote the record. It may be for a client without this vault, and so not have set a next read.
   if (!isRecorded && keep.lookAt && !recorded?.lookAt) await transfers.follow(key, keep.lookAt)
   return { ...seen, keep }
 }

@@ -7,14 +7,14 @@ import { type RecordedTransfer, Sent, Transfer, type TransferKey } from './trans
 
 const Item = z.object({
   transfer: Transfer,
-  /** Keys of the index of transfers that the job follows. `lookAt`: time of the next read, in epoch milliseconds. */
+  /** Keys of the table index that lists the transfers to read. `lookAt` is the time of the next read, in epoch milliseconds. */
   followedOnChain: z.number().optional(),
   lookAt: z.number().optional(),
 })
 const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
   ({ pk, sk, transfer }): RecordedTransfer => {
     const [, chainId, depositor = ''] = pk.split('#')
-    // The cast: `itemKey` writes the relay hash as sort key.
+    // The cast holds: `itemKey` writes the relay hash as the sort key.
     const key = { sourceChainId: Number(chainId), depositor: getAddress(depositor), relayHash: sk as Hash }
     return { key, recorded: transfer }
   },
@@ -25,10 +25,12 @@ const FOLLOWED = { name: 'followedTransfers', partitionKey: 'followedOnChain', s
 
 type HashKey = { readonly sourceChainId: number; readonly hash: Hash }
 
-/** Creates the store of transfers, and of the hashes that lead to them. */
+/** Creates the store of transfers, and of the transaction hashes that lead to them. */
 export function transfersStore(table: Table) {
   return {
-    /** Gets the recorded transfers of these keys, in their order. Reads consistently, so that no status goes back. */
+    /**
+     * Returns the recorded transfers of these keys, in their order. Reads consistently, so that a status never returns to an earlier one.
+     */
     async getMany(keys: readonly TransferKey[]): Promise<RecordedTransfer[]> {
       if (keys.length === 0) return []
       const found = await table.getMany(KeyedItem, keys.map(itemKey))
@@ -46,8 +48,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Lists the recorded transfers from this chain that are due by `now` (epoch milliseconds), longest due first. Reads one page
-     * of at most `limit`.
+     * Lists recorded transfers from this chain whose next read is due at `now` (epoch milliseconds), longest due first. Reads one page of
+     * at most `limit`.
      */
     async listDue(sourceChainId: number, now: number, limit: number): Promise<RecordedTransfer[]> {
       const range = { index: FOLLOWED, partition: sourceChainId, to: now }
@@ -56,8 +58,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Records a transfer. Returns false if its final outcome is recorded, its endings changed since the read, or the job
-     * began to follow it.
+     * Records a transfer. Returns false if the stored one differs from what was read: it has a final outcome, other endings, or a first
+     * `lookAt`.
      */
     record(
       key: TransferKey,
@@ -73,7 +75,7 @@ export function transfersStore(table: Table) {
       return table.put(Item, itemKey(key), { transfer, ...followed }, when)
     },
 
-    /** Makes the job follow a recorded transfer from `lookAt` on; false if it already does. */
+    /** Makes the scheduled job refresh-chain read a recorded transfer from the time `lookAt` on; returns false if it already does. */
     follow(key: TransferKey, lookAt: Date): Promise<boolean> {
       return table.update(itemKey(key), {
         changes: [set('followedOnChain', key.sourceChainId), ...buildDueChanges(lookAt)],
@@ -81,7 +83,7 @@ export function transfersStore(table: Table) {
       })
     },
 
-    /** Sets when a transfer is due next; undefined ends following. Returns false, unchanged, if it is no longer followed. */
+    /** Sets the time of a transfer's next read; undefined ends reading it. Returns false, without a change, if it is no longer read. */
     postpone(key: TransferKey, lookAt: Date | undefined): Promise<boolean> {
       return table.update(itemKey(key), {
         changes: lookAt
@@ -91,7 +93,7 @@ export function transfersStore(table: Table) {
       })
     },
 
-    /** Deletes the record of a transfer, including its final outcome. */
+    /** Deletes the record of a transfer, even one with a final outcome. */
     async forget(key: TransferKey): Promise<void> {
       await table.delete(itemKey(key))
     },

@@ -4,7 +4,7 @@ import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../core/err
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 
-/** Clocks of both chains, in seconds since 1970, and the time windows of the pool, in seconds. */
+/** Times of both chains' latest blocks, in seconds since 1970, and the pool's limits for times, in seconds. */
 export type Clocks = {
   readonly source: number
   readonly destination: number
@@ -12,33 +12,33 @@ export type Clocks = {
   readonly fillDeadlineBuffer: number
 }
 
-/** Minimum seconds for the user to sign and send, and for relayers to fill. */
+/** Minimum seconds for which a quote must still be valid. The user has to sign and send, and relayers have to fill. */
 const MIN_VALIDITY_SECONDS = 30 * 60
-/** Maximum seconds of a quote's time ahead of the source chain's last block. */
+/** Maximum seconds by which a quote's time may be later than the source chain's latest block. */
 const CLOCK_SKEW_SECONDS = 60
-/** Maximum accepted fee, in percent of the input. */
+/** Maximum accepted fee, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 /**
- * Multiple of the API's minimum below which an excessive fee means a small amount; above it, a mistake or an attack. At the
- * minimum, gas is a quarter of the amount; at 2.5 times, a tenth. The rest leaves room for the pool's share.
+ * Factor of the API's minimum amount. Below the product, an excessive fee means that the amount is small; above it, a mistake or an attack.
+ * At the minimum, gas costs a quarter of the amount; at 2.5 times the minimum, a tenth. The rest leaves room for the pool's share.
  */
 const SMALL_AMOUNTS = 10n
 /**
- * Suggested minimum, as a multiple of the fee quoted for a small amount. Gas dominates and does not grow with the amount. So
- * the fee stays at a tenth even if the pool takes a sixtieth of the additional amount.
+ * Factor from the fee of a small amount to the minimum that an error suggests. Most of the fee is gas, which does not grow with the amount.
+ * So the suggested amount costs a tenth even if the pool takes a sixtieth of what is added.
  */
 const FEES_OF_LEAST_AMOUNT = 12n
-/** Maximum accepted exclusivity, in seconds: the worst case is a fill delayed by this. */
+/** Maximum accepted seconds for which only one relayer may fill. In the worst case they delay the fill by that. */
 const MAX_EXCLUSIVITY_SECONDS = 5 * 60
-/** Maximum exclusivity parameter that the pool reads as a period after the deposit. It reads more as seconds since 1970. */
+/** Maximum `exclusivityParameter` that the pool takes as seconds after the deposit. It takes a larger one as seconds since 1970. */
 const MAX_PERIOD_SECONDS = 31_536_000
 
 /**
- * Returns the terms of a quote for the user. Moves its time back to the source chain's, because the pool refuses later ones.
- * Drops an exclusivity that is too long. Throws `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount
- * that works if there is one. Throws `upstream_bad_answer` for an output above the input, no output, or an excessive fee. Also
- * throws it if the pool would refuse the times now or in the next half hour. `field` is the field of error details:
- * `dstChainId` if the request has no amount.
+ * Returns the terms of a quote for the user. A quote time later than the source chain's is replaced by the chain's, because the pool
+ * refuses it. A too long exclusivity is dropped. Throws `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount that
+ * works if there is one. Throws `upstream_bad_answer` for an output above the input, no output, or an excessive fee. Also throws it if the
+ * pool would refuse the times now or within half an hour. `field` is the request field that error details name: `dstChainId` if the request
+ * has no amount.
  */
 export function agreeTerms(
   request: BridgeRequest,
@@ -93,38 +93,47 @@ function nameField(detail: ErrorDetail): ErrorDetail {
   return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
 }
 
-/** Estimates the minimum amount with a fee of at most a tenth, from a quote of less. */
+/** Estimates the minimum amount whose fee is at most a tenth of it, from the quote of a smaller amount. */
 function leastAmount(request: BridgeRequest, quote: Quote): bigint {
   return max(FEES_OF_LEAST_AMOUNT * feeOf(request, quote), quote.limits.min)
 }
 
-/** Returns whether the fee of this amount is about a tenth or less, by a quote of more. Most of that quote's fee may not be gas. */
+/**
+ * Returns true if the fee of `amount` is at most about a tenth of it, by the quote of a larger amount. That quote's fee may mostly be the
+ * pool's share, so the bridge's minimum also bounds it.
+ */
 function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean {
   const { min: least } = quote.limits
   return amount >= max(FEES_OF_LEAST_AMOUNT * min(feeOf(request, quote), least), least) && amount > 0n
 }
 
-/** Returns the maximum input that delivers at most `room`; 0 if the bridge may find it too little. */
+/** Returns the maximum amount to send of which at most `room` arrives; 0 if the bridge may refuse so little. */
 export function computeMaxInput(room: bigint, request: BridgeRequest, quote: Quote): bigint {
   const { source, destination } = request.route
   const most = (room * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals)
   return isEnough(most, request, quote) ? most : 0n
 }
 
-/** Returns the fee, rounded up. Without an output the fee is unknown, and the bridge's minimum stands in for it. */
+/**
+ * Returns the fee in the source token's smallest unit, rounded up. A quote without an output has no fee, so the bridge's minimum is
+ * returned.
+ */
 function feeOf(request: BridgeRequest, quote: Quote): bigint {
   if (quote.outputAmount === 0n) return quote.limits.min
   const { input, output, unit } = toCommonUnit(request, quote)
   return (input - output + unit - 1n) / unit
 }
 
-/** Converts input and output to one unit; `unit` of it are the smallest unit of the source token. */
+/**
+ * Converts the amounts sent and delivered into one unit, so that they can be compared. One smallest unit of the source token is `unit` of
+ * these.
+ */
 function toCommonUnit({ route: { source, destination }, inputAmount }: BridgeRequest, { outputAmount }: Quote) {
   const unit = 10n ** BigInt(destination.decimals)
   return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
 
-/** Returns the exclusivity of a quote; none if it is too long or names no relayer. */
+/** Returns the exclusivity of a quote; none if it lasts too long or names no relayer. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
   const seconds = exclusivityParameter > MAX_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)
@@ -132,7 +141,7 @@ function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerm
   return { exclusiveRelayer: zeroAddress, exclusivityParameter: 0 }
 }
 
-/** Returns when a quote expires, in seconds since 1970: the pool accepts it and relayers have time to fill until then. */
+/** Returns the time at which a quote expires, in seconds since 1970. Until then the pool accepts it and relayers have time to fill. */
 export function computeQuoteExpiry(
   { quoteTimestamp, fillDeadline }: Pick<BridgeTerms, 'quoteTimestamp' | 'fillDeadline'>,
   { quoteTimeBuffer }: Clocks,

@@ -10,7 +10,7 @@ import type { Ending, Outcome, Transfer, TransferEvent, TransferKey, TransferSta
 
 type Row = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
 
-/** Status fields by outcome. */
+/** Status fields of the API for each outcome of a transfer. */
 export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
   pending: open('pending', 'Transaction submitted, waiting to be mined.', 3_000),
   bridging: open('bridging', 'The bridge is processing the cross-chain transfer.', 3_000),
@@ -83,13 +83,13 @@ function expired(statusDescription: string, nextPollAfterMs: number): Row {
   return { status: 'failed', statusDescription, reason: 'expired', terminal: false, nextPollAfterMs }
 }
 
-/** Returns the vault and the account that the message names for a deposit; undefined if the bridge only delivers the funds. */
+/** Returns the vault and the account of the deposit that a transfer's message names; undefined if the bridge only delivers tokens. */
 export function getTarget({ deposit }: Pick<Transfer, 'deposit'>) {
   const named = parseMessage(deposit)?.deposit
   return named && { chainId: deposit.destinationChainId, address: named.vault, account: named.account }
 }
 
-/** Returns the outcome that the last event proves; undefined before the fill or the refund. */
+/** Returns the outcome that the last event proves; undefined if no event shows a fill or a refund. */
 export function deriveOutcome({ deposit, events }: Pick<Transfer, 'deposit' | 'events'>): Outcome | undefined {
   const last = events.at(-1)
   const target = getTarget({ deposit })
@@ -122,7 +122,9 @@ function isSpedUp(events: readonly TransferEvent[]): boolean {
   return events.some(({ kind }) => kind === 'sped_up')
 }
 
-/** Describes a transfer with this outcome from its events. `final` is true only for a terminal outcome. */
+/**
+ * Builds the status of a transfer with this outcome, from its events. `isFinal` must be true only for an outcome that ends the transfer.
+ */
 export function describeTransfer(
   transfer: Pick<Transfer, 'deposit' | 'events' | 'quote'>,
   outcome: Outcome,
@@ -173,13 +175,16 @@ export function describeTransfer(
   }
 }
 
-/** Returns the smaller amount: a vault may take less than arrived, or more, from tokens left at the handler. */
+/**
+ * Returns the smaller of two amounts, null if the first is unknown. A vault may take less than was delivered, or more, from tokens left at
+ * the handler.
+ */
 function minKnown(delivered: bigint | null | undefined, taken: bigint | null | undefined): bigint | null {
   if (delivered === null || delivered === undefined) return null
   return taken === null || taken === undefined ? delivered : min(delivered, taken)
 }
 
-/** Builds the status of a hash without a known deposit. */
+/** Builds the status of a hash whose deposit is not known. */
 export function buildEmptyStatus(sourceChainId: number, hash: Hash, outcome: Outcome, isFinal = false): TransferStatus {
   return {
     depositId: hash,
@@ -228,12 +233,12 @@ function linkTo(chainId: number, hash: Hash): string {
   return `${evmChain(chainId)?.explorerUrl}/tx/${hash}`
 }
 
-/** Maximum number of endings kept between two runs of the job; reorganisations replace one by another. */
+/** Maximum number of unpublished endings that are kept per transfer. Each reorganisation can replace an ending by another. */
 const MAX_ENDINGS = 5
 
 /**
- * Adds the ending that the events prove, if it is new and not final; else returns the endings unchanged. A transfer without a
- * fill ends only by final blocks.
+ * Adds the ending that the events prove, if it is new and not final; else returns the endings unchanged. A transfer without a fill ends
+ * only by final blocks, so it is not added.
  */
 export function addEnding(
   key: TransferKey,
@@ -247,27 +252,27 @@ export function addEnding(
   if (final || !isEnding || !nameEndingType(OUTCOMES[outcome])) return latest
   const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
   if (last && keyOf(last) === keyOf(ending)) return latest
-  // A killed run may have published any of these, so we keep all. Above the maximum, endings are reported once final.
+  // A stopped run of the job may have published any of these, so all are kept. Above the maximum, only the final ending is published.
   if (endings.length === MAX_ENDINGS) return latest
   return { endings: [...endings, ending], isPublished: false, version: version + 1 }
 }
 
-/** Keeps only the last ending, marked as published. */
+/** Returns the record of endings with only the last one, marked as published. */
 export function markTransferPublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
   return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
-/** Returns true if a transfer is final, or has an ending that is not published yet. */
+/** Returns true if clients may have to be notified of a transfer: it is final, or has an unpublished ending. */
 export function isUnreported({ final, latest }: Transfer): boolean {
   return final !== undefined || latest?.isPublished === false
 }
 
-/** Builds the key of a transfer's final notice. */
+/** Builds the key of the event that reports a transfer's final outcome. */
 export function buildTransferKey({ sourceChainId, relayHash }: TransferKey): string {
   return ['transfer', sourceChainId, relayHash].join('#')
 }
 
-/** Builds the key of an ending from its type and its fill. After a reorganisation, a new fill gives a new key. */
+/** Builds the key of an ending's event from its type and its fill. After a reorganisation, another fill gives another key. */
 export function buildEndingKey(
   key: TransferKey,
   { deposit, outcome, events }: Pick<Transfer, 'deposit'> & Ending,
@@ -277,7 +282,7 @@ export function buildEndingKey(
   return [buildTransferKey(key), nameEndingType(OUTCOMES[outcome]), ...fill].join('#')
 }
 
-/** Returns the webhook event type of an ending; undefined for other statuses. */
+/** Returns the type of the webhook event for a status; undefined if clients are not notified of it. */
 export function nameEndingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
   if (status === 'completed') return 'transfer.completed'
   if (status !== 'failed') return undefined

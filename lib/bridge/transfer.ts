@@ -22,10 +22,10 @@ const EVENT_KINDS = {
   refunded: 'the bridge paid the refund to `account`',
 }
 
-/** Event of a chain that proves a step of a transfer. */
+/** Event on a chain that proves a step of a transfer. */
 export const TransferEvent = z
   .object({
-    // The cast: Object.keys types the keys as strings.
+    // The cast: Object.keys gives the keys the type string.
     kind: z.enum(Object.keys(EVENT_KINDS) as (keyof typeof EVENT_KINDS)[]).describe(
       Object.entries(EVENT_KINDS)
         .map(([kind, meaning]) => `${kind}: ${meaning}`)
@@ -58,7 +58,7 @@ const REASONS = {
   undelivered: 'it arrived without an instruction, at a public contract from which anyone can take it',
   destination_not_followed: 'the status stays bridging because this service does not read the destination chain',
 }
-// The cast: Object.keys types the keys as strings.
+// The cast: Object.keys gives the keys the type string.
 const Reason = z.enum(Object.keys(REASONS) as (keyof typeof REASONS)[])
 const ABOUT_REASONS = [
   'Reason why it failed or is no longer followed, else null',
@@ -92,7 +92,7 @@ const Refund = z
   })
   .meta({ id: 'TransferRefund', description: 'Refund of a transfer that was not filled in time' })
 
-/** Status of a deposit from another chain, or of a withdrawal to one. Unknown fields are null. */
+/** Status of a transfer into a vault on another chain, or of a withdrawal to another chain. Unknown fields are null. */
 export const TransferStatus = z
   .object({
     depositId: TransactionHash.describe('Requested hash; in events, the source transaction hash'),
@@ -159,8 +159,8 @@ export const TransferStatus = z
 export type TransferStatus = z.output<typeof TransferStatus>
 
 /**
- * Deposit into the bridge, from the pool's event. Accounts and tokens are 32 bytes, amounts in smallest units, times in seconds
- * since 1970. `destinationChainId` is 0 if it is too large for a number.
+ * Deposit into the bridge, from the event of the bridge's pool. Accounts and tokens are 32 bytes, amounts are in smallest units, times in
+ * seconds since 1970. `destinationChainId` is 0 if the id is too large for a number.
  */
 const BridgeDeposit = z.object({
   relayData: z.object({
@@ -186,7 +186,7 @@ export type BridgeDeposit = z.output<typeof BridgeDeposit>
 const LogSearch = z.object({
   low: Amount,
   high: Amount,
-  /** Blocks per call that the node accepted; undefined before the first. */
+  /** Number of blocks of the last call that the node accepted; undefined before the first. */
   span: Amount.optional(),
 })
 export type LogSearch = z.output<typeof LogSearch>
@@ -194,19 +194,22 @@ export type LogSearch = z.output<typeof LogSearch>
 const RefundSearch = z.object({
   final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
-  /** Block of the payment in the bridge's hint. Newer blocks are read only if the hint proves wrong. */
+  /** Block of the payment that the bridge's API names. Newer blocks are read only if this payment proves wrong. */
   until: Amount.optional(),
-  /** Transactions that may hold a payment, with receipts still to read. */
+  /** Transactions that may contain a payment, whose receipts are still to be read. */
   leads: z.array(z.object({ txHash: HashText, blockNumber: Amount })),
-  /** Payments of the pool to the depositor in the token. `isOwed`: the pool could not pay, so the depositor has to claim. */
+  /**
+   * Payments of the pool to the depositor in the token. `isOwed` is true if the pool could not pay, so that the depositor has to claim the
+   * amount.
+   */
   payments: z.array(
     z.object({ txHash: HashText, logIndex: z.number().int(), at: Timestamp, amount: Amount, isOwed: z.boolean() }),
   ),
-  /** Other deposits of the depositor in the token that the pool may owe; `deadline` in seconds since 1970. */
+  /** Other deposits of the depositor in the same token, for which the pool may owe a refund. `deadline` is in seconds since 1970. */
   rivals: z.array(
     z.object({ relayHash: HashText, destinationChainId: z.number().int(), deadline: Amount, amount: Amount }),
   ),
-  /** Total of all deposits and payments below a thousandth of the amount. */
+  /** Total of all deposits and payments below a thousandth of the transfer's amount, which are not kept one by one. */
   dust: Amount,
 })
 export type RefundSearch = z.output<typeof RefundSearch>
@@ -238,58 +241,61 @@ export const Outcome = z.enum([
 ])
 export type Outcome = z.output<typeof Outcome>
 
-/** Events in order; the first is the deposit. */
+/** Events of a transfer in the order of their steps; the first is the deposit. */
 const Events = z.tuple([TransferEvent], TransferEvent)
 
-/** Ending of a transfer: its outcome, and the events that prove it. */
+/** Ending of a transfer: its outcome, with the events that prove it. */
 const Ending = z.object({ outcome: Outcome, events: Events })
 export type Ending = z.output<typeof Ending>
 
-/** Stored transfer: its events on the chains, and the progress of its searches. */
+/** Stored transfer: its events on the chains, and the progress of the searches for them. */
 export const Transfer = z.object({
   deposit: BridgeDeposit,
   events: Events,
-  /** Block of the deposit; read again until it is final. */
+  /** Block of the deposit, which is read again until it is final. */
   blockNumber: Amount,
   isFinal: z.boolean(),
-  /** Block at which the deposit was found to be final. */
+  /** Block at which the deposit was found to be final, as evidence for responses. */
   evidence: Evidence.optional(),
   quote: Quote.optional(),
-  /** Search for another transaction with the deposit, once its own is gone. */
+  /** Search for another transaction with the same deposit, after the deposit's own transaction vanished. */
   goneSearch: LogSearch.optional(),
   fillSearch: LogSearch.optional(),
-  /** True once it is final that there is no fill before the deadline. */
+  /** True once final blocks prove that there was no fill before the deadline. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
-  /** Time of the job's next read; none without a client's vault, and once clients have the final event. */
+  /**
+   * Time at which the scheduled job refresh-chain reads the transfer next. Absent if no client has its vault, and once clients were
+   * notified of its final outcome.
+   */
   lookAt: Timestamp.optional(),
   /**
-   * Endings by non-final blocks: the last one, after those that it replaced since they were published. `version` grows with each
-   * change.
+   * Endings that later blocks may still revert: the last one, after those that it replaced since they were published. `version` grows with
+   * each change.
    */
   latest: z.object({ endings: z.array(Ending), isPublished: z.boolean(), version: z.number().int() }).optional(),
-  /** Outcome that never changes, and the blocks that prove it. */
+  /** Outcome that can no longer change. `finalEvidence` are the blocks that prove it. */
   final: Outcome.optional(),
   finalEvidence: EvidenceList.optional(),
 })
 export type Transfer = z.output<typeof Transfer>
 
-/** Key of a transfer: source chain, depositor, and relay hash of the deposit. */
+/** Key of a transfer: the source chain, the depositor, and the deposit's relay hash. */
 export type TransferKey = { readonly sourceChainId: number; readonly depositor: EvmAddress; readonly relayHash: Hash }
 
 /** Key and record of a transfer. */
 export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }
 
-/** Record of a hash that leads to deposits. */
+/** Record of a transaction hash or user operation hash, with the deposits that it leads to. */
 export const Sent = z.object({
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
-  /** Transaction that includes the user operation. */
+  /** Hash of the transaction that contains the user operation. */
   carrier: HashText.optional(),
   account: Address.optional(),
   deposits: z.array(
     Terms.extend({
       relayHash: HashText.optional(),
-      /** Search for a deposit with these terms in other transactions. */
+      /** Progress of the search for a deposit with these terms in other transactions. */
       search: LogSearch.optional(),
       /** Blocks that prove that the deposit can no longer be made. */
       dropped: EvidenceList.optional(),

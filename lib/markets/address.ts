@@ -4,16 +4,16 @@ import { decodeBase58 } from '../accounts/base58.ts'
 import { CHAINS, type Chain, COIN_ADDRESS } from '../chain/registry.ts'
 import { Address } from '../core/codecs.ts'
 
-/** Address of wrapped SOL, which callers also use for the coin itself. */
+/** Address of wrapped SOL. Requests also use it for SOL itself. */
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
-/** Spellings of a chain's own coin, in lower case. The last EVM one is Polygon's coin, which is also an ERC-20. */
+/** Texts that requests use for a chain's own coin, in lower case. The last EVM one is an ERC-20 contract of Polygon's own coin. */
 const NATIVE_ADDRESSES = {
   evm: ['native', zeroAddress, COIN_ADDRESS.toLowerCase(), '0x0000000000000000000000000000000000001010'],
   solana: ['native', '1'.repeat(32)],
 }
 
-/** One of our chains: by its key, and in requests also by its id or CoinGecko's platform. */
+/** Chain of the registry. Responses name it by its key; requests also by its id or CoinGecko's platform name. */
 export const Network = z.codec(
   z.string().meta({ description: 'Chain: a key such as base-mainnet, an id or a CoinGecko platform' }),
   z.custom<Chain>((value) => CHAINS.some((chain) => chain === value)),
@@ -29,14 +29,16 @@ export const Network = z.codec(
   },
 )
 
-/** Parses an address as in `ListedToken`, with any spelling of the own coin; undefined if it is none. */
+/**
+ * Parses an address to the form of `ListedToken.address`, `native` for the chain's own coin. Returns undefined if the text is no address.
+ */
 export function parseTokenAddress({ kind }: Chain, text: string): string | undefined {
   if (NATIVE_ADDRESSES[kind].includes(text.toLowerCase())) return 'native'
   if (kind === 'evm') return Address.safeDecode(text).data
   return decodeBase58(text, 32) ? text : undefined
 }
 
-/** Returns the address that the API shows; the chain's own coin has a conventional one. */
+/** Returns the address that API responses show. It is a conventional one for the chain's own coin. */
 export function shownAddress({ kind }: Chain, address: string): string {
   if (address !== 'native') return address
   return kind === 'evm' ? COIN_ADDRESS : WRAPPED_SOL

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * CoinGecko's endpoint. Without a key it is the slow public host. `plan` selects the key's host and how often the market is fetched
- * (https://docs.coingecko.com/docs/errors-and-rate-limits).
+ * CoinGecko's endpoint; without a key it is the slow public host. `plan` is the plan of the key. It selects the host and how often prices
+ * are fetched (https://docs.coingecko.com/docs/errors-and-rate-limits).
  */
 export const CoinGeckoApi = z
   .object({

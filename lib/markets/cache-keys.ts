@@ -5,8 +5,8 @@ import { DAY, MINUTE } from '../core/time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
-// Each stays fresh somewhat longer than its job's interval: a stale entry means that the job failed. Containers remember the few keys: 3 MB
-// for a market of 2,400 tokens.
+// Entries stay fresh longer than the interval of the job that writes them, so a stale one means that the job failed. Containers keep these
+// few keys in memory: 3 MB for 2,400 tokens.
 const TOKENS: Namespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
@@ -22,35 +22,38 @@ const PRICES: Namespace<Record<string, TokenPrice>> = {
   rememberedSeconds: MINUTE,
 }
 
-/** Returns the key of a chain's supported tokens, with its own coin; written by refresh-tokens. */
+/** Returns the cache key of a chain's supported tokens, with its own coin. The job refresh-tokens writes the entry. */
 export function tokensKey(chainKey: string): CacheKey<ListedToken[]> {
   return { namespace: TOKENS, key: chainKey }
 }
 
-/** Returns the key of a chain's token prices, by `address`; written by refresh-market. */
+/** Returns the cache key of a chain's token prices, by `ListedToken.address`. The job refresh-market writes the entry. */
 export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>> {
   return { namespace: PRICES, key: chainKey }
 }
 
-/** CoinGecko's ids of all coins; written by refresh-tokens. A list older than a day does not prove a coin's absence. */
+/**
+ * Cache key of the ids of all of CoinGecko's coins. The job refresh-tokens writes the entry. A list older than a day does not prove that a
+ * coin does not exist.
+ */
 export const COIN_IDS: CacheKey<string[]> = {
   namespace: {
     name: 'coin-ids',
     schema: z.array(z.string()),
     freshSeconds: DAY,
     keepSeconds: 7 * DAY,
-    // It changes hourly, and a read takes 150 KB.
+    // The entry changes hourly and a read takes 150 KB, so containers keep it for longer.
     rememberedSeconds: 10 * MINUTE,
   },
   key: 'all',
 }
 
-/** Keys of every chain's supported tokens, named `tokens <chain key>`. */
+/** Cache keys of all chains' supported tokens, under the names `tokens <chain key>`. */
 export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
-/** Keys of every chain's token prices, named `prices <chain key>`. */
+/** Cache keys of all chains' token prices, under the names `prices <chain key>`. */
 export const ALL_PRICES = ofEveryChain('prices', pricesKey)
 
-/** The 1,000 largest coins by market cap, in US dollars; written by refresh-market. */
+/** Cache key of the 1,000 largest coins by market cap, in US dollars. The job refresh-market writes the entry. */
 export const MARKET: CacheKey<MarketCoin[]> = {
   namespace: {
     name: 'market',
@@ -62,7 +65,7 @@ export const MARKET: CacheKey<MarketCoin[]> = {
   key: 'usd',
 }
 
-/** Value of a US dollar in every currency with a known rate; written by refresh-market. */
+/** Cache key of the value of a US dollar in each currency with a known rate. The job refresh-market writes the entry. */
 export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   namespace: {
     name: 'rates',
@@ -76,6 +79,6 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
 
 function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
   const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
-  // The cast restores the names, which `fromEntries` loses.
+  // The cast restores the property names, which the type of `fromEntries` loses.
   return Object.fromEntries(keys) as Record<`${Word} ${ChainKey}`, CacheKey<T>>
 }

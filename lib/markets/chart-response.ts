@@ -5,7 +5,7 @@ import { CURRENCIES, Currency } from './currency.ts'
 
 const MAX_DAYS = 36_500
 
-/** Length of a chart in days, or `max`; text on the wire. */
+/** Length of a price chart in days, or `max`. The request contains it as text. */
 const Days = field(
   z.codec(
     z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'Number of days from 1 to 36500, or max' }),
@@ -23,13 +23,13 @@ const Days = field(
   'invalid_days',
 )
 
-/** Query of a chart. */
+/** Query parameters of a price chart. */
 export const ChartQuery = z.object({
   currency: Currency.default('usd'),
   days: Days.default('max'),
 })
 
-/** A chart as in the API, in the form of CoinGecko's market charts. */
+/** Price chart in API responses, in the form of CoinGecko's market charts. */
 export const ChartResponse = z.object({
   prices: Chart.shape.prices.describe('Pairs of epoch milliseconds and price, ascending; the last one is now'),
   market_caps: Chart.shape.marketCaps.describe('May be empty'),

@@ -24,18 +24,22 @@ import { listSupportedTokens } from './tokens.ts'
 type ChartServices = {
   readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
   readonly priceSources: PriceSources
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }
 
 type ChartRequest = ChartRange & { readonly payFor: PayFor }
 
 /**
- * Fetched lengths in days, so that a coin has only these charts per currency. CoinGecko has hourly points up to 90 days, daily ones beyond.
+ * Lengths in days of the charts that are fetched and cached. Other lengths are cut from these, so a coin has only these charts per
+ * currency. CoinGecko has hourly points up to 90 days, daily points beyond.
  */
 const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 
-/** Returns a coin's chart by CoinGecko's id; fetches nothing for an unlisted id. Throws `token_not_found` or `upstream_*`. */
+/**
+ * Returns the price chart of the coin with this CoinGecko id. Fetches nothing for an id that CoinGecko does not list. Throws
+ * `token_not_found` or `upstream_*`.
+ */
 export async function chartById(
   services: ChartServices & { readonly isListedCoin: IsListedCoin },
   { id, ...question }: ChartRequest & { readonly id: string },
@@ -44,7 +48,7 @@ export async function chartById(
   return fetchChart(services, coinById(id), question)
 }
 
-/** Returns a token's chart by its address, or the own coin's by any spelling. Throws `token_not_found` or `upstream_*`. */
+/** Returns the price chart of the token with this address, or of the chain's own coin. Throws `token_not_found` or `upstream_*`. */
 export async function chartByAddress(
   services: ChartServices,
   { network: chain, address: text, ...question }: ChartRequest & { readonly network: Chain; readonly address: string },
@@ -60,8 +64,8 @@ export async function chartByAddress(
 }
 
 /**
- * Fetches the chart from the preferred source with the currency. Tries the others if it has none or an old one. Cuts it from the shortest
- * of LENGTHS with enough days.
+ * Fetches the chart from the first source that has the currency. Tries the other sources if that one has no chart or an old one. Cuts the
+ * requested length from the shortest of LENGTHS that contains it.
  */
 async function fetchChart(
   { cache, priceSources, now }: ChartServices,
@@ -89,7 +93,7 @@ async function fetchChart(
   return { value: { prices, market_caps, total_volumes, currency, days: shownDays, truncated }, ...age }
 }
 
-/** Cuts a chart to this many days before its last price. */
+/** Returns the points of a chart from `days` days before its last price on. */
 function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'): Chart {
   const [end] = prices.at(-1) ?? [0]
   const start = days === 'max' ? 0 : end - days * DAY * 1000
@@ -97,7 +101,7 @@ function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'):
   return { prices: cut(prices), marketCaps: cut(marketCaps), volumes: cut(volumes) }
 }
 
-/** Longer charts get new points less often. */
+/** Returns the cache settings for charts of this length. Longer charts are fetched again less often. */
 function namespaceOf(days: number | 'max'): Namespace<DatedChart | null> {
   const freshSeconds = days === 'max' || days > 90 ? 12 * HOUR : days > 1 ? 30 * MINUTE : MINUTE
   return { name: 'chart', schema: DatedChart.nullable(), freshSeconds, keepSeconds: DAY }

@@ -2,54 +2,54 @@ import * as z from 'zod'
 
 const Price = z.number().nonnegative()
 
-/** CoinGecko's id of a coin in a request. */
+/** Request field: id of a coin at CoinGecko. */
 export const CoinId = z.string().min(1).max(128).describe('CoinGecko id, such as bitcoin')
 
-/** A coin of the market in US dollars; null means unknown. */
+/** Coin with its price and market data in US dollars. Null values are unknown. */
 export const MarketCoin = z.object({
-  /** CoinGecko's id. */
+  /** Id of the coin at CoinGecko. */
   id: z.string(),
   symbol: z.string(),
   name: z.string(),
-  /** May be empty. */
+  /** URL of the coin's picture; may be empty. */
   image: z.string(),
   rank: z.number().int().positive().nullable(),
   price: Price.nullable(),
   marketCap: Price.nullable(),
   volume: Price.nullable(),
-  /** Percent over the last 24 hours. */
+  /** Change of the price in percent over the last 24 hours. */
   change24h: z.number().gt(-100).nullable(),
 })
 export type MarketCoin = z.output<typeof MarketCoin>
 
-/** A supported token, identified by its contract, also for prices; never by its symbol. */
+/** Token that the service supports. Its chain and contract identify it, also for prices, but never its symbol. */
 export const ListedToken = z.object({
-  /** Key of the chain in the registry. */
+  /** Key of the token's chain in our chain registry, such as `base-mainnet`. */
   chain: z.string(),
-  /** EIP-55 checksummed on EVM chains, base58 on Solana; `native` for the chain's own coin. */
+  /** Contract address, EIP-55 checksummed on EVM chains, base58 on Solana; `native` for the chain's own coin. */
   address: z.string(),
   symbol: z.string(),
   name: z.string(),
   decimals: z.number().int().min(0).max(36),
-  /** LI.FI's key of the coin, the same on all chains; empty if it has none. */
+  /** Key of the coin at LI.FI, the same on all chains; empty if it has none. */
   coinKey: z.string(),
-  /** May be empty. */
+  /** URL of the token's picture; may be empty. */
   logoUrl: z.string(),
-  /** CoinGecko's id; empty if unknown. */
+  /** Id of the coin at CoinGecko; empty if unknown. */
   coinGeckoId: z.string(),
 })
 export type ListedToken = z.output<typeof ListedToken>
 
-/** Price of a token in US dollars; `dayAgo` is null if unknown. */
+/** Price of a token in US dollars, now and a day ago. `dayAgo` is null if unknown. */
 export const TokenPrice = z.object({
   now: Price,
   dayAgo: Price.nullable(),
-  /** Epoch milliseconds of `now`. */
+  /** Time of the price `now`, in epoch milliseconds. */
   at: z.number().int(),
 })
 export type TokenPrice = z.output<typeof TokenPrice>
 
-/** Values in one currency, ascending by time: pairs of epoch milliseconds and a number. */
+/** Prices, market caps and volumes in one currency, in time order. Each point is a pair of epoch milliseconds and a number. */
 export const Chart = z.object({
   prices: z.array(z.tuple([z.number().int(), Price])),
   marketCaps: z.array(z.tuple([z.number().int(), Price])),
@@ -57,11 +57,11 @@ export const Chart = z.object({
 })
 export type Chart = z.output<typeof Chart>
 
-/** A chart with its number of days, which can be smaller than requested. */
+/** Chart with the number of days that it covers, which can be less than requested. */
 export const DatedChart = z.object({ chart: Chart, days: z.union([z.number().int(), z.literal('max')]) })
 export type DatedChart = z.output<typeof DatedChart>
 
-/** Details of one coin in one currency; null means unknown. */
+/** Price and market data of one coin in one currency. Null values are unknown. */
 export const CoinQuote = z.object({
   id: z.string(),
   symbol: z.string(),
@@ -73,7 +73,7 @@ export const CoinQuote = z.object({
   volume: Price.nullable(),
   high24h: Price.nullable(),
   low24h: Price.nullable(),
-  /** Change in the currency; the next field is in percent. */
+  /** Change of the price over 24 hours in the currency. The next field is the same change in percent. */
   priceChange24h: z.number().nullable(),
   change24h: z.number().gt(-100).nullable(),
   circulatingSupply: z.number().nonnegative().nullable(),
@@ -81,19 +81,19 @@ export const CoinQuote = z.object({
   maxSupply: z.number().nonnegative().nullable(),
   allTimeHigh: Price.nullable(),
   allTimeLow: Price.nullable(),
-  /** Epoch milliseconds. */
+  /** Time of the price, in epoch milliseconds. */
   updatedAt: z.number().int(),
 })
 export type CoinQuote = z.output<typeof CoinQuote>
 
-/** A coin found by a search. */
+/** Coin in the results of a search. */
 export const FoundCoin = z.object({
   id: z.string(),
   symbol: z.string(),
   name: z.string(),
   apiSymbol: z.string(),
   rank: z.number().int().positive().nullable(),
-  /** Image URLs; may be empty. */
+  /** URLs of a small and a large picture; may be empty. */
   thumb: z.string(),
   large: z.string(),
 })

@@ -9,19 +9,21 @@ import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.t
 import type { ChartRange, CoinName } from './source.ts'
 
 const MARKET_PAGE_SIZE = 250
-/** Maximum history without a paid plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
+/** Maximum days of price history without a paid plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
 const PUBLIC_RANGE_DAYS = 365
 const RANGE_EXCEEDED = 10012
-/** Error codes for a missing key, a plan without the endpoint, and a key of the other host. */
+/** CoinGecko's error codes for a missing key, for a plan without the endpoint, and for a key sent to the host of another plan. */
 const REFUSALS = [10002, 10005, 10010, 10011]
-/** Maximum points of each of three series: 240 KB compressed. Daily points since 2013 are 5,000 in 2026. */
+/**
+ * Maximum points of each of a chart's three series; three of them take 240 KB compressed. Daily points since 2013 are about 5,000 in 2026.
+ */
 const MAX_POINTS = 6_000
 
 const Name = z.string().min(1)
 const Picture = z.url({ protocol: /^https?$/ }).catch('')
-/** Null, absent or invalid values are unknown. */
+/** Number that is null, so unknown, if it is null, absent or invalid in the response. */
 const Figure = z.number().nonnegative().nullable().catch(null)
-/** CoinGecko writes 0 for an unknown supply and the market cap computed from it. */
+/** CoinGecko writes 0 for an unknown supply, and for a market cap computed from it. So 0 becomes null. */
 const Supply = z.number().positive().nullable().catch(null)
 const Rank = z.number().int().positive().nullable().catch(null)
 const AnyNumber = z.number().nullable().catch(null)
@@ -74,7 +76,10 @@ const Point = z.tuple([z.number().int().nonnegative(), z.number().nonnegative()]
 type Point = z.output<typeof Point>
 const MarketCapPoint = z.tuple([z.number().int().nonnegative(), z.number().positive()])
 
-/** Error code or text of the forms `{error: "…"}`, `{status: {error_code}}` and `{error: {status: {error_code}}}`. */
+/**
+ * Error code or text in CoinGecko's three forms of error bodies: `{error: "…"}`, `{status: {error_code}}` and `{error: {status:
+ * {error_code}}}`.
+ */
 const Status = z.object({ status: z.object({ error_code: z.number() }) }).transform(({ status }) => status.error_code)
 const Refusal = z.union([
   Status,
@@ -83,15 +88,15 @@ const Refusal = z.union([
 ])
 
 /**
- * Creates CoinGecko's client (https://docs.coingecko.com). Calls throw AppError `upstream_*`: `upstream_unavailable` also if CoinGecko
- * rejects our key or its plan. Invalid or negative numbers are unknown.
+ * Creates the client of CoinGecko's API (https://docs.coingecko.com). Its functions throw AppError `upstream_*`: `upstream_unavailable`
+ * also if CoinGecko refuses our key or its plan. Invalid or negative numbers become unknown.
  */
 export function createCoinGecko(ask: Upstream) {
   return {
     name: 'coingecko' as const,
     currencies: CURRENCIES,
 
-    /** Fetches one page of the market, from 1 on: 250 coins by market cap, in US dollars. */
+    /** Fetches a page of 250 coins by market cap, in US dollars. The first page is 1. */
     async fetchMarketPage(page: number): Promise<MarketCoin[]> {
       const answer = await ask({
         path: '/coins/markets',
@@ -106,7 +111,10 @@ export function createCoinGecko(ask: Upstream) {
       return rowsOf(MarketRow, read(Rows, answer)).map(toMarketCoin)
     },
 
-    /** Fetches at most 250 coins in a currency. A coin without a price is null; an unknown one is missing. */
+    /**
+     * Fetches the data of at most 250 coins in one currency. The map contains null for a coin without a price, and nothing for an unknown
+     * coin.
+     */
     async fetchCoins(ids: readonly string[], currency: Currency): Promise<Map<string, CoinQuote | null>> {
       if (ids.length === 0) return new Map()
       const answer = await ask({
@@ -117,7 +125,7 @@ export function createCoinGecko(ask: Upstream) {
       return new Map(rows.map((row) => [row.id, toCoinQuote(row)]))
     },
 
-    /** Fetches a chart; it has 365 days if the account's plan limits the history. */
+    /** Fetches a price chart. It has 365 days if our plan does not allow more. */
     async fetchChart(coin: CoinName, { currency, days }: ChartRange): Promise<DatedChart | null> {
       const path = pathOf(coin)
       if (path === undefined) return null
@@ -137,7 +145,7 @@ export function createCoinGecko(ask: Upstream) {
       return { chart: { prices, marketCaps, volumes: points(parseRows(Point, total_volumes)) }, days: shownDays }
     },
 
-    /** Searches coins by name or symbol; returns the largest first. */
+    /** Searches coins by name or symbol. Returns those with the largest market cap first. */
     async searchCoins(text: string): Promise<FoundCoin[]> {
       const answer = await ask({ path: '/search', query: { query: text } })
       return rowsOf(FoundRow, read(z.object({ coins: Rows }), answer).coins).map(
@@ -145,7 +153,10 @@ export function createCoinGecko(ask: Upstream) {
       )
     },
 
-    /** Fetches a US dollar's value in every currency, now and a day ago, from bitcoin's prices. Unpriced currencies are missing. */
+    /**
+     * Fetches the value of a US dollar in every currency, now and a day ago. It is computed from the prices of bitcoin. Currencies without
+     * a price are missing.
+     */
     async fetchRates(): Promise<Partial<Record<Currency, ExchangeRate>>> {
       const answer = await ask({
         path: '/simple/price',
@@ -161,7 +172,10 @@ export function createCoinGecko(ask: Upstream) {
       return { ...Object.fromEntries(rates), usd: { now: 1, dayAgo: 1 } }
     },
 
-    /** Fetches all coins' ids, also by `contractKey` unless two coins claim a contract. The response has several megabytes. */
+    /**
+     * Fetches the ids of all coins, and the ids by `contractKey`. A contract that two coins claim is left out. The response has several
+     * megabytes.
+     */
     async fetchCoinIds(): Promise<{ all: string[]; byContract: Map<string, string> }> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
       const rows = rowsOf(ListRow, read(Rows, answer))
@@ -183,7 +197,7 @@ export function createCoinGecko(ask: Upstream) {
   }
 }
 
-/** Returns `<platform>:<address>` with CoinGecko's platform, EVM addresses in lower case. */
+/** Returns the key of a token contract, `<platform>:<address>`, with CoinGecko's name of the chain. EVM addresses are in lower case. */
 export function contractKey(chain: Chain, address: string): string {
   return `${chain.coinGeckoPlatform}:${writtenAddress(chain, address)}`
 }
@@ -207,7 +221,7 @@ function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
   }
 }
 
-/** Builds the coin of a row; null without a price or its time. */
+/** Builds a coin's data from a row of the response; null if the row lacks a price or its time. */
 function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   const { price, ...coin } = toMarketCoin(row)
   const { last_updated: updatedAt } = row
@@ -227,14 +241,14 @@ function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   }
 }
 
-/** Parses a list and drops invalid rows; throws if all are invalid. */
+/** Parses the rows of a list and drops invalid ones. Throws if all are invalid. */
 function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   const found = parseRows(schema, rows)
   if (rows.length > 0 && found.length === 0) throw badAnswer('CoinGecko: no usable row')
   return found
 }
 
-/** Sorts the points by time, drops duplicates and thins out above MAX_POINTS; the last one stays. */
+/** Sorts points by time and drops duplicates. With more than MAX_POINTS, keeps only every nth point, including the last one. */
 function points(found: readonly Point[]): Point[] {
   const all = [...new Map(found)].sort(([left], [right]) => left - right)
   const step = Math.ceil(all.length / MAX_POINTS)
@@ -262,7 +276,7 @@ function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
   }
 }
 
-/** Returns the path of a coin, EVM addresses in lower case; undefined if it cannot be a path. */
+/** Returns the URL path of a coin, with an EVM address in lower case; undefined if CoinGecko cannot have it. */
 function pathOf(coin: CoinName): string | undefined {
   const separator = coin.indexOf(':')
   const name = coin.slice(separator + 1)
@@ -282,12 +296,12 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer):
   return parseAnswer(schema, answer)
 }
 
-/** Returns CoinGecko's error code or text; undefined for a success or another's body. */
+/** Returns CoinGecko's error code or text; undefined for a success, or for an error body that is not CoinGecko's. */
 function refusalOf({ status, body }: UpstreamAnswer): number | string | undefined {
   return status < 400 ? undefined : Refusal.safeParse(body).data
 }
 
-/** True if CoinGecko reports an unknown coin. A 404 with another body means a wrong host. */
+/** Returns true if CoinGecko reports that it does not know the coin. A 404 with another body comes from a wrong host. */
 function isUnknownCoin(answer: UpstreamAnswer): boolean {
   const refusal = refusalOf(answer)
   const { status } = answer

@@ -3,18 +3,18 @@ import { AppError } from '../core/errors.ts'
 import type { Currency, ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
 
-/** Conversion from US dollars. Unknown values, and values that no JSON number can hold, are null. */
+/** Functions that convert US dollars into one currency. They return null for unknown values, and for values too large for a JSON number. */
 export type Conversion = {
   readonly amount: (dollars: number | null) => number | null
-  /** Converts a day's change in percent of a dollar price into that of the price in the currency. */
+  /** Converts a price change over a day, in percent, from the dollar price to the price in the currency. */
   readonly change: (percent: number | null) => number | null
-  /** Cached rates that it uses. */
+  /** Cached exchange rates that the conversion uses, with their ages. */
   readonly answers: readonly Aged<unknown>[]
 }
 
 const HUNDRED = decimal(100)
 
-/** Builds the conversion into this currency. Throws `upstream_unavailable` if its rate is unknown. */
+/** Builds the conversion into this currency. Throws `upstream_unavailable` if its exchange rate is unknown. */
 export function conversionInto(
   currency: Currency,
   rates: Aged<Partial<Record<Currency, ExchangeRate>>> | undefined,
@@ -28,7 +28,7 @@ export function conversionInto(
   const dayAgo = rate.dayAgo === undefined ? undefined : decimal(rate.dayAgo)
   return {
     amount: (dollars) => (dollars === null ? null : finite(times(decimal(dollars), now))),
-    // (1 + c)·(rate now / rate a day ago) − 1, all of it in percent.
+    // The formula is (1 + change) · (rate now / rate a day ago) − 1, with all parts in percent.
     change: (percent) =>
       percent === null || dayAgo === undefined
         ? null
@@ -37,13 +37,13 @@ export function conversionInto(
   }
 }
 
-/** Returns the change of a price in percent; null if the earlier price is unknown or zero. */
+/** Returns the change from the price `before` to `now` in percent; null if `before` is unknown or zero. */
 export function changeInPercent(now: number, before: number | null): number | null {
   if (before === null || before === 0) return null
   return finite(minus(over(times(decimal(now), HUNDRED), decimal(before)), HUNDRED))
 }
 
-/** Returns the price before a change in percent; null if the change is unknown. */
+/** Returns the price before a change of `percent`; null if the change is unknown. */
 export function beforeChange(now: number, percent: number | null): number | null {
   return percent === null ? null : finite(over(times(decimal(now), HUNDRED), plusHundred(percent)))
 }

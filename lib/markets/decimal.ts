@@ -1,10 +1,10 @@
-/** An exact decimal: `digits` × 10^`exponent`. The API returns prices as JSON numbers, but computes without floats. */
+/** Exact decimal number: `digits` × 10^`exponent`. Prices are JSON numbers in the API, but are computed without floating-point errors. */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
-/** Digits of a quotient: more than a JSON number can hold. */
+/** Minimum digits of a quotient, which are more than a JSON number can hold. */
 const QUOTIENT_DIGITS = 40
 
-/** Parses a finite number or a decimal text exactly; throws RangeError for anything else. */
+/** Parses a finite number or a decimal text exactly. Throws a RangeError for anything else. */
 export function decimal(value: number | string): Decimal {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(value.toString())
   if (!match) throw new RangeError('not a finite decimal number')
@@ -12,7 +12,7 @@ export function decimal(value: number | string): Decimal {
   return { digits: BigInt(`${sign}${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
 }
 
-/** Converts an amount in a token's smallest unit into whole tokens. */
+/** Converts an amount in a token's smallest unit into whole tokens, without rounding. */
 export function tokens(amount: bigint, decimals: number): Decimal {
   return { digits: amount, exponent: -decimals }
 }
@@ -29,7 +29,7 @@ export function minus(left: Decimal, right: Decimal): Decimal {
   return { digits: scaled(left) - scaled(right), exponent }
 }
 
-/** Returns the quotient to at least 40 digits, truncated; throws RangeError for a zero divisor. */
+/** Returns the quotient with at least 40 digits, truncated. Throws a RangeError if the divisor is zero. */
 export function over(left: Decimal, right: Decimal): Decimal {
   if (right.digits === 0n) throw new RangeError('division by zero')
   const digits = QUOTIENT_DIGITS + right.digits.toString().length
@@ -39,7 +39,7 @@ export function over(left: Decimal, right: Decimal): Decimal {
   }
 }
 
-/** Returns the nearest number. */
+/** Returns the JavaScript number that is nearest to a decimal. */
 export function toNumber({ digits, exponent }: Decimal): number {
   return Number(`${digits}e${exponent}`)
 }

@@ -6,11 +6,11 @@ import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000
 const MIN_CONFIDENCE = 0.5
-/** Maximum characters of a path: a URL may have 8,000, some of them for the host. */
+/** Maximum characters of a URL's path. A whole URL may have 8,000. */
 const MAX_PATH = 7_500
-/** Maximum points per request; DefiLlama rejects more. */
+/** Maximum points of a chart per request; DefiLlama refuses more. */
 const MAX_POINTS = 500
-/** Possible distances of a chart's points: the API's word, and seconds. */
+/** Distances of a chart's points that are requested: DefiLlama's name of each, and its seconds. */
 const PERIODS = [
   ['5m', 300],
   ['1h', HOUR],
@@ -23,7 +23,7 @@ const PERIODS = [
   ['4d', 4 * DAY],
 ] as const
 const MAX_PERIOD = ['1w', 7 * DAY] as const
-/** Seconds; DefiLlama has a price about once an hour. */
+/** Minimum seconds around a moment in which a price is searched. DefiLlama has about one price an hour. */
 const MIN_SEARCH_WIDTH = 1800
 
 const Moment = z
@@ -38,7 +38,10 @@ const Point = z
   .transform(({ price, timestamp }): [number, number] => [timestamp, price])
 const Series = z.object({ prices: z.array(z.unknown()) })
 
-/** Creates the client of DefiLlama's prices, all in US dollars (https://api-docs.defillama.com). `now` is in epoch milliseconds. */
+/**
+ * Creates the client of DefiLlama's price API (https://api-docs.defillama.com). All prices are in US dollars. `now` returns epoch
+ * milliseconds.
+ */
 export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly now?: () => number } = {}) {
   return {
     name: 'defillama',
@@ -61,7 +64,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       return prices
     },
 
-    /** Fetches a chart as dense as CoinGecko's if 500 points suffice, without market caps and volumes. */
+    /** Fetches a price chart without market caps and volumes. Its points are as dense as CoinGecko's if 500 points suffice for that. */
     async fetchChart(coin, { days }) {
       const { period, seconds, span } = stepsOf(days)
       const answer = await ask({
@@ -85,7 +88,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
   } as const satisfies PriceSource
 }
 
-/** Splits the coins, without duplicates, into lists that fit into a path. */
+/** Splits the coins into lists that fit into a URL's path each. Duplicates are removed. */
 function splitCoins(path: string, coins: readonly CoinName[]): CoinName[][] {
   const pieces: CoinName[][] = []
   let length = Number.POSITIVE_INFINITY
@@ -101,7 +104,7 @@ function splitCoins(path: string, coins: readonly CoinName[]): CoinName[][] {
   return pieces
 }
 
-/** Returns each coin's response under the requested name; DefiLlama may write another case. */
+/** Returns each coin's entry of the response under the requested name. DefiLlama may change the case of names. */
 function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unknown>>): [CoinName, unknown][] {
   const inLowerCase = new Map(Object.entries(answers).map(([name, answer]) => [name.toLowerCase(), answer]))
   return coins.flatMap((coin): [CoinName, unknown][] => {
@@ -110,7 +113,10 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
   })
 }
 
-/** Returns steps as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, then a day. */
+/**
+ * Returns the distance of a chart's points and their number. The points are as dense as CoinGecko's: 5 minutes for a day, an hour up to 90
+ * days, else a day.
+ */
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
   const [longest, longestSeconds] = MAX_PERIOD
   if (days === 'max') return { period: longest, seconds: longestSeconds, span: MAX_POINTS }

@@ -2,10 +2,10 @@ import type { SharedCache } from '../cache/cache.ts'
 import { oncePer } from '../core/once.ts'
 import { COIN_IDS } from './cache-keys.ts'
 
-/** True if CoinGecko has a coin of this id; undefined if no cached list is younger than a day. */
+/** Function that returns true if CoinGecko has a coin with this id; undefined if the cached list is missing or older than a day. */
 export type IsListedCoin = (id: string) => Promise<boolean | undefined>
 
-/** Builds an IsListedCoin from the list that the container remembers. */
+/** Returns the function that looks up ids in the cached list, which the container keeps in memory. */
 export function listedCoins({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }): IsListedCoin {
   const setOf = oncePer(async (ids: readonly string[]) => new Set(ids))
   return async (id) => {

@@ -5,35 +5,35 @@ import { toResult, unwrap } from '../core/result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 
-/** A coin's name for all sources, as DefiLlama writes it: `coingecko:<id>` or `<chain>:<address>`. */
+/** Name of a coin at all price sources, in DefiLlama's form: `coingecko:<id>` or `<chain>:<address>`. */
 export type CoinName = string
 
-/** Returns the name of a coin by CoinGecko's id. */
+/** Returns the name of the coin with this CoinGecko id. */
 export function coinById(id: string): CoinName {
   return `coingecko:${id}`
 }
 
-/** Returns the name of a token by its address on a chain. */
+/** Returns the name of the token with this address on a chain. */
 export function coinByAddress({ defiLlamaPrefix }: Chain, address: string): CoinName {
   return `${defiLlamaPrefix}:${address}`
 }
 
-/** A price in US dollars and its time in epoch milliseconds. */
+/** Price in US dollars, with its time in epoch milliseconds. */
 export type DatedPrice = { readonly price: number; readonly at: number }
 
-/** Length and currency of a chart. */
+/** Number of days and currency of a price chart. */
 export type ChartRange = { readonly currency: Currency; readonly days: number | 'max' }
 
-/** A service with prices. Every call throws AppError `upstream_*`. */
+/** Service that returns prices. Its functions throw AppError `upstream_*`. */
 export type PriceSource = {
-  /** Name of its charts in the cache and of its unit price. */
+  /** Name that identifies the source in cache keys and in UNITS, the cost of a call. */
   readonly name: 'coingecko' | 'defillama'
   readonly currencies: readonly Currency[]
-  /** Fetches a coin's chart; null if the coin is unknown or has no price in that time. */
+  /** Fetches a coin's price chart; null if the source does not know the coin or has no price of it in that time. */
   readonly fetchChart: (coin: CoinName, span: ChartRange) => Promise<DatedChart | null>
   /**
-   * Fetches prices in US dollars, now or at most a day from `at`. Coins without a reliable price are missing. Absent if our plan allows too
-   * few calls.
+   * Fetches prices in US dollars, now or at most a day from the time `at`. Coins without a reliable price are missing. Absent if our plan
+   * for the source allows too few calls.
    */
   readonly fetchPrices?: (coins: readonly CoinName[], at?: Date) => Promise<Map<CoinName, DatedPrice>>
 }
@@ -41,13 +41,13 @@ export type PriceSource = {
 /** Price sources, the preferred one first. */
 export type PriceSources = readonly [PriceSource, ...PriceSource[]]
 
-/** Prices by coin; the first failure if some are missing. */
+/** Fetched prices by coin. `failure` is the first error of a source, if some prices are missing. */
 type FetchedPrices = {
   readonly prices: ReadonlyMap<CoinName, DatedPrice>
   readonly failure: AppError | undefined
 }
 
-/** Fetches the prices of these coins; each source only those that earlier ones lack. */
+/** Fetches the prices of these coins. Each source is queried only for coins that the sources before it lack. */
 export async function fetchPrices(
   sources: PriceSources,
   coins: readonly CoinName[],
@@ -63,20 +63,20 @@ export async function fetchPrices(
     if ('error' in result) failure ??= result.error
     else for (const [coin, price] of result.value) prices.set(coin, price)
   }
-  // A failure is no loss if another source had all prices.
+  // A source's failure does not matter if the others had all prices.
   return { prices, failure: coins.every((coin) => prices.has(coin)) ? undefined : failure }
 }
 
-/** One way to get a value; null means unknown. */
+/** One way to get a value, such as one price source; null means that the value is unknown. */
 export type Attempt<T> = {
   readonly get: () => Promise<Aged<T | null>>
-  /** Returns true if no other attempt is needed. */
+  /** Returns true if the value is recent enough to make no other attempt. */
   readonly isRecent: (answer: Aged<T | null>) => boolean
 }
 
 /**
- * Makes attempts in order until one is recent; returns the newest result with a value. Without any it returns the first result or throws
- * the first failure.
+ * Makes the attempts in order until one returns a recent value. Returns the newest value found. Without any value it returns the first
+ * result or throws the first failure.
  */
 export async function pickNewest<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
   let newest = await toResult(first.get())

@@ -5,15 +5,18 @@ import { withDeadline } from '../core/side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
 import { decimal, times, tokens, toNumber } from './decimal.ts'
 
-/** Milliseconds after which a request continues without prices. */
+/** Milliseconds for which a request waits for prices. */
 const DEADLINE_MS = 1_000
 
 type Token = { readonly chainId: number; readonly address: string; readonly decimals: number }
 
-/** Returns the value in US dollars of an amount in the token's smallest unit; null if the price is unknown. */
+/** Function that returns the value of an amount of a token, in its smallest unit, in US dollars; null if the price is unknown. */
 export type TokenValue = (token: Token, amount: bigint) => number | null
 
-/** Returns a function that reads the cached token prices of these chains. It never fails: prices not read within a second are unknown. */
+/**
+ * Returns a function that reads the cached token prices of these chains. It never fails: prices that it cannot read within a second are
+ * unknown.
+ */
 export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
   const readPrices = async (chainIds: Iterable<number>) => {
     const chains = [...new Set(chainIds)].flatMap((chainId) => evmChain(chainId) ?? [])

@@ -1,13 +1,16 @@
 import * as z from 'zod'
 
-/** Endpoint of the index GoldRush (https://goldrush.dev/docs); used only with a key. */
+/** Endpoint of GoldRush, a service that lists wallets' tokens (https://goldrush.dev/docs). It is used only with a key. */
 export const GoldRushApi = z.object({
   url: z.url().default('https://api.covalenthq.com/v1'),
   apiKey: z.string().min(1).optional(),
 })
 export type GoldRushApi = z.output<typeof GoldRushApi>
 
-/** Endpoint of the index Alchemy (https://www.alchemy.com/docs/data); used only with a key. `{network}` stands for a chain. */
+/**
+ * Endpoint of Alchemy, a service that lists wallets' tokens and NFTs (https://www.alchemy.com/docs/data). It is used only with a key.
+ * `{network}` is replaced by Alchemy's name of the chain.
+ */
 export const AlchemyApi = z.object({
   url: z
     .string()
@@ -17,12 +20,12 @@ export const AlchemyApi = z.object({
 })
 export type AlchemyApi = z.output<typeof AlchemyApi>
 
-/** Indexes in the order of use, the cheaper one first; those without a key are skipped. */
+/** Services that list wallets' tokens, in the order in which they are tried, the cheaper one first. Those without a key are skipped. */
 export const TokenIndexApis = z
   .array(z.enum(['alchemy', 'goldRush']))
   .refine((names) => new Set(names).size === names.length, 'must name each index once')
   .default(['alchemy', 'goldRush'])
 
-/** A Solana node with the Digital Asset Standard API; its URL contains the key. Without one, Solana's NFTs are unknown. */
+/** Solana node with the Digital Asset Standard API; its URL contains the key. NFTs on Solana are unknown without it. */
 export const SolanaNftsApi = z.object({ url: z.url() })
 export type SolanaNftsApi = z.output<typeof SolanaNftsApi>

@@ -2,12 +2,12 @@ import { AppError } from '../core/errors.ts'
 import { type Result, toResult } from '../core/result.ts'
 import { runConcurrently } from '../core/side-by-side.ts'
 
-/** Time limit of all questions. A request has 10 s, of which tables need some. */
+/** Milliseconds for all requests together. An API request has 10 s, some of which the tables need. */
 const LIMIT_MS = 7_000
 
 /**
- * Sends the questions, eight in parallel: the NFT questions that Alchemy's paid plan allows (10,000 compute units a second). After 7 s open
- * ones fail with `upstream_timeout`, and no others are sent.
+ * Sends requests, eight in parallel. Alchemy's paid plan allows that many NFT requests (10,000 compute units a second). After 7 s the open
+ * requests fail with `upstream_timeout`, and no others are sent.
  */
 export async function fetchEach<Question, T>(
   questions: readonly Question[],

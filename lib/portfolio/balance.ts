@@ -6,21 +6,24 @@ import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../markets/decimal.ts'
 
-/** A user's holding of one token, in its smallest unit. */
+/** Amount that a user has of one token, in the token's smallest unit. */
 export const Holding = z.object({
   ...ListedToken.pick({ address: true, symbol: true, name: true, logoUrl: true }).shape,
-  /** Decimals from the chain: any value that a contract can return. */
+  /** Decimals of the token as its contract reports them, which can be any 8-bit value. */
   decimals: z.number().int().min(0).max(255),
   balance: Amount,
-  /** True if the service supports it; other tokens have no price. */
+  /** True if the service supports the token; other tokens have no price. */
   isListed: z.boolean(),
   isSpam: z.boolean(),
-  /** Vault shares only: the asset, and the price of one whole share in its smallest unit (null if unknown). */
+  /**
+   * Details of a vault's shares; null for other tokens. `price` is the value of one whole share in the asset's smallest unit, null if
+   * unknown.
+   */
   share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
 })
 export type Holding = z.output<typeof Holding>
 
-/** A holding as in the API. Numbers are finite; without a price they are 0. */
+/** User's holding of a token, in API responses. Numbers are finite; without a known price they are 0. */
 export const BalanceEntry = z
   .object({
     balance: Amount.describe("Amount, in the token's smallest unit"),
@@ -51,8 +54,9 @@ const ONE = decimal(1)
 const HUNDRED = decimal(100)
 
 /**
- * Builds a holding with its value in a currency. `price` is the token's dollar price, or the asset's for shares; `rate` is the value of a
- * dollar. Yesterday's price uses yesterday's rate and today's share price. Unknown or too large values are 0.
+ * Builds a holding for the response, with its value in a currency. `price` is the token's price in US dollars, or the asset's for vault
+ * shares. `rate` is the value of a dollar. Yesterday's value uses yesterday's rate, but today's share price. Unknown or too large values
+ * are 0.
  */
 export function buildBalance(
   chain: Chain,
@@ -93,7 +97,7 @@ export function buildBalance(
   }
 }
 
-/** Returns the change in percent of the old value; undefined without one. */
+/** Returns the change from `before` to `now` in percent; undefined if one is unknown or `before` is 0. */
 function change(now: Decimal | undefined, before: Decimal | undefined): Decimal | undefined {
   return now && before && before.digits !== 0n ? over(times(minus(now, before), HUNDRED), before) : undefined
 }

@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE } from '../core/time.ts'
 import { WalletNfts } from './nft.ts'
 import { WalletBalances } from './wallet-balances.ts'
 
-// Each part of these items has its own time, which decides its freshness.
+// Each chain's part of these entries has its own time, which decides if it is fresh. So the entry as a whole stays fresh for days.
 const BALANCES: Namespace<WalletBalances> = {
   name: 'balances',
   schema: WalletBalances,
@@ -13,17 +13,17 @@ const BALANCES: Namespace<WalletBalances> = {
 }
 const NFTS: Namespace<WalletNfts> = { name: 'nfts', schema: WalletNfts, freshSeconds: DAY, keepSeconds: DAY }
 
-/** Returns the key of a wallet's balances on all chains. */
+/** Returns the cache key of a wallet's balances on all chains. */
 export function balancesKey(wallet: string): CacheKey<WalletBalances> {
   return { namespace: BALANCES, key: wallet }
 }
 
-/** Returns the key of a wallet's NFTs on all chains. */
+/** Returns the cache key of a wallet's NFTs on all chains. */
 export function nftsKey(wallet: string): CacheKey<WalletNfts> {
   return { namespace: NFTS, key: wallet }
 }
 
-/** Lamports that must stay in an account on Solana. */
+/** Cache key of the lamports that must stay in a Solana account so that it is rent-exempt. */
 export const RENT: CacheKey<bigint> = {
   namespace: { name: 'rent', schema: Amount, freshSeconds: HOUR, keepSeconds: 30 * DAY, rememberedSeconds: MINUTE },
   key: 'solana-mainnet',

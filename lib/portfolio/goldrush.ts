@@ -15,7 +15,7 @@ import {
   type TokenIndex,
 } from './token-index.ts'
 
-/** Statuses for no key, no credits, and a plan without the endpoint. */
+/** HTTP statuses with which GoldRush refuses a missing key, a key without credits, and a plan without the endpoint. */
 const REFUSALS = [401, 402, 403]
 
 const Flag = z.boolean().catch(false)
@@ -54,11 +54,11 @@ const NftData = z.object({
 })
 
 /**
- * Creates the client of GoldRush's index (https://goldrush.dev/docs/api-reference); `ask` sends the key. Throws AppError `upstream_*`;
- * `upstream_unavailable` if the key is refused or has no credits left.
+ * Creates the client of GoldRush, a service that lists wallets' tokens (https://goldrush.dev/docs/api-reference). `ask` adds the key.
+ * Functions throw AppError `upstream_*`: `upstream_unavailable` if the key is refused or has no credits left.
  */
 export function createGoldRush(ask: Upstream): TokenIndex {
-  /** Fetches the valid rows; none for a chain that GoldRush does not know. */
+  /** Fetches rows of a response and drops invalid ones. Returns none for a chain that GoldRush does not have. */
   async function fetchRows<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>[]> {
     const answer = await ask({ path })
     if (answer.status === 404) return []

@@ -7,7 +7,7 @@ const Attribute = z.object({
   value: z.string().describe('Value of the trait'),
 })
 
-/** One NFT of a collection; null means unknown. */
+/** One NFT of a collection. Null values are unknown. */
 const Nft = z.object({
   token_id: z.string().describe("The token's number, or the asset's address on Solana"),
   token_url: z.string().nullable().describe('URL of its metadata'),
@@ -29,7 +29,7 @@ const Nft = z.object({
     .describe('Metadata from its maker'),
 })
 
-/** A wallet's NFTs of one collection, as in the API; null means unknown. */
+/** NFTs that a wallet has of one collection, in API responses. Null values are unknown. */
 export const NftCollection = z
   .object({
     contract_address: z
@@ -56,7 +56,7 @@ const MAX_URL = 4_096
 const MAX_ATTRIBUTES = 50
 
 const word = z.union([z.string(), z.number(), z.boolean()]).transform((value) => value.toString().slice(0, MAX_NAME))
-/** URL that a wallet can open; null for other texts and too long URLs. */
+/** URL in NFT data, of a kind that wallets can open. Other texts and too long URLs become null. */
 const url = z
   .string()
   .max(MAX_URL)
@@ -64,7 +64,7 @@ const url = z
   .nullable()
   .catch(null)
 
-/** Texts of NFTs by third parties, cut to a maximum length; invalid ones are null. */
+/** Texts in NFT data, which third parties wrote. They are cut to a maximum length; invalid ones become null. */
 export const NftText = {
   name: z
     .string()
@@ -83,19 +83,19 @@ export const NftText = {
     .catch([]),
 }
 
-/** Limits of one item: DynamoDB takes 400 KB, and Lambda returns at most 6 MB. */
+/** Maximum number and JSON bytes of the NFTs in one table item. DynamoDB stores 400 KB per item, and Lambda returns at most 6 MB. */
 const MAX_NFTS = 500
 const MAX_BYTES = 350_000
 
-/** NFTs of one owner on one chain; `isWhole` if none is missing. */
+/** NFTs of one wallet on one chain. `isWhole` is true if none is missing. */
 const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
 export type OwnedNfts = z.output<typeof OwnedNfts>
 
-/** NFTs of one wallet on all chains, each with its time. */
+/** NFTs of one wallet by chain. `asOf` is the time at which each chain's NFTs were read. */
 export const WalletNfts = z.partialRecord(ChainKey, OwnedNfts.extend({ asOf: Timestamp }))
 export type WalletNfts = z.output<typeof WalletNfts>
 
-/** Returns as many NFTs of a wallet as fit into one item, in equal shares for chains with NFTs. */
+/** Returns as many NFTs of a wallet as fit into one table item. Chains that have NFTs get equal shares of its size. */
 export function fittingItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
@@ -106,7 +106,7 @@ export function fittingItem(nfts: WalletNfts): WalletNfts {
   )
 }
 
-/** Returns as many NFTs as fit into an item and a response, spam last. */
+/** Returns as many NFTs as fit into `bytes`, spam last. */
 export function fitNfts(collections: readonly NftCollection[], bytes = MAX_BYTES): OwnedNfts {
   let left = bytes
   let count = MAX_NFTS
@@ -117,7 +117,7 @@ export function fitNfts(collections: readonly NftCollection[], bytes = MAX_BYTES
   }
   const ordered = collections.toSorted((one, other) => Number(one.is_spam) - Number(other.is_spam))
   const taken = ordered.flatMap(({ nft_data, ...collection }) => {
-    // A collection counts as one with its first NFT.
+    // A collection with its first NFT counts as one item, so the count for the collection itself is undone.
     const fits = take(NftCollection.omit({ nft_data: true }).encode(collection))
     count += 1
     return fits ? [{ ...collection, nft_data: nft_data.filter(take) }] : []

@@ -3,21 +3,21 @@ import { ChainKey } from '../chain/registry.ts'
 import { Timestamp } from '../core/codecs.ts'
 import type { AppError } from '../core/errors.ts'
 
-/** Result for a user on one chain, with balances or NFTs. */
+/** Balances or NFTs read for a user's wallets on one chain, or the error of reading them. */
 export type ChainResult = {
   readonly chain: ChainKey
   readonly wallets: readonly string[]
-  /** Time of the result; undefined if nothing is known. */
+  /** Time of the data; undefined if no data is known. */
   readonly asOf: Date | undefined
   readonly error: string | undefined
-  /** Failure of the source if nothing is known. */
+  /** Error of the data's source; set only if no data is known. */
   readonly failure?: AppError | undefined
 }
 
-/** Result for a chain that the user has no wallet on. */
+/** Values of `ChainResult` for a chain on which the user has no wallet. */
 export const NOTHING = { asOf: undefined, error: undefined } as const
 
-/** Common part of responses about a user's wallets. */
+/** Fields that all responses about a user's wallets have in common. */
 export const WalletsResponse = z.object({
   addresses: z
     .array(
@@ -31,7 +31,7 @@ export const WalletsResponse = z.object({
     .describe('Reasons why entries are old, incomplete or missing, by chain key'),
 })
 
-/** Builds the common part of a response. Throws the first failure if nothing is known of any chain. */
+/** Builds the common fields of a response. Throws the first chain's failure if no data is known of any chain. */
 export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof WalletsResponse> {
   const failure = chains.find((chain) => chain.failure)?.failure
   if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure
@@ -44,11 +44,11 @@ export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof
   }
 }
 
-/** Returns the entries of all chains by chain key. */
+/** Returns the tokens or NFTs of all chains, by chain key. */
 export function byChain<Of extends ChainResult, Entry>(
   chains: readonly Of[],
   entriesOf: (of: Of) => readonly Entry[],
 ): Record<ChainKey, Entry[]> {
-  // The cast restores the names, which `fromEntries` loses.
+  // The cast restores the property names, which the type of `fromEntries` loses.
   return Object.fromEntries(chains.map((of) => [of.chain, [...entriesOf(of)]])) as Record<ChainKey, Entry[]>
 }

@@ -36,12 +36,15 @@ const Asset = z.object({
 type Asset = z.output<typeof Asset>
 
 /**
- * Creates the client of a Solana node with the Digital Asset Standard API
+ * Creates the client of a Solana node with the Digital Asset Standard API, which lists NFTs
  * (https://github.com/metaplex-foundation/digital-asset-standard-api).
  */
 export function createSolanaNftClient(ask: Upstream) {
   return {
-    /** Fetches a wallet's NFTs by collection, from at most 500 assets, without burnt and fungible ones. Throws AppError `upstream_*`. */
+    /**
+     * Fetches a wallet's NFTs, grouped by collection, from its first 500 assets. Burnt and fungible assets are left out. Throws AppError
+     * `upstream_*`.
+     */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {
       const params = { ownerAddress: wallet, page: 1, limit: MAX_ASSETS }
       const answer = await ask({ path: '', body: { jsonrpc: '2.0', id: 1, method: 'getAssetsByOwner', params } })
@@ -56,7 +59,7 @@ export function createSolanaNftClient(ask: Upstream) {
   }
 }
 
-/** Returns the collection that an asset names; the asset itself if it names none. */
+/** Returns the id of the collection that an NFT names, or else the NFT's own id. */
 function collectionOf({ id, grouping }: Asset): string {
   return grouping.find(({ group_key }) => group_key === 'collection')?.group_value ?? id
 }

@@ -2,18 +2,18 @@ type Words = { readonly symbol: string; readonly name: string }
 
 const TOP_LEVEL_DOMAINS =
   'app|art|biz|br|bet|cash|cc|city|claims?|click|club|co|com|cx|dev|digital|events?|fi|finance|fun|fund|gg|gift|gifts|global|gr|id|info|io|life|link|live|lol|ltd|ly|me|money|net|network|news|one|online|org|page|pro|promo|ru|run|sh|shop|site|space|store|tech|to|today|top|tokyo|uk|us|vip|web|website|win|work|works|world|ws|xyz|zone'
-/** A link to a site. */
+/** Pattern of a link to a web site in a token's name. */
 const SITE = new RegExp(String.raw`:\/\/|\bwww\.|\bt\.me\b|[\p{L}\d-](\.|\s+\.\s*)(${TOP_LEVEL_DOMAINS})\b`, 'iu')
-/** Words that promise something to claim, visit or win. */
+/** Pattern of words that promise something to claim, visit or win. */
 const LURE = /\b(claim|airdrop|visit|reward|bonus|giveaway|voucher|winner|eligible)/i
 
-/** Other alphabets with letters that look like Latin ones. */
+/** Pattern of alphabets that contain letters like Latin ones. */
 const OTHER_LETTERS = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-/** Mathematical and full-width letters, zero-width characters, and marks that turn the text's direction. */
+/** Pattern of disguises: mathematical and full-width letters, zero-width characters, and marks that change the text's direction. */
 const DISGUISED =
   /[\u{1D400}-\u{1D7FF}\uFF21-\uFF5A\u00AD\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u
 
-/** Letters and signs that look like these Latin letters (https://www.unicode.org/reports/tr39). */
+/** Letters and signs of other alphabets that look like these Latin letters (https://www.unicode.org/reports/tr39). */
 const LOOK_ALIKES = {
   a: 'аα',
   b: 'вβь₿',
@@ -42,12 +42,13 @@ const LOOK_ALIKES = {
 }
 const LATIN = new Map(Object.entries(LOOK_ALIKES).flatMap(([latin, others]) => [...others].map((one) => [one, latin])))
 
-/** Filters by list: requests share lists, and building a filter takes most of the work. */
+/** Spam filters by their list of supported tokens. Building a filter takes most of the work, and requests share the lists. */
 const filters = new WeakMap<readonly Words[], (token: Words) => boolean>()
 
 /**
- * Returns a function that decides whether an unlisted token looks like spam. Its name or symbol contains a link or a lure, imitates a
- * listed token, or has look-alike or invisible letters. The filter is cached by list, so a list must not change.
+ * Returns a function that decides whether a token that is not in the list looks like spam. Its name or symbol contains a link or a lure,
+ * imitates a listed token, or has look-alike or invisible letters. The function is cached by the list object, so a list must not be
+ * changed.
  */
 export function spamFilter(listed: readonly Words[]): (token: Words) => boolean {
   const filter = filters.get(listed) ?? createFilter(listed)
@@ -65,7 +66,7 @@ function createFilter(listed: readonly Words[]): (token: Words) => boolean {
   return ({ symbol, name }) => isSpamText(symbol) || isSpamText(name)
 }
 
-/** Returns a function that decides whether a token with this symbol looks like spam. Listed ones never do. */
+/** Returns a function that decides whether a token with this symbol looks like spam. Tokens in the list never do. */
 export function spamRule(
   listed: readonly (Words & { readonly address: string })[],
 ): (token: string, symbol: string) => boolean {
@@ -74,10 +75,10 @@ export function spamRule(
   return (token, symbol) => !addresses.has(token) && looksLikeSpam({ symbol, name: symbol })
 }
 
-/** True if the names of an NFT collection or an unlisted token look like spam by themselves. */
+/** Returns true if the name or symbol of an NFT collection or of an unlisted token looks like spam by itself. */
 export const isSpam = spamFilter([])
 
-/** Returns the text as a reader sees it: lower-case letters and digits, look-alikes as Latin letters. */
+/** Returns a text as a reader perceives it: letters in lower case and digits, with look-alikes as Latin letters. */
 function skeleton(text: string): string {
   const letters = [...text.normalize('NFKD').toLowerCase()].map((letter) => LATIN.get(letter) ?? letter)
   return letters.join('').replaceAll(/[^\p{L}\d]/gu, '')

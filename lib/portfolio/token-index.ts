@@ -5,61 +5,64 @@ import { Amount, MAX_UINT256 } from '../core/codecs.ts'
 import { AppError } from '../core/errors.ts'
 import type { OwnedNfts } from './nft.ts'
 
-/** A token that an index reports for a wallet, listed or not. */
+/** Token of a wallet as reported by an index, a service that lists wallets' tokens. The service need not support it. */
 export const IndexedToken = z.object({
-  /** EIP-55 checksummed on EVM chains, base58 on Solana. */
+  /** Contract address, EIP-55 checksummed on EVM chains; mint address in base58 on Solana. */
   address: z.string(),
   symbol: z.string(),
   name: z.string(),
   decimals: z.number().int().min(0).max(36),
-  /** Balance in the token's smallest unit; above zero. */
+  /** Balance in the token's smallest unit; always above zero. */
   balance: Amount,
-  /** True if the index flags it as spam. */
+  /** True if the index marks the token as spam. */
   isFlagged: z.boolean(),
-  /** May be empty. */
+  /** URL of the token's picture; may be empty. */
   logoUrl: z.string(),
 })
 export type IndexedToken = z.output<typeof IndexedToken>
 
-/** A number of up to 256 bits in decimal digits. */
+/** Text of a decimal number of up to 256 bits, parsed to a bigint. */
 export const Digits = z
   .string()
   .regex(/^\d{1,78}$/)
   .transform(BigInt)
   .refine((amount) => amount <= MAX_UINT256)
-/** Address of a contract with EIP-55 checksum, or of a mint on Solana. */
+/** Address of a token: an EVM contract, parsed to its EIP-55 checksum, or a mint on Solana. */
 export const ContractAddress = z
   .string()
   .max(64)
   .transform((text) => (isAddress(text, { strict: false }) ? getAddress(text) : text))
-/** A text by a third party, cut so that many fit; empty if it is no text. */
+/** Text that a third party wrote, cut so that many fit into an item; empty if it is not a text. */
 export const ShortText = z
   .string()
   .transform((text) => text.slice(0, 100))
   .catch('')
-/** https URL of a picture; empty for anything else. */
+/** URL of a picture by https; empty for anything else. */
 export const Logo = z
   .url({ protocol: /^https$/ })
   .max(500)
   .catch('')
 
-/** True for the NFT standards erc721 and erc1155, in lower case. */
+/** Returns true for the names of the NFT standards, `erc721` and `erc1155`. */
 export function isNftStandard(standard: string): boolean {
   return standard === 'erc721' || standard === 'erc1155'
 }
 
-/** Tokens of a wallet on a chain; `isWhole` if the index reported all except spam. */
+/** Tokens that a wallet has on a chain. `isWhole` is true if the index reported all of them except spam. */
 export type IndexedTokens = { readonly tokens: readonly IndexedToken[]; readonly isWhole: boolean }
 
-/** An index of wallets. Reads throw AppError `upstream_*`; `upstream_unavailable` also for a key without rights. */
+/**
+ * Client of an index, a service that lists wallets' tokens. Its functions throw AppError `upstream_*`: `upstream_unavailable` also if the
+ * key lacks rights.
+ */
 export type TokenIndex = {
-  /** Prices of a question at the meter. */
+  /** Cost of one request for tokens and of one for NFTs, which the meter counts against a client's limit. */
   readonly units: { readonly tokens: number; readonly nfts: number }
   readonly tokenChains: readonly ChainKey[]
   readonly nftChains: readonly ChainKey[]
   /**
-   * Fetches a wallet's tokens without the own coin and NFTs. `known` are those of the last response. The index may omit `listed` ones,
-   * which are read from the chain.
+   * Fetches a wallet's tokens, without the chain's own coin and NFTs. `known` are the tokens of the last response, whose metadata need not
+   * be fetched again. The index may omit tokens in `listed`, whose balances are read from the chain.
    */
   fetchTokens(
     chainKey: ChainKey,
@@ -70,7 +73,7 @@ export type TokenIndex = {
   fetchNfts(chainKey: ChainKey, wallet: string): Promise<OwnedNfts>
 }
 
-/** Combines indexes; on a failure it queries the next one. Undefined if there is none. */
+/** Returns an index that tries these indexes in order until one does not fail; undefined if there is none. */
 export function createFallbackIndex(indexes: readonly TokenIndex[]): TokenIndex | undefined {
   if (indexes.length === 0) return undefined
   return {
@@ -93,7 +96,7 @@ export function createFallbackIndex(indexes: readonly TokenIndex[]): TokenIndex 
   }
 }
 
-/** Returns the first response; throws the failure of the last index. */
+/** Returns the response of the first index that does not fail. Throws the last index's error if all fail. */
 async function firstOf<T>(indexes: readonly TokenIndex[], ask: (index: TokenIndex) => Promise<T>): Promise<T> {
   let failure: unknown = new AppError('upstream_unavailable', { cause: new Error('no index knows this chain') })
   for (const index of indexes) {

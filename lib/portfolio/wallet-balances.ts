@@ -4,45 +4,48 @@ import { Amount, Timestamp } from '../core/codecs.ts'
 import { DAY_MS, MINUTE_MS } from '../core/time.ts'
 import { IndexedToken, type IndexedTokens } from './token-index.ts'
 
-/** Time of a balance from an older report; else the report's time applies. */
+/** Time of a balance that an older report contained. Without it, the time of the whole report applies. */
 const Older = { asOf: Timestamp.optional() }
 
-/** Balances of one wallet as its chain reports them. */
+/** Balances of one wallet as read from one chain. */
 export const ChainBalances = z.object({
   asOf: Timestamp,
   native: Amount,
-  /** Balances by contract or mint: zero if missing and not in `unread`. Solana's have the chain's decimals. */
+  /**
+   * Balances by token contract or mint. A missing token has a balance of zero, unless `unread` contains it. Tokens on Solana have the
+   * decimals that the chain reports.
+   */
   tokens: z.record(z.string(), z.object({ balance: Amount, decimals: z.int().optional(), ...Older })),
   /**
-   * Shares of the vaults that were read, by the shares' contract; missing ones are unknown. The price is of one whole share in the asset's
-   * smallest unit, null if the vault reports none.
+   * Shares of the vaults that were read, by share token. Shares of other vaults are unknown. `price` is the value of one whole share in the
+   * asset's smallest unit, null if the vault reports none.
    */
   shares: z.record(z.string(), z.object({ balance: Amount, price: Amount.nullable(), symbol: z.string(), ...Older })),
-  /** Unread tokens, shares, token programs and accounts: unknown is not zero. */
+  /** Tokens, shares, token programs and accounts that could not be read. Their balances are unknown, not zero. */
   unread: z.array(z.string()),
 })
 export type ChainBalances = z.output<typeof ChainBalances>
-/** Balances before they have a time. */
+/** Balances just read, to which the time is added later. */
 export type ReadBalances = Omit<ChainBalances, 'asOf'>
 
 const KnownOnChain = z.object({
   read: ChainBalances.optional(),
   indexed: z.object({ asOf: Timestamp, tokens: z.array(IndexedToken), isWhole: z.boolean() }).optional(),
 })
-/** Balances of one wallet on one chain: the last reports of the chain and of an index. */
+/** Balances of one wallet on one chain: what the chain reported last, and what an index reported last. */
 export type KnownOnChain = z.output<typeof KnownOnChain>
 
 /**
- * Public balances of one wallet on all chains, shared by all users. Chains of a newer version stay unchanged: during a deploy both versions
- * write the item.
+ * Public balances of one wallet by chain, shared by all users. Chains that this version of the service does not have stay unchanged. During
+ * a deploy the old and the new version write the same item.
  */
 export const WalletBalances = z.partialRecord(ChainKey, KnownOnChain, { mode: 'loose' })
 export type WalletBalances = z.output<typeof WalletBalances>
 
-/** A balance, with its time if that is older than the report. */
+/** Balance or other part of a report. `asOf` is set if it is from an older report. */
 type Dated = { readonly asOf?: Date | undefined }
 
-/** Programs that own Solana tokens: Token and Token-2022. */
+/** Programs of Solana that hold tokens: Token and Token-2022. */
 export const TOKEN_PROGRAMS = [
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
@@ -50,13 +53,13 @@ export const TOKEN_PROGRAMS = [
 
 const READ_FRESH_MS = 30_000
 const INDEX_FRESH_MS = 10 * MINUTE_MS
-/** Retention of the last balances of a chain that cannot be read. */
+/** Milliseconds for which the last balances are shown of a chain that cannot be read. */
 const KEPT_MS = 7 * DAY_MS
-/** Maximum JSON bytes of a wallet's unlisted tokens per chain. Eight chains fit into DynamoDB's 400 KB, even uncompressed. */
+/** Maximum JSON bytes of the unlisted tokens of a wallet on one chain. Eight chains then fit into DynamoDB's 400 KB, even uncompressed. */
 const MAX_BYTES = 40_000
 const MAX_TOKENS = 500
 
-/** True if the chain need not be read again for these share contracts. */
+/** Returns true if the balances are recent enough not to be read from the chain again, also those of these share tokens. */
 export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], now: number): boolean {
   if (!read) return false
   const isFresh = (asOf: Date) => now - asOf.getTime() < READ_FRESH_MS
@@ -67,37 +70,37 @@ export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], n
   return isFresh(read.asOf) && shares.every(isShareFresh)
 }
 
-/** Returns the time of the oldest of these balances, with the shares of these contracts only. */
+/** Returns the time of the oldest of these balances. Of the shares, only those of `contracts` count. */
 export function oldestOf({ asOf, tokens, shares }: ChainBalances, contracts: readonly string[]): Date {
   const parts = [...Object.values(tokens), ...contracts.flatMap((address) => shares[address] ?? [])]
   return new Date(Math.min(...parts.map((part) => (part.asOf ?? asOf).getTime()), asOf.getTime()))
 }
 
-/** True if the index need not be queried again: for ten minutes, or a day if the wallet is empty. */
+/** Returns true if the index need not be queried again: for ten minutes after its response, or for a day if the wallet is empty. */
 export function isIndexFresh(known: KnownOnChain, now: number): boolean {
   const { indexed } = known
   if (!indexed) return false
   return now - indexed.asOf.getTime() < (isEmpty(known) ? DAY_MS : INDEX_FRESH_MS)
 }
 
-/** True if the index's response needs no mention of its age. */
+/** Returns true if the index's response is less than a day old. An older one is shown with its age. */
 export function isIndexRecent({ indexed }: KnownOnChain, now: number): boolean {
   return indexed !== undefined && now - indexed.asOf.getTime() < DAY_MS
 }
 
-/** True if a wallet was empty on a chain within the last day. */
+/** Returns true if the wallet was found to be empty on this chain within the last day. */
 export function isUnused(known: KnownOnChain, now: number): boolean {
   return isIndexRecent(known, now) && isEmpty(known)
 }
 
-/** True if both the chain and the index report an empty wallet. */
+/** Returns true if both the chain and the index report that the wallet is empty. */
 function isEmpty({ read, indexed }: KnownOnChain): boolean {
   if (!read || !indexed || read.unread.length > 0 || !indexed.isWhole) return false
   const amounts = [...Object.values(read.tokens), ...Object.values(read.shares)].map(({ balance }) => balance)
   return indexed.tokens.length === 0 && [read.native, ...amounts].every((amount) => amount === 0n)
 }
 
-/** Drops the parts that are too old to show. */
+/** Removes the balances that are too old to be shown. */
 export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownOnChain {
   const isKept = ({ asOf }: Dated) => !asOf || now - asOf.getTime() < KEPT_MS
   const keptOf = <Part extends Dated>(parts: Readonly<Record<string, Part>>) =>
@@ -108,14 +111,14 @@ export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownO
   }
 }
 
-/** True if the chain did not report the balance of this token. */
+/** Returns true if the balance of this token could not be read from the chain. */
 export function isUnread({ tokens, unread }: ChainBalances, address: string): boolean {
   if (unread.includes(address)) return true
-  // A mint that the wallet does not hold could be of either program.
+  // A token that the wallet does not hold could be of either token program. So it is unknown if one program could not be read.
   return !(address in tokens) && TOKEN_PROGRAMS.some((program) => unread.includes(program))
 }
 
-/** Adds the last known balances that the chain did not report or was not queried for, with their times. */
+/** Adds the last known balances of tokens and shares that were not read this time, with their times. */
 export function withLastKnown(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
   if (!last) return read
   const unread = Object.entries(last.tokens).filter(([address]) => isUnread(read, address))
@@ -126,7 +129,7 @@ export function withLastKnown(read: ChainBalances, last: ChainBalances | undefin
   }
 }
 
-/** Joins two reports: the newer of each part, and parts of only one. */
+/** Combines two reports of a wallet on one chain: of each part, the newer one. */
 export function joinReports(one: KnownOnChain, other: KnownOnChain): KnownOnChain {
   const [read, last] = newestFirst(one.read, other.read)
   const [indexed] = newestFirst(one.indexed, other.indexed)
@@ -137,7 +140,7 @@ function newestFirst<Part extends { readonly asOf: Date }>(...parts: readonly (P
   return parts.flatMap((part) => part ?? []).toSorted((one, other) => other.asOf.getTime() - one.asOf.getTime())
 }
 
-/** Adds an older report's balances; keeps the newest 500 of those older than the report. */
+/** Adds the balances of an older report. Keeps at most 500 such balances, the newest. */
 function withOlder<Part extends Dated>(
   parts: Readonly<Record<string, Part>>,
   last: Readonly<Record<string, Part>>,
@@ -156,7 +159,7 @@ function withOlder<Part extends Dated>(
   return Object.fromEntries([...all.filter(([, { asOf }]) => !asOf), ...dated.slice(0, MAX_TOKENS)])
 }
 
-/** Keeps at most 500 tokens, the listed ones first: a Solana wallet of spam can have thousands. */
+/** Keeps at most 500 tokens, supported ones first, because a Solana wallet can hold thousands of spam tokens. */
 export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>): ReadBalances {
   const ordered = Object.entries(read.tokens).toSorted(
     ([one], [other]) => Number(listed.has(other)) - Number(listed.has(one)),
@@ -168,7 +171,7 @@ export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>)
   }
 }
 
-/** Keeps the tokens of an index's response that fit, spam last. */
+/** Keeps as many tokens of an index's response as fit into the item, spam last. */
 export function fittingTokens({ tokens, isWhole }: IndexedTokens): { tokens: IndexedToken[]; isWhole: boolean } {
   let left = MAX_BYTES
   const fits = (token: IndexedToken) => {

@@ -13,7 +13,7 @@ import type { Vault } from '../vaults/vault.ts'
 import { type DryRun, pickFirstWorking } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
-/** Cancellation of pending requests; `listEntries` returns the account's ledger in the vault up to a block. */
+/** Cancellation to prepare. `listEntries` returns the account's ledger entries in the vault up to a block. */
 type Cancellation = {
   readonly vault: Vault
   readonly account: Address
@@ -22,7 +22,7 @@ type Cancellation = {
 }
 
 /**
- * Prepares the cancellation of a pending request, in one round trip unless requests have their own ids. Throws the
+ * Prepares the cancellation of a pending request, in one round trip. It takes more if the vault's requests have their own ids. Throws the
  * AppError of a refusal, or `upstream_*`.
  */
 export async function prepareCancellation(reader: ChainReader, { vault, account, kind, listEntries }: Cancellation) {
@@ -36,7 +36,7 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
     candidates: operations.map((operation) => draftOf({ operation, request })),
     choose: async ({ terms: finish, block }) => {
       const terms = await finish(reader, block.number, () => listEntries(block.number))
-      // Only the terms contain the id of a request.
+      // The operation needs the id of the request, which only the terms contain.
       const operation = findOperation(operations, terms.name)
       return {
         terms,

@@ -14,7 +14,7 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Proceeds of a claim of each kind. */
+/** Unit in which a claim pays, by the kind of request. */
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
 
 type Claim = {
@@ -25,7 +25,7 @@ type Claim = {
 }
 
 /**
- * Prepares the claim of everything claimable of a kind, in two round trips; to another chain with one more, and the
+ * Prepares the claim of all settled requests of one kind, in two round trips. Sending the assets to another chain takes one more, and the
  * bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareClaim(services: BridgeServices, { vault, account, kind, destination }: Claim) {
@@ -67,17 +67,17 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
-/** Returns the claim that gives most, or the first of equals. */
+/** Returns the dry run of the claim that pays most, the first among equals. */
 function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
   const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
-/** Returns assets and shares of a claim: one is its amount, the other its dry run's result. */
+/** Returns the assets and shares of a claim. One is the claimed amount; the other is the return value in its dry run. */
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
-  // The cast holds: only claims are simulated here.
+  // The cast holds: only drafts with claim operations are simulated here.
   const { operation, request } = intent as ClaimIntent
   if (!operation.returns) return undefined
   const returned = hexToBigInt(call.returnData)

@@ -22,24 +22,26 @@ import {
   requireOpen,
 } from './transfer.ts'
 
-/** Deposit by and for `account`, paid with `inputAmount` of a token or coin of another chain. */
+/** Deposit by `account` for itself, paid with `inputAmount` of a token or of the own coin of another chain. */
 export type CrossChainDeposit = {
   readonly vault: Vault
   readonly pin: Pin | undefined
   readonly account: Address
   readonly inputAmount: bigint
   readonly sourceChainId: number
-  /** Address of the token, or `COIN_ADDRESS` for the chain's coin. */
+  /** Address of the token on the source chain, or `COIN_ADDRESS` for that chain's own coin. */
   readonly sourceToken: Address
 }
 
-/** Seconds for which the valuation must stay valid, so that a synchronous deposit arrives in time. */
+/**
+ * Seconds for which the vault's valuation must still be valid, because the deposit takes time to arrive. Lagoon vaults take instant
+ * deposits only until it expires.
+ */
 const SYNC_MARGIN_SECONDS = 15n * 60n
 
 /**
- * Prepares the source chain's transactions that deposit into a vault on another chain, and the quote in smallest units.
- * Fetches the quote and both chains' states in parallel, then simulates. Throws the AppError of a refusal, or
- * `upstream_*`.
+ * Prepares transactions on the source chain that deposit into a vault on another chain. Also returns the bridge's quote, in smallest units.
+ * Fetches the quote and the states of both chains in parallel, then simulates. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareDepositAcross(
   services: BridgeServices,
@@ -59,10 +61,10 @@ export async function prepareDepositAcross(
     deposit: { vault, operation },
   })
 
-  // Most deposits take the usual operation, so the quote need not wait for the vault's state.
+  // The quote depends on the deposit operation. Most deposits use the first one, so its quote is fetched before the vault's state is known.
   const [usual] = OPERATIONS[vault.protocol].deposits
   const quoted = toResult(fetchQuote(requestBy(usual)))
-  // The quote is awaited below, unless a read fails first.
+  // The quote is awaited below. If a read throws before that, its rejection must not stay unhandled.
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, inputAmount, route.destination.handler)

@@ -17,7 +17,9 @@ import { prepare } from './prepare.ts'
 
 type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pin | undefined }
 
-/** Prepares a deposit, in one round trip. Throws the AppError of a refusal, `vault_has_changed` before any other, or `upstream_*`. */
+/**
+ * Prepares a deposit, in one round trip. Throws `vault_has_changed` before any other refusal, the AppError of a refusal, or `upstream_*`.
+ */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit) {
   const { vault, pin, account, amount } = request
   const spending = { token: vault.asset, spender: vault.address, amount }
@@ -46,10 +48,13 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   })
 }
 
-/** Returns a deposit's result in smallest units: the shares of its dry run, else an estimate at the present price; null if unknown. */
+/**
+ * Returns a deposit's shares, assets and fee, in smallest units; unknown ones are null. The shares are those of the dry run (`arrived`), or
+ * else an estimate at the present price.
+ */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
   const reported = arrived ?? sharesFor(assets)
-  // No real amount gives more than a contract can hold.
+  // A real amount of shares fits into 256 bits, so a larger one counts as unknown.
   const shares = reported !== null && reported > MAX_UINT256 ? null : reported
   return requireUint256({
     shares,
@@ -59,14 +64,14 @@ export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint
   })
 }
 
-/** Returns by how much the shares are worth less than the assets; 0 for rounding. */
+/** Returns the fee: the assets minus the value of the shares. A difference that rounding explains counts as 0. */
 function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigint | null {
   if (value === null || unit === null) return null
   const fee = assets - value
   return fee > 2n * unit + 1n ? fee : 0n
 }
 
-/** Returns the shares that a dry run brought to the account; undefined if it does not show them. */
+/** Returns the shares that the account received in a dry run; undefined if its logs are not known. */
 function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {

@@ -6,7 +6,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { Intent } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
-/** Transactions to sign, and views that a dry run calls before and after them. */
+/** Transactions for the user to sign, and view functions that the dry run calls before and after them. */
 export type Draft = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
@@ -14,18 +14,18 @@ export type Draft = {
   readonly views?: readonly Transaction[]
 }
 
-/** Draft with the results of its calls and views; undefined if the node cannot simulate. */
+/** Draft with the results of its dry run; `calls` and `viewed` are undefined if the node cannot simulate. */
 export type DryRun = Draft & {
   readonly calls: readonly SimulatedCall[] | undefined
   readonly viewed: readonly SimulatedCall[] | undefined
 }
 
-/** Builds the request of a dry run. */
+/** Builds the RPC request that simulates a draft. */
 export function dryRunRequest(account: Address, { approval, operations, views = [] }: Draft): RpcRequest {
   return simulationRequest(account, [...views, ...approval, ...operations, ...views])
 }
 
-/** Parses an outcome of `dryRunRequest`. `abi` names the errors of reverts. */
+/** Parses the response to `dryRunRequest`. `abi` contains the errors that explain reverts. */
 export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: Abi = REVERT_ERRORS): DryRun {
   const { approval, operations, views = [] } = draft
   const sent = approval.length + operations.length
@@ -34,7 +34,7 @@ export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: 
   return { ...draft, calls, viewed: all && [...all.slice(0, views.length), ...all.slice(views.length + sent)] }
 }
 
-/** Makes the dry runs of drafts, in one HTTP request. Throws `upstream_*`. */
+/** Simulates drafts in one HTTP request. Throws `upstream_*`. */
 export async function makeDryRuns(
   reader: ChainReader,
   account: Address,
@@ -46,8 +46,8 @@ export async function makeDryRuns(
 }
 
 /**
- * Finds a one-operation draft among the candidates' dry runs. Earlier operations of its candidate must have reverted,
- * so that they changed nothing.
+ * Finds the result of a draft with one operation in dry runs of several operations each; undefined if there is none. The operations before
+ * it in the same dry run must have reverted, so that they changed nothing.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents
@@ -66,7 +66,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
   return undefined
 }
 
-/** Returns whether two operations do the same; their minimum payments may differ. */
+/** Returns true if two operations have the same effect. The minimum that they must pay may differ. */
 function isSame(one: Intent, other: Intent): boolean {
   return (
     one.operation === other.operation &&
@@ -75,12 +75,12 @@ function isSame(one: Intent, other: Intent): boolean {
   )
 }
 
-/** Returns the first dry run in which everything works, else the last one. */
+/** Returns the first dry run in which all transactions succeed, or else the last dry run. */
 export function pickFirstWorking(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ calls }) => calls)
 }
 
-/** Returns the first dry run whose approvals work, else the last one. */
+/** Returns the first dry run in which all approvals succeed, or else the last dry run. */
 export function firstApproved(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
 }

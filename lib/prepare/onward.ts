@@ -25,21 +25,21 @@ import {
   type SourceState,
 } from './transfer.ts'
 
-/** Payment of a vault: withdrawals, claims, or both. */
+/** Operations by which a vault pays an account: withdrawals, claims, or both. */
 export type Payment = {
   readonly intents: readonly Intent[]
-  /** Results of their dry run; undefined without one. */
+  /** Results of the operations in their dry run; undefined if no node can simulate. */
   readonly calls: readonly SimulatedCall[] | undefined
-  /** Assets to send; by default everything paid. */
+  /** Assets to send to the other chain; by default all that the vault pays. */
   readonly amount?: bigint | undefined
-  /** Request field for errors about the amount; `dstChainId` if it has none. */
+  /** Request field that errors about the amount name; `dstChainId` if the request has no amount. */
   readonly field: 'amount' | 'dstChainId'
 }
 
 /**
- * Prepares the transfer of a vault's payment to another chain. `read` reads a plan of the vault and both chains' bridge
- * state; then `send` builds the transactions by the bridge's quote. Throws the AppError of the reason if the asset
- * cannot go there; `read` and `send` throw `upstream_*`.
+ * Prepares sending a vault's payment to another chain. `read` reads a plan of the vault, and the state of the bridge on both chains.
+ * `send`, called after it, builds the transactions with the bridge's quote. Throws an AppError if the asset cannot be sent there. `read`
+ * and `send` throw `upstream_*`.
  */
 export function prepareOnward(
   services: BridgeServices,
@@ -76,8 +76,8 @@ type TransferState = {
 }
 
 /**
- * Builds the transactions of a payment and its transfer, and the quote. `paid` is the payment in its dry run; undefined
- * if unknown. Throws the AppError of a refusal, or `upstream_*`.
+ * Builds the transactions by which the vault pays and the bridge sends the payment on, and the quote. Returns as `paid` the payment in the
+ * dry run; undefined if unknown. Throws the AppError of a refusal, or `upstream_*`.
  */
 async function sendPayment(
   services: BridgeServices,
@@ -92,7 +92,7 @@ async function sendPayment(
   if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
   const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
   const paid = sum(parts)
-  // Send only what is sure to be paid: the requested amount, the dry run's payment, or the calls' minimum.
+  // Only an amount that is certain to be paid is sent: the requested one, that of the dry run, or the minimum of the operations.
   const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
   if (inputAmount === undefined) throw unavailable("must be left out: the vault's payment is not known in advance")
   if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
@@ -110,8 +110,8 @@ async function sendPayment(
 }
 
 /**
- * Returns a call's payment by the asset's transfers in its dry run; undefined if not shown. The vault's return value
- * may be wrong, and the bridge would take the rest from the wallet.
+ * Returns the payment of an operation, by the transfers of the asset in its dry run; undefined if it has no logs. The vault's return value
+ * is not used. It may be too high, and the bridge would take the difference from the wallet.
  */
 function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success') return undefined
@@ -125,7 +125,7 @@ function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall |
     }, 0n)
 }
 
-/** Sets an operation's minimum, if any, to its payment in the dry run. */
+/** Sets the operation's minimum to its payment in the dry run, if the operation has a minimum. */
 function withMinimum({ operation, request }: Intent, paid: bigint | undefined): Intent {
   if (request.minimum === undefined || paid === undefined) return { operation, request }
   return { operation, request: { ...request, minimum: paid } }

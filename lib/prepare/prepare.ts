@@ -10,42 +10,42 @@ import type { AppError } from '../core/errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
-/** Parts that differ between operations. */
+/** Parts of the preparation that differ between deposits, withdrawals, claims and cancellations. */
 export type Kind<Terms, Chosen extends Choice> = {
-  /** Plan of the vault state that decides. */
+  /** Plan that reads the state of the vault on which the choice of drafts depends. */
   readonly plan: ReadPlan<Terms>
-  /** Drafts simulated while the plan is read; each runs its operations in sequence. */
+  /** Drafts that are simulated in the request that reads the plan. Each runs its operations in sequence. */
   readonly candidates: readonly Draft[]
-  /** Chooses the drafts. Throws the AppError of a refusal. */
+  /** Chooses the drafts by what was read. Throws the AppError of a refusal. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
-  /** Operation whose gas estimate applies without a dry run. */
+  /** Name of the constant gas estimate that is used if no node can simulate. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 
-/** Drafts to simulate, and the function that picks one by its dry run. */
+/** Chosen drafts, which are simulated, and the function that picks one of them by the results. */
 export type Choice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
-  /** Spending that the approvals are for. */
+  /** Token spending that the approvals in the drafts allow; undefined if they approve nothing. */
   readonly spending: TokenSpending | undefined
-  /** Returns the error that withholds the transactions. */
+  /** Returns the error to throw instead of returning the transactions; undefined if there is none. */
   readonly refuse?: (
     picked: DryRun,
     reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
   ) => AppError | undefined
 }
 
-/** Transactions to sign in order, approvals first. */
+/** Transactions for the user to sign, in order, approvals first. */
 export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls'> & {
   readonly choice: Chosen
-  /** Gas units of all transactions in total. */
+  /** Gas units of all transactions together. */
   readonly estimatedGas: bigint
   readonly simulation: SimulationResult
   readonly block: BlockHeader
   readonly evidence: Evidence[]
 }
 
-/** Read of a plan with further calls. */
+/** Result of reading a plan, with the responses to the additional calls. */
 type Read<Terms> = {
   readonly value: Terms
   readonly outcomes: readonly RpcOutcome[]
@@ -54,8 +54,8 @@ type Read<Terms> = {
 }
 
 /**
- * Prepares transactions: reads, chooses, simulates, verifies. Takes one round trip if the choice is among the
- * candidates, else two; `read` may read more meanwhile. Throws the AppError of a refusal, and `upstream_*`.
+ * Prepares transactions: reads the vault, chooses drafts, simulates and verifies them. Takes one round trip if the chosen draft is among
+ * the candidates, else two. `read` may read other chains at the same time. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepare<Terms, Chosen extends Choice>(
   reader: ChainReader,

@@ -8,7 +8,7 @@ import { max, min } from '../core/bigint.ts'
 import { MINUTE_MS } from '../core/time.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
-/** Prepared transactions of one chain; with a quote they end on another one. */
+/** Transactions prepared for one chain. With a `quote`, the bridge sends the funds to another chain. */
 type Prepared<Quote> = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -19,7 +19,7 @@ type Prepared<Quote> = {
 }
 
 /**
- * Returns the reply with the transactions in both forms that wallets take: each with its chain, and as one list of
+ * Returns the response with the transactions in the two forms that wallets accept: one by one with their chain id, and as one list of
  * calls. `chainId` is the chain on which they are sent.
  */
 export function toReply<Quote, Protocol extends string>(
@@ -51,11 +51,11 @@ export function toReply<Quote, Protocol extends string>(
 type Reply = z.output<typeof TransactionsReply> & {
   readonly withdrawal?: Withdrawal
   readonly deposit?: Deposit
-  /** Terms at the older block. */
+  /** Terms of the vault, as read at the older of two blocks. */
   readonly terms?: object
 }
 
-/** Figures of a deposit; unknown ones are null. */
+/** Expected amounts of a deposit; unknown ones are null. */
 type Deposit = {
   readonly shares: bigint | null
   readonly assets: bigint
@@ -63,7 +63,7 @@ type Deposit = {
   readonly isEstimate: boolean
 }
 
-/** Figures of a withdrawal; unknown ones are null or absent. */
+/** Expected amounts of a withdrawal; unknown ones are null or absent. */
 type Withdrawal = {
   readonly shares: bigint
   readonly assets: bigint | null
@@ -75,7 +75,7 @@ type Withdrawal = {
   readonly isEstimate: boolean
 }
 
-/** Choice of the figure that is worse for the user. */
+/** Functions that choose between two hosts' amounts the one that is worse for the user. */
 const WORSE_WITHDRAWAL = {
   shares: max,
   assets: min,
@@ -86,17 +86,17 @@ const WORSE_WITHDRAWAL = {
 } as const
 const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
-/** Denominator of the allowed difference: half a percent. */
+/** Denominator of the accepted difference between two hosts' amounts: half a percent. */
 const PARTS = 200n
-/** Maximum factor between the gas of two dry runs. */
+/** Maximum ratio between the gas estimates of two hosts' dry runs. */
 const MAX_GAS_FACTOR = 2n
-/** Gas units of a block; no transaction uses more. */
+/** Gas units of a block. No transaction can use more, so a higher estimate is wrong. */
 const BLOCK_GAS = 60_000_000n
 
 /**
- * Returns the reply that two hosts agree on; undefined if they disagree. Signed parts must be equal. Figures may differ
- * by half a percent: the worse one is returned as an estimate. The larger gas counts. One host's dry run suffices if
- * the other cannot simulate.
+ * Returns the response that two hosts agree on; undefined if they disagree. The parts that the user signs must be equal. Amounts may differ
+ * by half a percent; the worse one is returned as an estimate. Of the gas estimates, the larger one is returned. One host's dry run
+ * suffices if the other cannot simulate.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
   if (textOf(pickSignedParts(older)) !== textOf(pickSignedParts(newer))) return undefined
@@ -114,7 +114,7 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
   return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...figures }
 }
 
-/** Returns the reply without its estimates and its block. */
+/** Returns the response without its estimates, terms and blocks, so that what the user signs remains. */
 function pickSignedParts(reply: Reply): object {
   const {
     estimatedGas: _,
@@ -141,7 +141,7 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
 ): F | undefined {
   if (!older || !newer || textOf(older) === textOf(newer)) return newer && older
   const agreed = { ...older, isEstimate: true }
-  // The cast holds: an object has only its own keys.
+  // The cast holds: `Object.keys` returns only names of the object's own properties.
   for (const name of Object.keys({ ...newer, ...agreed }) as (keyof F)[]) {
     const [one, other, worseOf] = [older[name], newer[name], worse[name]]
     if (name === 'isEstimate' || textOf(one ?? null) === textOf(other ?? null)) continue
@@ -152,7 +152,7 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   return agreed
 }
 
-/** Returns the earlier of two blocks; undefined if over a minute lies between them, or if they contradict. */
+/** Returns the earlier of two hosts' blocks. Returns undefined if they are more than a minute apart, or if they contradict each other. */
 function earlier(one: Evidence, other: Evidence | undefined): Evidence | undefined {
   if (!other) return undefined
   if (one.blockNumber === other.blockNumber) return one.blockHash === other.blockHash ? one : undefined

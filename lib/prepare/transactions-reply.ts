@@ -6,7 +6,7 @@ import { ChainTransaction, WalletCalls } from '../chain/transaction.ts'
 import { Amount } from '../core/codecs.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 
-/** Reply with transactions of a vault. */
+/** Response with the transactions of a vault operation. */
 export const TransactionsReply = z.object({
   approval: z.array(ChainTransaction).describe('Send these first'),
   operations: z

@@ -21,7 +21,7 @@ import { encodeOperation, type Intent, verifyOperations } from '../protocols/cal
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
-/** Services for transfers between chains. */
+/** Services that transfers between chains need. */
 export type BridgeServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchQuote: Across['fetchQuote']
@@ -30,7 +30,7 @@ export type BridgeServices = {
 
 const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
 
-/** State of the source chain: the bridge's pool, the account's code, and the allowance for the pool. */
+/** State of the source chain: the bridge's pool, the account's code, and the token allowance that the pool has from the account. */
 export type SourceState = {
   readonly paused: boolean
   readonly allowance: bigint
@@ -38,29 +38,32 @@ export type SourceState = {
   readonly accountIsContract: boolean
 }
 
-/** State of the destination: the bridge's pool, and whether the account has code there. */
+/** State of the destination chain: the bridge's pool, and whether the account has code there. */
 export type DestinationState = {
   readonly paused: boolean
-  /** Time of the block, in seconds since 1970. */
+  /** Time of the latest block, in seconds since 1970. */
   readonly time: number
   readonly accountHasCode: boolean
 }
 
-/** Returns an empty read plan. */
+/** Returns a read plan without calls, for code that requires a plan. */
 export function emptyPlan(address: Address): ReadPlan<undefined> {
   return buildReadPlan({ address, slots: {}, calls: {} }, () => undefined)
 }
 
-/** Dry run without enough coin: nodes refuse it without naming the call that reverts. */
+/**
+ * Result of a dry run for an account with too little of the chain's coin. Nodes refuse such a simulation as a whole, without naming the
+ * call.
+ */
 const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
-/** Returns the plan of an account's coin balance; `address` is the contract read with it. */
+/** Returns the plan that reads an account's balance of the chain's coin. `address` is the contract that is read together with it. */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
   const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => requireValue(answers.coin))
 }
 
-/** Reads the source chain's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
+/** Reads the state of the source chain together with `plan`, in one request. Throws `upstream_*`. */
 export async function readSource<T>(
   reader: ChainReader,
   account: Address,
@@ -90,12 +93,13 @@ export async function readSource<T>(
   })
   const [value, pooled] = read.value
   const code = parseCode(read.outcomes.at(-1))
-  // A delegating account stays an ordinary one on every chain.
+  // An account with delegated code (EIP-7702) has a private key that controls the address on every chain. So it does not count as a
+  // contract.
   const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !findDelegate(code) }
   return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 
-/** Reads the destination's state with a plan of the contract at `address`, in one request. Throws `upstream_*`. */
+/** Reads the state of the destination chain together with `plan`, in one request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) =>
@@ -112,7 +116,7 @@ export async function readDestination<T>(reader: ChainReader, account: Address, 
 }
 
 /**
- * Throws `cross_chain_not_available` if a pool is paused. Also throws if the account is a contract not deployed on the
+ * Throws `cross_chain_not_available` if a pool of the bridge is paused. Also throws it for a contract account without code on the
  * destination, where it could not use the funds.
  */
 export function requireOpen(source: SourceState, destination: DestinationState): void {
@@ -120,19 +124,19 @@ export function requireOpen(source: SourceState, destination: DestinationState):
   if (source.paused || destination.paused || isStranded) throw new AppError('cross_chain_not_available')
 }
 
-/** Transfer with its terms, and the vault operations before it on the source chain. */
+/** Bridge transfer to prepare, and the vault operations to send before it on the source chain. */
 export type Sending = {
   readonly request: BridgeRequest
   readonly terms: BridgeTerms
   readonly source: SourceState
-  /** The account's balance of the chain's coin, if it sends that. */
+  /** The account's balance of the chain's own coin; set only if the account sends that coin. */
   readonly coin?: bigint | undefined
   readonly before: readonly Intent[]
 }
 
 /**
- * Builds a transfer's transactions in order: approvals for the pool, prior operations, deposit into the pool. Verifies
- * and simulates them as one list. Throws `upstream_*`.
+ * Builds the transactions of a transfer in order: approvals for the pool, vault operations, deposit into the pool. Verifies them and
+ * simulates them in sequence. Throws `upstream_*`.
  */
 export async function prepareSending(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
@@ -162,7 +166,7 @@ export async function prepareSending(
   return { approval, operations, ...summarise(calls, upperEstimate) }
 }
 
-/** Returns the quote for the response, in smallest units. */
+/** Returns the quote in the form of the response, in smallest units. */
 export function describeQuote(
   { route: { source, destination }, inputAmount }: BridgeRequest,
   { outputAmount, ...times }: BridgeTerms,

@@ -15,7 +15,7 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Withdrawal of an account; its assets go on to `destination`, if any. */
+/** Withdrawal of an account. With a `destination`, the bridge sends the assets on to another chain. */
 type Withdrawal = {
   readonly vault: Vault
   readonly account: Address
@@ -24,8 +24,8 @@ type Withdrawal = {
 }
 
 /**
- * Prepares a withdrawal: in one round trip if an operation takes the amount as requested, else in two. Another chain
- * takes one more and the bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
+ * Prepares a withdrawal. It takes one round trip if an operation takes the amount as requested, else two. Sending the assets to another
+ * chain takes one more, and the bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
  */
 export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
   const reader = services.getReader(vault.chainId)
@@ -74,7 +74,10 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
   }
 }
 
-/** Builds drafts: without an approval, and with one of the shares if some vaults need it. */
+/**
+ * Builds two drafts if the operations may need the account to approve its shares: one without and one with the approval. Builds one
+ * otherwise.
+ */
 function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly AggregateCall[]): Draft[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
@@ -82,7 +85,7 @@ function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly Agg
   return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...extra }))
 }
 
-/** Returns the share approval that the operations may need, one at most. */
+/** Returns the spending of shares that the operations may need an approval for, at most one. */
 function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): TokenSpending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
@@ -90,7 +93,10 @@ function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]
     .slice(0, 1)
 }
 
-/** Returns the operations that take the amount as requested, without a minimum; none for `max`. */
+/**
+ * Returns the operations that take the requested amount itself, without a minimum payment. Returns none for `max`, whose amount must be
+ * read first.
+ */
 function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): Intent[] {
   if (amount === 'max') return []
   const [takes, value] =
@@ -100,7 +106,7 @@ function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount)
     .map((operation) => ({ operation, request: { vault, account, amount: value } }))
 }
 
-/** Returns whether the view rose by the required amount within the dry run. */
+/** Returns true if the result of the view function rose by exactly the required amount during the dry run. */
 function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
   const [before, after] = viewed.map((call) =>
     call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
@@ -108,12 +114,12 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** Returns the withdrawal's figures from its dry run, else from the vault's state. */
+/** Returns the amounts of a withdrawal from its dry run, or else from the vault's state. */
 function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }
-  // The last call then pays only earlier requests.
+  // The withdrawal then takes no shares, and the last call pays only earlier requests. So its result is not this withdrawal's amount.
   const isNothing = terms.shares === 0n && terms.assets === 0n
   const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
   if (isTold) amounts[returns] = hexToBigInt(last.returnData)
@@ -131,7 +137,7 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   }
 }
 
-/** Returns the vault's fee; null if the value of the shares is unknown. */
+/** Returns the vault's fee; null if the value or the payment of the shares is unknown. */
 function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
   if (value === null || assets === null) return null
   return value > assets ? value - assets : 0n

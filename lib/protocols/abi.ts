@@ -1,6 +1,9 @@
 import { parseAbi } from 'viem'
 
-/** ABI of all vaults: ERC-4626, ERC-7575, OpenZeppelin's pause, and `liquidityAdapter`, which identifies Morpho's vaults. */
+/**
+ * ABI of the functions that vaults of all protocols share: ERC-4626, ERC-7575 and OpenZeppelin's pause. It also has `liquidityAdapter`, a
+ * getter that only Morpho's vaults have.
+ */
 export const vaultAbi = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',

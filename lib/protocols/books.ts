@@ -9,8 +9,8 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 
 /**
- * Assets and supply by a vault's events, in smallest units. Shares are worth about `shares × assets / supply`, rounded
- * down; the protocol defines the exact meaning.
+ * A vault's total assets and share supply as computed from its events, in smallest units. Shares are worth about `shares × assets /
+ * supply`, rounded down. Each protocol defines the exact formula (`shareValue`).
  */
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
@@ -22,57 +22,63 @@ type EventLocation = Readonly<LogLocation> & {
   readonly timestamp: bigint
 }
 
-/** Event of a vault or its share token, with its position. */
+/** Event of a vault or its share token, with its position on the chain. */
 export type VaultEvent = { readonly eventName: string; readonly args: object } & EventOrigin
-/** Event of this ABI, with its position. */
+/** Typed event of the ABI `A`, with its position on the chain. */
 export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
 type EventOrigin = {
   readonly vault: Address
   readonly location: EventLocation
-  /** Ledger after the event; set if the event moves shares between owners. */
+  /** Total assets and supply after the event; set only if the event moves shares between owners. */
   readonly ledger?: Ledger
 }
 
-/** Transfer of another token that belongs to a vault's books. */
+/** Transfer of a token other than the shares that shows a payment of the vault, such as one from a cooldown vault's silo. */
 export type ForeignTransfer = {
   readonly eventName: 'HeardTransfer'
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
 } & EventOrigin
 
-/** Rules by which the events of a protocol's vaults make its books. They are pure: the same events give the same books. */
+/**
+ * Rules of one protocol that compute a vault's price and its accounts' ledger entries from its events. They are pure: equal events give
+ * equal results.
+ */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
-  /** Events that can move the price, except mints and burns. */
+  /** Names of the events that can change the share price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
-  /** Token and sender of the transfers of another token; absent if there are none. */
+  /** Returns the token and the sender of the payments to record as `ForeignTransfer`. Absent if the protocol needs none. */
   findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * Puts the accounts of a transaction's events in the standard's order; absent if all vaults use it. With `ofAccount`,
-   * `events` are only those that name this account.
+   * Returns a transaction's events with their account arguments in the order of the ERC. Absent if all vaults of the protocol follow it.
+   * With `ofAccount`, `events` are only those that name this account.
    */
   normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
-  /** Returns the share transfer that an event explains: a mint that is no fee, or a move to or from a request. */
+  /** Returns the share transfer that belongs to an event: the mint of a deposit, or a move into or out of a request. */
   explainTransfer(vault: V, event: Event): ExplainedTransfer | undefined
-  /** Returns the value of these shares in the asset's smallest unit; null before there is a price. */
+  /** Returns the value of these shares in the asset's smallest unit; null before the first known price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
-  /** Returns the ledger after each event of a transaction; absent if no event contains the price. */
+  /** Returns total assets and supply after each event of a transaction. Absent if the protocol's events do not show the price. */
   foldLedgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
-   * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if no event
-   * does: the price is then read (`sharePrice` of the protocol).
+   * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if the protocol's events never show
+   * it: `sharePrice` of the protocol then reads it from the chain.
    */
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
-  /** Returns each event's ledger entries, except share transfers between accounts. */
+  /** Returns the ledger entries of each event, except those for share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
-  /** Returns the shares that an event moves between owners without a transfer. */
+  /** Returns the shares that an event moves between owners although no Transfer event shows it. */
   findHandover(vault: V, event: Event): ShareTransfer | undefined
-  /** Returns the requests that an event settles; absent if no event shows it, so that each open request must be read. */
+  /**
+   * Returns the requests that an event settles. Absent if no event shows settlements, so that each open request must be read from the
+   * chain.
+   */
   settlement?(event: Event): Settlement | undefined
   settlementStep?(event: Event): SettlementStep | undefined
-  /** Returns whether the account is a user, not the vault itself or its silo. */
+  /** Returns true if the account is a user; false for the vault itself and for its silo, which holds assets of waiting requests. */
   isOwner(vault: V, account: Address): boolean
 }
 
-/** Settled requests of one kind, with all ids up to `lastId`; `given` are the proceeds of their claims, before fees. */
+/** Settled requests of one kind: all with ids up to `lastId`. `given` is the total that their claims pay, before fees. */
 export type Settlement = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -80,20 +86,20 @@ export type Settlement = {
   readonly given: bigint
 }
 
-/** Request, proposed valuation that includes all waiting requests, or settlement. */
+/** Step towards a settlement: a request, a proposed valuation that includes all waiting requests, or the settlement itself. */
 type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }
 
 type OwnEntry = { readonly account: Address } & EntryDetails
 
-/** Move of shares between accounts. */
+/** Move of shares from one account to another, also a mint or a burn. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** Share transfer whose sender or recipient may be unknown. */
+/** Move of shares whose sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
-/** Returns whether an event is a transfer of shares, a mint or a burn. */
+/** Returns true if an event is a Transfer of shares, which includes mints and burns. */
 export function isShareTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
   return event.eventName === 'Transfer'
 }

@@ -4,55 +4,55 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 
-/** Parameters of an operation by and for `account`; amounts in smallest units. */
+/** Parameters of a vault operation that `account` performs for itself. Amounts are in smallest units. */
 export type OperationRequest = {
   readonly vault: Pick<TokenizedVault, 'address' | 'asset'>
   readonly account: Address
-  /** Assets or shares; 0 if the operation takes no amount. */
+  /** Amount of assets or shares, as the operation requires; 0 if the operation takes no amount. */
   readonly amount: bigint
-  /** Account that pays: `account` by default, or the bridge's handler. */
+  /** Account that pays: `account` by default. For a deposit from another chain, the bridge's handler contract pays. */
   readonly payer?: Address
-  /** Minimum assets, if the operation has such a bound. */
+  /** Minimum assets that the operation must pay, else it reverts; set only if its function has such an argument. */
   readonly minimum?: bigint
-  /** Request that the operation names; 0 for all of the account's. */
+  /** Id of the request that the operation names; 0 for all requests of the account. */
   readonly requestId?: bigint
 }
 
 /** Vault function that moves an account's assets or shares. */
 export type Operation = {
   readonly name: string
-  /** Unit of the call's return value; absent without one, as for requests. */
+  /** Unit of the function's return value. Absent for functions that return no amount, such as those that make a request. */
   readonly returns?: 'assets' | 'shares'
-  /** True if the proceeds come only by a later call. */
+  /** True if the shares or assets arrive only by a later call. */
   readonly isAsync?: boolean
   encode(request: OperationRequest): Hex
-  /** Returns undefined for the data of any other call. */
+  /** Decodes calldata of this operation; returns undefined for any other calldata. */
   decode(data: Hex): Terms | undefined
 }
 
-/** Parameters of a call. */
+/** Arguments decoded from an operation's calldata. */
 type Terms = {
   readonly amount: bigint
-  /** Receiver of the proceeds and owner of the request; absent if it is the sender. */
+  /** Receiver of the shares or assets, and owner of the request; absent if the sender is. */
   readonly receiver?: Address
-  /** Owner of the assets or shares taken; absent if it is the sender. */
+  /** Owner of the assets or shares that are spent; absent if the sender is. */
   readonly payer?: Address
   readonly minimum?: bigint
   readonly requestId?: bigint
-  /** True if the call names a paid referrer. */
+  /** True if the call names a referrer, who would be paid. */
   readonly hasReferral?: boolean
 }
 
-/** Vault function that takes a deposit. Its first argument is the amount, which the bridge fills in. */
+/** Vault function that takes a deposit. Its first argument is the amount, which the bridge overwrites with the amount that arrived. */
 export type DepositOperation = Omit<Operation, 'decode'> & {
-  /** True if the shares come only after a settlement. */
+  /** True if the shares arrive only after a settlement of the request. */
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
-  /** Returns the deposit that `log` reports, undefined for other logs; `logs` are all of its transaction. */
+  /** Returns the deposit that `log` reports; undefined for other logs. `logs` are all logs of the transaction. */
   parseTakenDeposit(log: Log, logs: readonly Log[]): TakenDeposit | undefined
 }
 
-/** Deposit that a vault took; amounts in smallest units, `shares` null for a request. */
+/** Deposit that a vault took, in smallest units. `shares` is null if the deposit is a request, which gives shares later. */
 type TakenDeposit = {
   readonly account: Address
   readonly payer: Address
@@ -60,40 +60,40 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** Vault function that exchanges shares for assets, or claims settled requests. */
+/** Vault function that exchanges shares for assets, requests such an exchange, or claims settled requests. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
-  /** True if some vaults need an approval of the shares. */
+  /** True if some vaults need the account to approve its shares for the vault first. */
   readonly mayPullShares?: boolean
 }
 
-/** Operations of one protocol's vaults. */
+/** Operations of the vaults of one protocol, such as Lagoon. */
 export type Operations = {
   readonly abi: Abi
-  /** Deposits, the usual one first. */
+  /** Deposit operations; the one that most deposits use is first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
-  /** Withdrawals, the preferred one first. */
+  /** Withdrawal operations in the order of preference. */
   readonly withdrawals: readonly WithdrawalOperation[]
-  /** Claims of either kind; empty if nothing waits. */
+  /** Operations that claim settled deposits or withdrawals; empty if the protocol has no requests. */
   readonly claims: readonly WithdrawalOperation[]
-  /** Cancellations, which take no amount. */
+  /** Operations that cancel pending requests; they take no amount. */
   readonly cancels: Readonly<Record<RequestKind, readonly Operation[]>>
 }
 
-/** Cancellations of protocols without requests. */
+/** Value of `Operations.cancels` for protocols without requests. */
 export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
 
-/** Operation with its parameters. */
+/** Operation with the parameters to encode. */
 export type Intent = { readonly operation: Operation; readonly request: OperationRequest }
 
-/** Encodes an operation's transaction. Requests and shares always belong to the account. */
+/** Encodes the transaction of an operation. Its request or shares always belong to `account`, even if another account pays. */
 export function encodeOperation({ operation, request }: Intent): Transaction {
   return { to: request.vault.address, data: operation.encode(request), value: 0n }
 }
 
 /**
- * Verifies transactions before they are returned, field by field. Throws an Error on any difference: it is a bug, so
- * the caller gets an internal error.
+ * Compares transactions field by field with the operations that they were encoded from, before the API returns them. Throws an Error on any
+ * difference, which is a bug: the caller of the API gets an internal error.
  */
 export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
   if (transactions.length !== intents.length) throw new Error('There are more or fewer transactions than operations.')

@@ -9,18 +9,18 @@ import { PROTOCOLS } from './protocols.ts'
 
 const ASYNC_DEPOSIT_INTERFACE = '0xce3bbe50'
 
-/** Properties of a vault, read when an operator adds it. */
+/** Properties of a vault, read from the chain when an operator adds it. */
 export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
   ProtocolDescription & {
     readonly name: string
-    /** Block of deployment; null if the node does not keep state that old. */
+    /** Block in which the vault was deployed; null if the node lacks the state of blocks that old. */
     readonly firstBlock: number | null
   } & Partial<UnknownVersion>
 
 /**
- * Reads a vault's tokens and the description by the first protocol that recognizes it. `archive` reads the deployment
- * block, since few nodes keep old states. Throws an Error with the reason, for an operator, if the vault is
- * unsupported; `upstream_*` if the chain cannot be read.
+ * Reads a vault's tokens and its properties, by the first protocol that recognizes it. `archive` is a node with old states, which finding
+ * the deployment block needs. Throws an Error with the reason, for an operator, if the vault is unsupported. Throws `upstream_*` if the
+ * chain cannot be read.
  */
 export async function describeVault(
   { reader, archive }: { readonly reader: ChainReader; readonly archive: Rpc },
@@ -86,12 +86,12 @@ function readToken(address: Address) {
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }
 
-/** Blocks that one request probes. */
+/** Maximum blocks in which one request looks for the contract's code. */
 const PROBES = 24
 
 /**
- * Finds the first block at whose end the contract has code; null if a needed state is not kept. The first probes go
- * back from `last` in growing steps: nodes with only recent states suffice for recent contracts.
+ * Finds the first block at whose end the contract has code; null if the node lacks a state that this needs. The first request looks back
+ * from `last` in doubling steps. So a node with only recent states suffices for a recent contract.
  */
 async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise<number | null> {
   const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {
@@ -114,7 +114,7 @@ async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise
       if (answers[index] === false) without = Math.max(without, block)
       if (answers[index] === true) withCode = Math.min(withCode, block)
     }
-    // A missing state matters only inside the remaining range.
+    // A block whose state the node lacks matters only between the last known block without code and the first with code.
     if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
     isFirst = false
   }

@@ -1,17 +1,17 @@
 import { sum } from '../core/bigint.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
-/** Withdrawal request whose assets are fixed. */
+/** Withdrawal request whose payment in assets was fixed when it was made, as in cooldown vaults. */
 export type FixedRequest = Extract<LedgerEntry, { kind: 'redeem' }> & { readonly assets: bigint }
-/** Returns whether an entry is a withdrawal request with fixed assets. */
+/** Returns true if a ledger entry is a withdrawal request with a fixed payment. */
 export function isFixed(entry: LedgerEntry): entry is FixedRequest {
   return entry.kind === 'redeem' && entry.assets !== undefined
 }
 
 /**
- * Returns the requests that each payment among an account's entries ends. A vault pays an account everything in one
- * payment, which names only the receiver. It is the account's own if it equals the sum requested since the last one,
- * else another account's.
+ * Returns the requests that each payment among an account's ledger entries completes. A vault pays all open requests of an account
+ * together, in a transfer that names only the receiver. If it equals the sum requested since the last payment, it pays this account's
+ * requests. Otherwise it pays another account's requests and only arrives here.
  */
 export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, readonly FixedRequest[]> {
   const paid = new Map<LedgerEntry, readonly FixedRequest[]>()
@@ -28,7 +28,7 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
   return paid
 }
 
-/** Returns the shares behind the last `assets` of these requests. */
+/** Returns the shares that were given for the last `assets` of these requests' assets. */
 export function sumSharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(
@@ -40,7 +40,7 @@ export function sumSharesBehind(requests: readonly FixedRequest[], assets: bigin
   )
 }
 
-/** Returns the shares behind `part` of a request's assets. */
+/** Returns the shares that were given for `part` of a request's assets. */
 export function computeShares({ assets, shares }: FixedRequest, part: bigint): bigint {
   return assets === 0n ? 0n : (shares * part) / assets
 }

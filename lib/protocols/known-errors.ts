@@ -2,11 +2,11 @@ import { type Abi, parseAbi } from 'viem'
 import { PROTOCOLS } from './protocols.ts'
 
 /**
- * Errors with which vaults and tokens refuse users, by project; those for operators and borrowers are left out. Yearn
- * V3 reverts with texts, which need no table.
+ * Solidity errors with which vaults and tokens refuse users, by project. Errors that only operators and borrowers get are left out. Yearn
+ * V3 reverts with texts, which need no decoding.
  */
 const KNOWN_ERRORS = {
-  // ERC-6093 and OpenZeppelin 5: interfaces/draft-IERC6093.sol, token, utils, access.
+  // Source of these errors: ERC-6093 and OpenZeppelin 5 (interfaces/draft-IERC6093.sol, token, utils, access).
   openZeppelin: [
     'ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
     'ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
@@ -23,7 +23,7 @@ const KNOWN_ERRORS = {
     'OwnableUnauthorizedAccount(address account)',
     'ReentrancyGuardReentrantCall()',
   ],
-  // hopperlabsxyz/lagoon-v0: src/v0.x.0/primitives/Errors.sol.
+  // Source: hopperlabsxyz/lagoon-v0, src/v0.x.0/primitives/Errors.sol.
   lagoon: [
     'OnlyOneRequestAllowed()',
     'OnlySyncDepositAllowed()',
@@ -42,7 +42,7 @@ const KNOWN_ERRORS = {
     'InvalidController(address controller)',
     'GuardrailsViolation()',
   ],
-  // ERC-7540 implementations; the standard names no errors. centrifuge/protocol: src/vaults/interfaces.
+  // Errors of ERC-7540 vaults: the standard itself names none. Source: centrifuge/protocol, src/vaults/interfaces.
   centrifuge: [
     'InvalidOwner()',
     'InvalidController()',
@@ -56,9 +56,9 @@ const KNOWN_ERRORS = {
     'ExceedsMaxRedeem()',
     'ExceedsRedeemLimits()',
   ],
-  // superform-xyz: ISuperVault.sol.
+  // Source: superform-xyz, ISuperVault.sol.
   superform: ['ZERO_AMOUNT()', 'INVALID_AMOUNT()', 'INVALID_CONTROLLER()'],
-  // ethena-labs: IStakedUSDe.sol, IStakedUSDeCooldown.sol.
+  // Source: ethena-labs, IStakedUSDe.sol and IStakedUSDeCooldown.sol.
   ethena: [
     'OperationNotAllowed()',
     'MinSharesViolation()',
@@ -68,9 +68,9 @@ const KNOWN_ERRORS = {
     'ExcessiveWithdrawAmount()',
     'InvalidCooldown()',
   ],
-  // morpho-org/metamorpho: src/libraries/ErrorsLib.sol; euler-xyz/euler-earn has these too, and ZeroShares.
+  // Source: morpho-org/metamorpho, src/libraries/ErrorsLib.sol. Euler's euler-xyz/euler-earn has these errors too, and ZeroShares.
   morphoV1: ['NotEnoughLiquidity()', 'AllCapsReached()', 'ZeroAddress()', 'ZeroShares()'],
-  // morpho-org/vault-v2: src/libraries/ErrorsLib.sol.
+  // Source: morpho-org/vault-v2, src/libraries/ErrorsLib.sol.
   morphoV2: [
     'AbsoluteCapExceeded()',
     'RelativeCapExceeded()',
@@ -85,7 +85,7 @@ const KNOWN_ERRORS = {
     'TransferFromReturnedFalse()',
     'TransferFromReverted()',
   ],
-  // euler-xyz/euler-vault-kit: src/EVault/shared/Errors.sol.
+  // Source: euler-xyz/euler-vault-kit, src/EVault/shared/Errors.sol.
   euler: [
     'E_InsufficientAllowance()',
     'E_InsufficientCash()',
@@ -104,7 +104,8 @@ const KNOWN_ERRORS = {
     'E_Unauthorized()',
     'E_Reentrancy()',
   ],
-  // aave-dao/aave-v3-origin from 3.4 on: Errors.sol, IERC4626StataToken.sol. Earlier versions revert with numbers as text.
+  // Source: aave-dao/aave-v3-origin from version 3.4 on, Errors.sol and IERC4626StataToken.sol. Earlier versions revert with error numbers
+  // as text.
   aave: [
     'SupplyCapExceeded()',
     'ReserveInactive()',
@@ -118,7 +119,7 @@ const KNOWN_ERRORS = {
 
 const knownErrors: Abi = parseAbi(Object.values(KNOWN_ERRORS).flatMap((errors) => errors.map((one) => `error ${one}`)))
 
-/** Errors that vaults and tokens may revert with: this table's and those of each protocol's ABI. */
+/** ABI of all errors with which vaults and tokens may revert: KNOWN_ERRORS and those in each protocol's ABI. */
 export const REVERT_ERRORS: Abi = [
   ...knownErrors,
   ...Object.values(PROTOCOLS).flatMap(({ abi }) => abi.filter(({ type }) => type === 'error')),

@@ -1,6 +1,6 @@
 import type { Address, Hash } from 'viem'
 
-/** Position of an event, with the account and vault that it concerns. */
+/** Position of an event on a chain, with the account and the vault that it concerns. */
 export type EntryLocation = {
   readonly account: Address
   readonly chainId: number
@@ -11,7 +11,7 @@ export type EntryLocation = {
   readonly timestamp: Date
 }
 
-/** Kind and amounts of an entry; see `LedgerEntry`. */
+/** Kind and amounts of a ledger entry. `LedgerEntry` explains each kind. */
 export type EntryDetails =
   | {
       readonly kind: 'deposit'
@@ -50,5 +50,5 @@ export type EntryDetails =
  */
 export type LedgerEntry = EntryLocation & EntryDetails
 
-/** Position of the event that identifies a deposit. */
+/** Position on a chain of the event that identifies a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>

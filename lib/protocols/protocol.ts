@@ -11,38 +11,47 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 import type { VaultState } from './vault-state.ts'
 
-/** Behaviour of one kind of vault: everything that differs between protocols. The parsing of its read plans never throws, unless stated. */
+/** Reads of vaults of one protocol. Parsing the results of a read plan never throws, except as stated below. */
 export type Protocol<V extends TokenizedVault = VaultOnChain> = {
-  /** ABI whose events keep the books, and whose errors name a revert. */
+  /** ABI of the events that the ledger is computed from, and of the errors that explain a revert. */
   readonly abi: Abi
-  /** Reads the protocol's own properties of a vault. A string is the reason, for an operator, that the vault is not of this protocol. */
+  /**
+   * Reads the properties of a vault that only this protocol has. A string is the reason, for an operator, that the vault is not of this
+   * protocol.
+   */
   describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | UnknownVersion | string>
-  /** Reads the data for the vault list. */
+  /** Reads the vault's data that the API's list of vaults shows. */
   overview(vault: V): ReadPlan<Overview>
-  /** Returns the call that values these shares, in the asset's smallest unit; absent if events do. */
+  /** Returns the call that values these shares in the asset's smallest unit; absent if the vault's events show the value. */
   shareValue?(vault: V, shares: bigint): Call<bigint>
-  /** Returns the vault's operators; absent if the protocol has none. */
+  /** Returns the accounts that operate the vault; absent if the protocol has none. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
-  /** Reads one account. */
+  /** Reads the balances and requests of one account. */
   account(vault: V, account: Address): ReadPlan<AccountSnapshot>
   /**
-   * Reads the terms of a deposit of about this amount; `payer` defaults to the account. Its parsing throws
-   * `upstream_bad_answer` if an amount is missing.
+   * Reads the terms of a deposit of about this amount. `payer` defaults to the account. Parsing throws `upstream_bad_answer` if the vault
+   * does not report a needed amount.
    */
   depositTerms(vault: V, account: Address, amount: bigint, payer?: Address): ReadPlan<DepositTerms>
   /**
-   * Reads how the vault pays an account this amount now. Its parsing throws the AppError of a refusal, or
-   * `upstream_bad_answer`; so does the function it returns, which may need further round trips.
+   * Reads the calls by which the vault pays this amount now. Parsing throws the AppError of a refusal, or `upstream_bad_answer`. The
+   * function that it returns throws the same, and may read the chain again.
    */
   withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Finished<WithdrawalTerms>>
   /**
-   * Reads how the vault pays settled requests; absent if nothing waits. Its parsing throws the AppError of a refusal,
-   * or `upstream_bad_answer`.
+   * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws the AppError of a
+   * refusal, or `upstream_bad_answer`.
    */
   claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
-  /** Reads how the vault cancels pending requests; like `claimTerms`. */
+  /**
+   * Reads the call that cancels the account's pending requests; absent if the protocol has none. Parsing throws the AppError of a refusal,
+   * or `upstream_bad_answer`.
+   */
   cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<FinishedRequests<CancelTerms>>
-  /** Reads the open amounts of an account's requests with one id, undefined if not reported; absent if events show settlements. */
+  /**
+   * Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. Absent if the vault's events
+   * show settlements, so that nothing needs to be read.
+   */
   openRequest?(
     vault: V,
     request: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
@@ -50,7 +59,10 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   readonly books: Books<V>
 }
 
-/** Amounts of a request by state, in the unit of the request; `given` are the proceeds of a claim, if reported. */
+/**
+ * Amounts of a request by state: assets for deposits, shares for withdrawals. `given` is the amount that a claim pays, if the vault reports
+ * it.
+ */
 export type OpenAmounts = {
   readonly pending: bigint
   readonly claimable: bigint
@@ -58,26 +70,26 @@ export type OpenAmounts = {
   readonly given?: bigint | undefined
 }
 
-/** Returns the claimable amount; 0 if the claim gives nothing, as for requests that round to 0. */
+/** Returns the claimable amount; 0 if claiming it would give nothing, as for amounts that round down to 0. */
 export function claimableUnlessWorthless(amount: bigint, given: bigint): bigint {
   return given > 0n ? amount : 0n
 }
 
-/** Contract that may be a vault, of a protocol not known yet. */
+/** Contract that may be a vault, whose protocol is not known yet. */
 export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {
-  /** True if it reports asynchronous deposits (ERC-7540) by ERC-165. */
+  /** True if the contract reports asynchronous deposits (ERC-7540) by its ERC-165 interfaces. */
   readonly isAsync: boolean
 }
 
-/** Properties of a vault that depend on its protocol; `version` is null without versions. */
+/** Properties of a vault that depend on its protocol. `version` is null if the protocol has no versions. */
 export type ProtocolDescription<V extends TokenizedVault = VaultOnChain> = V extends V
   ? Omit<V, keyof TokenizedVault> & { readonly hasCap: boolean; readonly version: string | null }
   : never
 
-/** Version of the protocol, named for an operator, that the service does not support. */
+/** Version of the vault's contract that the service does not support, as text for an operator. */
 export type UnknownVersion = { readonly unknownVersion: string }
 
-/** Data of a vault for the list. */
+/** Data of a vault that the API's list of vaults shows. */
 export type Overview = {
   /** Value of one whole share, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
@@ -86,87 +98,90 @@ export type Overview = {
   readonly state: VaultState
 }
 
-/** Terms of a vault for deposits of one account. */
+/** Terms of a vault for a deposit of one account. */
 export type DepositTerms = {
   readonly terms: ReadTerms
   readonly allowance: bigint
   /**
-   * Returns the assets that the vault still takes: below zero if over its limit, undefined without a known one. Throws
-   * `upstream_bad_answer` if not reported.
+   * Returns the assets that the vault still takes. The amount is below zero if the vault is over its limit, undefined if no limit is known.
+   * Throws `upstream_bad_answer` if the vault does not report it.
    */
   readonly room: () => bigint | undefined
-  /** Returns the shares for these assets at the present price, after fees; null if unknown. */
+  /** Returns the shares that a deposit of these assets gives at the present price, after fees; null if unknown. */
   readonly sharesFor: (assets: bigint) => bigint | null
-  /** Returns the shares' value at that price, in the asset's smallest unit; null if unknown. */
+  /** Returns the value of these shares at the present price, in the asset's smallest unit; null if unknown. */
   readonly worth: (shares: bigint) => bigint | null
   /**
-   * Returns the name of the operation that takes this amount now and until then, in seconds since 1970. Throws the
-   * AppError of a refusal.
+   * Returns the name of the operation that takes this amount now and up to the time `until`, in seconds since 1970. Throws the AppError of
+   * a refusal.
    */
   readonly choose: (amount: bigint, until?: bigint) => string
 }
 
-/** Amount to withdraw, in smallest units. */
+/** Amount to withdraw: assets or shares in smallest units, or `max` for everything. */
 export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: bigint } | 'max'
 
-/** Terms on which a vault pays now; amounts in smallest units. */
+/** Terms of a withdrawal at the present state of the vault. Amounts are in smallest units. */
 export type WithdrawalTerms = {
-  /** Calls in order: the last one withdraws, the others prepare it. */
+  /** Vault calls in the order of sending. The last one withdraws; those before it prepare that. */
   readonly steps: readonly [Step, ...(readonly Step[])]
-  /** Shares that leave the account, and their payment at the present price; null if unknown. */
+  /** Shares that leave the account; null if unknown. `assets` is their payment at the present price. */
   readonly shares: bigint | null
   readonly assets: bigint | null
-  /** Value of the shares: `assets` plus fees. */
+  /** Value of the shares at the present price: `assets` plus fees. */
   readonly value: bigint | null
-  /** Part of the fees for instant payment. */
+  /** Part of the fees that the vault takes for paying instantly. */
   readonly haircut: bigint
-  /** Assets of earlier requests, paid together with this one. */
+  /** Assets of earlier, settled requests that the same calls pay. */
   readonly claimedAssets: bigint
-  /** Earlier withdrawal whose waiting time this one restarts. */
+  /** Earlier withdrawal whose cooldown starts again by this one. */
   readonly prolongs?: { readonly assets: bigint; readonly claimableAt: Date } | null
-  /** Returns the error for a dry run that reverted with this reason, or that was impossible; undefined if only the reason is known. */
+  /**
+   * Returns the error for a dry run that reverted with this reason, or that was not possible. Returns undefined if the state of the vault
+   * does not explain the failure.
+   */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
-  /** View that must rise by this amount in the calls' dry run, and the error if it does not. */
+  /** View function whose result must rise by `rise` during the dry run of the calls, and the error if it does not. */
   readonly proof?: { readonly call: Call<bigint>; readonly rise: bigint; readonly refusal: AppError }
 }
 
-/** Call of a vault, by its operation's name. */
+/** Call of a vault: the name of the operation and its amount. */
 export type Step = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
 
-/** Terms on which a vault pays settled requests. */
+/** Terms of a claim of settled requests. */
 export type ClaimTerms = {
-  /** Calls that each claim everything: the one that gives most is used, the first of equals. */
+  /** Alternative calls, each of which claims everything. The one that pays most in its dry run is used, the first among equals. */
   readonly calls: readonly [Step, ...(readonly Step[])]
-  /** Reads what the first call claims, for lack of a dry run. */
+  /** Reads the amounts that the first call claims; needed if no dry run is possible. */
   readonly claimable: Finished<Claimable>
-  /** Error of the refusal, unless a dry run succeeds. */
+  /** Error that refuses the claim, unless its dry run succeeds. */
   readonly refusal?: AppError | undefined
 }
 
-/** Assets and shares of a claim, in smallest units; `shares` null if not reported. */
+/** Assets and shares of a claim, in smallest units. `shares` is null if the vault does not report them. */
 export type Claimable = { readonly assets: bigint; readonly shares: bigint | null }
 
-/** Terms on which a vault cancels pending requests. */
+/** Terms of a cancellation of pending requests. */
 export type CancelTerms = {
   readonly name: string
   readonly requestId?: bigint
-  /** Returned amount, in the smallest unit. */
+  /** Amount that the cancellation returns, in smallest units. */
   readonly cancelled: { readonly assets: bigint } | { readonly shares: bigint }
-  /** True if this call only requests the cancellation, and another one claims the amount later. */
+  /** True if this call only requests the cancellation, and a later one has to claim the amount. */
   readonly isAsync: boolean
-  /** Error of the refusal, unless a dry run succeeds. */
+  /** Error that refuses the cancellation, unless its dry run succeeds. */
   readonly refusal?: AppError | undefined
 }
 
 /**
- * Completes a read of block `at`, with further round trips only if needed. Throws `upstream_*`, such as
- * `upstream_bad_answer` for a missing amount.
+ * Function that completes a result at block `at`, and reads the chain again only if that is necessary. It throws `upstream_*`, such as
+ * `upstream_bad_answer` for an amount that the vault does not report.
  */
 export type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Completes a read of requests like `Finished`. Some vaults report requests only by id: only for them it calls
- * `listEntries`, the account's ledger in the vault up to that block, and throws its errors.
+ * Function like `Finished`, for an account's requests. Some vaults report requests only by id. Only for these it calls `listEntries`, whose
+ * ledger entries contain the ids, and throws the errors of that call.
  */
 export type FinishedRequests<T> = (
   reader: ChainReader,
@@ -174,57 +189,63 @@ export type FinishedRequests<T> = (
   listEntries: () => Promise<readonly LedgerEntry[]>,
 ) => Promise<T>
 
-/** Read of an account at one block; each part fails only for its own missing results. `shares` and `price` throw `upstream_bad_answer`. */
+/**
+ * Reads of an account at one block. Each function fails only if its own results are missing. `shares` and `price` throw
+ * `upstream_bad_answer`.
+ */
 export type AccountSnapshot = {
-  /** Returns the shares in the wallet. */
+  /** Returns the number of shares in the account's wallet, in the smallest unit. */
   readonly shares: () => bigint
   readonly deposits: FinishedRequests<AccountDeposits>
   readonly redemptions: FinishedRequests<AccountRedemptions>
   readonly price: () => SharePrice
 }
 
-/** Request whose cancellation is granted, with the amount left to claim, in the smallest unit of what it requested with. */
+/**
+ * Request whose cancellation the vault granted. `amount` is still to be claimed: assets of a deposit, shares of a withdrawal, in smallest
+ * units.
+ */
 export type CancelledRequest = { readonly requestId: bigint; readonly amount: bigint }
 
-/** Returns the amount left to claim of these requests. */
+/** Returns the total amount still to be claimed of these cancelled requests. */
 export function sumCancelled(requests: readonly CancelledRequest[]): bigint {
   return sum(requests.map(({ amount }) => amount))
 }
 
-/** State of an account's deposits at one block, in smallest units. Ids are null if the vault does not report them. */
+/** An account's deposit requests at one block, in smallest units. Ids are null if the vault does not report them. */
 export type AccountDeposits = {
   readonly pendingAssets: bigint
   readonly claimableAssets: bigint
   readonly claimableShares: bigint
   readonly cancelledDeposits: readonly CancelledRequest[]
-  /** Epoch of the vault. */
+  /** Id of the vault's present deposit epoch; one settlement settles all requests of an epoch. */
   readonly depositEpochId: number | null
-  /** Last request of the account; 0 before the first. */
+  /** Id of the account's last deposit request; 0 before the first. */
   readonly lastDepositRequestId: number | null
   readonly isTotalAssetsValid: boolean | null
 }
 
-/** State of an account's redemptions at one block, in smallest units. Ids are null if the vault does not report them. */
+/** An account's redemption requests at one block, in smallest units. Ids are null if the vault does not report them. */
 export type AccountRedemptions = {
   readonly pendingRedeemShares: bigint
   readonly claimableRedeemShares: bigint
   readonly claimableRedeemAssets: bigint
   readonly cancelledRedemptions: readonly CancelledRequest[]
-  /** Epoch of the vault. */
+  /** Id of the vault's present redemption epoch; one settlement settles all requests of an epoch. */
   readonly redeemEpochId: number | null
-  /** Last request of the account; 0 before the first. */
+  /** Id of the account's last redemption request; 0 before the first. */
   readonly lastRedeemRequestId: number | null
   readonly cooldown?: AccountCooldown
 }
 
-/** Fixed assets of an account in a cooldown, in the smallest unit. */
+/** Assets of an account that wait for the end of a cooldown, in the smallest unit. */
 type AccountCooldown = {
   readonly pendingAssets: bigint
-  /** Time from which all can be claimed; null if none wait. */
+  /** Time from which all of these assets can be claimed; null if there are none. */
   readonly claimableAt: Date | null
 }
 
-/** State of an account in vaults without requests. */
+/** Reads of an account's requests in vaults that have no requests: everything is zero. */
 export const NO_REQUESTS: Pick<AccountSnapshot, 'deposits' | 'redemptions'> = {
   deposits: async () => ({
     pendingAssets: 0n,
@@ -246,11 +267,11 @@ export const NO_REQUESTS: Pick<AccountSnapshot, 'deposits' | 'redemptions'> = {
 }
 
 type SharePrice = {
-  /** Value of one whole share. */
+  /** Value of one whole share, in the asset's smallest unit. */
   readonly sharePrice: bigint
-  /** Returns the value of these shares. */
+  /** Returns the value of these shares, in the asset's smallest unit. */
   readonly worth: (shares: bigint) => bigint
 }
 
-/** Full read of an account in a vault at one block. */
+/** All data of an account in a vault, read at one block. */
 export type LiveAccount = AccountDeposits & AccountRedemptions & SharePrice & { readonly shares: bigint }

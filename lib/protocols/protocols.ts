@@ -5,13 +5,13 @@ import { lagoon } from './lagoon/protocol.ts'
 import type { Protocol } from './protocol.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
-/** Protocols by name. */
+/** Implementations of all protocols, by the protocol's name. */
 export const PROTOCOLS: {
   readonly [Name in ProtocolName]: Protocol<Extract<VaultOnChain, { protocol: Name }>>
 } = { lagoon, erc7540, cooldown, erc4626 }
 
-/** Returns the protocol of a vault, to be used only with vaults of that protocol. */
+/** Returns the protocol of a vault. Use it only with vaults of this protocol: the type does not ensure that. */
 export function getProtocol({ protocol }: Pick<VaultOnChain, 'protocol'>): Protocol {
-  // The cast holds: callers pass the same vault on, which the table's type cannot express.
+  // The cast holds: callers pass the same vault to the protocol's functions, which the table's type cannot express.
   return PROTOCOLS[protocol] as Protocol
 }

@@ -1,21 +1,21 @@
 import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
 import type { WithdrawalAmount } from './protocol.ts'
 
-/** Shares of an account by place, in the smallest unit; undefined if not reported. */
+/** Shares of an account by where they are, in the smallest unit; undefined if the vault does not report them. */
 export type ShareBalances = {
   readonly inWallet: bigint
-  /** Shares of settled deposits. */
+  /** Shares of settled deposits that the account has not claimed. */
   readonly unclaimed: bigint | undefined
-  /** Shares in unsettled and in settled redemption requests. */
+  /** Shares in redemption requests: `pending` ones are not settled, `claimable` ones are. */
   readonly pending: bigint | undefined
   readonly claimable: bigint
-  /** Shares in cancelled redemptions; absent if the vault cancels none. */
+  /** Shares of cancelled redemptions that have not been returned; absent if the vault has no cancellations. */
   readonly cancelled?: bigint
 }
 
 /**
- * Builds the error for an amount that the account does not have. Its details list the shares by place, and `most`, the
- * amount that works now, if known (in the amount's unit).
+ * Builds the error for a withdrawal of more than the account has. Its details list where the account's shares are. They also name `most`,
+ * the amount that works now, in the unit of `amount`; 0 means unknown.
  */
 export function buildBalanceError(
   amount: WithdrawalAmount,
@@ -32,14 +32,14 @@ export function buildBalanceError(
   const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
   const field = nameAmountField(amount)
   const requested = amount === 'max' ? 0n : 'assets' in amount ? amount.assets : amount.shares
-  // Some vaults ignore fees and report `most` ≥ the requested amount.
+  // Some vaults ignore fees and report a maximum that is not below the requested amount, so it would not help the user.
   if (most <= 0n || most >= requested)
     return new AppError('amount_exceeds_balance', { details: [{ field, issue: shares }] })
   const detail = mustBeAtMost(field, most)
   return new AppError('amount_exceeds_balance', { details: [{ ...detail, issue: `${detail.issue}; ${shares}` }] })
 }
 
-/** Builds the error for a deposit above the vault's limit; its details name `most`, the amount that works, if any. */
+/** Builds the error for a deposit above the vault's limit. Its details name `most`, the amount that works, unless that is 0 or less. */
 export function buildCapError(most: bigint): AppError {
   return new AppError('vault_cap_reached', most > 0n ? { details: [mustBeAtMost('amount', most)] } : {})
 }
@@ -50,7 +50,7 @@ export function nameAmountField(amount: WithdrawalAmount): 'max' | 'amount' | 's
   return 'assets' in amount ? 'amount' : 'shares'
 }
 
-/** Builds the error for a reverted dry run; the revert reason is the last detail. */
+/** Builds the error for a dry run that reverted. Its last detail is the revert reason. */
 export function buildVaultRefusal(code: ErrorCode, reason: string, details: readonly ErrorDetail[] = []): AppError {
   return new AppError(code, { details: [...details, { field: 'vaultAddress', issue: `refuses: ${reason}` }] })
 }

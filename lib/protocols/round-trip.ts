@@ -26,29 +26,31 @@ import { getProtocol } from './protocols.ts'
 import { formatPercent, type SimulatedRoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
-/** Result of a simulated deposit and withdrawal with made-up balances. */
+/** Result of a deposit and a withdrawal that were simulated with overridden token balances. */
 export type SimulatedTrip = {
-  /** Block that the simulation starts from. */
+  /** Block on whose state the simulation runs. */
   readonly block: bigint
-  /** Deposit in the asset's smallest unit. */
+  /** Deposited amount, in the asset's smallest unit. */
   readonly amount: bigint
   readonly measured?: MeasuredTrip
   readonly untried?: string
-  /** Contradictions between the vault's reports and behaviour, each a clause about "it". */
+  /** Contradictions between what the vault reports and what it does. Each is a clause that begins with "it". */
   readonly mixedUp: readonly string[]
 }
 
 type MeasuredTrip = {
   readonly roundTrip: SimulatedRoundTrip
   readonly deposit: string | undefined
-  /** Reason that no deposit was taken; the exit was then simulated with made-up shares. */
+  /**
+   * Reason that the vault takes no deposit; undefined if it takes one. Without a deposit the withdrawal was simulated with made-up shares.
+   */
   readonly noDeposit: string | undefined
   readonly withdrawal: string | undefined
-  /** Reason that the vault does not pay; undefined if it pays. */
+  /** Reason that the vault pays no withdrawal; undefined if it pays. */
   readonly noExit: string | undefined
 }
 
-/** Exits in the order of their trial, the instant ones first. */
+/** Withdrawal operations in the order in which the simulation tries them, the ones that pay instantly first. */
 const EXITS = [
   { operation: redeem, exit: 'instant' },
   { operation: syncRedeem, exit: 'instant' },
@@ -56,16 +58,19 @@ const EXITS = [
   { operation: cooldownShares, exit: 'cooldown' },
 ] as const
 
-/** Deposit in whole tokens, and its minimum units: fewer cannot show two decimals of a percent. */
+/**
+ * Amount of the simulated deposit in whole tokens, and its minimum in smallest units. Fees of fewer units could not show two decimals of a
+ * percent.
+ */
 const WHOLE_TOKENS = 100n
 const MIN_UNITS = 1_000_000n
 const BASIS_POINTS = 10_000n
-/** Maximum plausible fee, in basis points: Lagoon allows 22 %. */
+/** Maximum fee, in basis points, that counts as plausible: Lagoon allows 22 %. */
 const MAX_FEE = 2_500n
 
 /**
- * Simulates a deposit from the latest block on, and a withdrawal in the next one, for an unused `account`. It gets
- * made-up shares if the deposit gives none immediately. Throws `upstream_*`.
+ * Simulates a deposit on the latest block and a withdrawal one block later, for an unused `account`. The account gets made-up shares if the
+ * deposit gives none immediately. Throws `upstream_*`.
  */
 export async function simulateRoundTrip(
   reader: ChainReader,
@@ -91,7 +96,7 @@ export async function simulateRoundTrip(
     hasAssets: slots.asset !== undefined,
     storage: paid,
   })
-  // The exit is simulated even without a deposit: the account gets made-up shares.
+  // The withdrawal is simulated even if the deposit gave no shares: the account then gets made-up ones.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
   if (!held) return reasonUntried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
@@ -103,7 +108,7 @@ export async function simulateRoundTrip(
   if (!ways) return reasonUntried(CANNOT_SIMULATE, findings)
 
   const { way, valueBefore, valueAfter } = ways
-  // A vault that takes nothing now, such as a paused one, may pay later.
+  // A vault that takes no deposit now, such as a paused one, may still pay withdrawals.
   if (taken.why !== undefined && !way) return reasonUntried(`${taken.why}, and ${ways.refusal}`, findings)
   const entryFee = got > 0n ? feeOf(amount - left, valueBefore) : null
   const exitFee = way?.exit === 'instant' ? feeOf(valueAfter, way.paid) : null
@@ -128,7 +133,7 @@ export async function simulateRoundTrip(
 
 const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 
-/** Returns the results of all blocks' transactions, in order; undefined if no node simulates them. */
+/** Function that simulates the transactions of several blocks and returns all results in order; undefined if no node can simulate. */
 type Simulate = (
   storage: StorageOverrides,
   blocks: readonly (readonly Transaction[])[],
@@ -148,8 +153,8 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 }
 
 /**
- * Reads the latest block, the deposit operation or its refusal, and the amount, in one HTTP request. Also returns the
- * shares that `most` is worth, and the balances' storage slots; undefined if no node simulates.
+ * Reads the latest block, the deposit operation or its refusal, and the amount to deposit, in one HTTP request. Also returns the shares
+ * that the intended deposit is worth, and the storage slots of balances. The slots are undefined if no node can simulate.
  */
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
@@ -157,7 +162,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const calls = { worth: call(address, vaultAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
-    // The error of its parsing is a result here.
+    // Keeps the error of parsing for later: a refused deposit is a result of the simulation, not its failure.
     { ...terms, parse: (read: Parameters<typeof terms.parse>[0]) => () => terms.parse(read) },
     buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
   )
@@ -181,7 +186,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   }
 }
 
-/** Simulates a deposit: its transactions, shares, remaining assets and contradictions; only the reason if it fails. */
+/** Simulates a deposit. Returns its transactions, the shares received, the assets left and contradictions; if it fails, the reason. */
 async function tryDeposit(
   simulate: Simulate,
   attempt: {
@@ -216,8 +221,8 @@ async function tryDeposit(
 }
 
 /**
- * Simulates the exits after a deposit: the one that works, the shares' value before and after, and contradictions.
- * Returns undefined if no node simulates.
+ * Simulates withdrawals after a deposit. Returns the first one that works, the shares' value before and after, and contradictions. Returns
+ * undefined if no node can simulate.
  */
 async function tryExits(
   simulate: Simulate,
@@ -226,11 +231,11 @@ async function tryExits(
     readonly account: Address
     readonly deposit: readonly Transaction[]
     readonly held: bigint
-    /** Assets left by the deposit. */
+    /** Assets that remain with the account after the deposit. */
     readonly left: bigint
     readonly storage: StorageOverrides
   },
-  /** Time of the latest block, in seconds. */
+  /** Time of the latest block, in seconds since 1970. */
   time: bigint,
 ) {
   const { vault, account, deposit, held, left, storage } = attempt
@@ -256,7 +261,7 @@ async function tryExits(
   })
   const { way: found, refusals } = findExit(tries, { assets: left, shares: held })
   const unpaid = found && vault.protocol === 'cooldown' && (await tryCooldown(simulate, { ...attempt, vault, time }))
-  // The service uses only the instant exits of ERC-4626 vaults.
+  // Withdrawals of plain ERC-4626 vaults are supported only if they pay instantly.
   const isKnown = vault.protocol !== 'erc4626' || found?.exit === 'instant'
   const way = isKnown && !unpaid ? found : undefined
   const findings = found ? findInWithdrawal(vault, found, { held, preview: decoded(previewRedeem, preview) }) : []
@@ -264,7 +269,7 @@ async function tryExits(
   return { way, refusal: unpaid || refusals[USUAL_EXITS[vault.protocol]], findings, ...values }
 }
 
-/** Usual exit of each protocol, whose refusal is reported. */
+/** Usual withdrawal operation of each protocol. If no operation works, the refusal of this one is reported. */
 const USUAL_EXITS = {
   lagoon: 'requestRedeem',
   erc7540: 'requestRedeem',
@@ -272,10 +277,13 @@ const USUAL_EXITS = {
   erc4626: 'redeem',
 } as const satisfies Record<ProtocolName, string>
 
-/** Longer than any cooldown, whose seconds have 24 bits. */
+/** Seconds that exceed any cooldown, because the contract stores its duration in 24 bits. */
 const AFTER_COOLDOWN = 2n ** 24n
 
-/** Simulates a cooldown to its end: returns why nothing is paid, or undefined. The assets have to wait in the silo. */
+/**
+ * Simulates a cooldown from its beginning until after its end. Returns the reason if it pays nothing; undefined if it pays. Also verifies
+ * that the assets wait in the silo meanwhile.
+ */
 async function tryCooldown(
   simulate: Simulate,
   attempt: {
@@ -297,7 +305,7 @@ async function tryCooldown(
   const results = await simulate(storage, [deposit, begun, ended], time + AFTER_COOLDOWN)
   if (!results) return 'no node simulates what comes after the cooldown'
   const [before, begin, after, paidBefore, end, paidAfter] = results.slice(deposit.length)
-  // There is no cooldown to begin while its duration is 0.
+  // While the cooldown's duration is 0, the vault refuses `cooldownShares` and pays immediately instead.
   if (begin?.status !== 'success') return undefined
   const rise = (left: SimulatedCall | undefined, right: SimulatedCall | undefined, of: Call<bigint>) =>
     (decoded(of, right) ?? 0n) - (decoded(of, left) ?? 0n)
@@ -326,7 +334,7 @@ function findInDeposit(
   ]
 }
 
-/** Trial of an exit, and the balances after it. */
+/** Result of one tried withdrawal operation, and the account's balances after it. */
 type ExitTrial = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
@@ -334,10 +342,10 @@ type ExitTrial = {
   readonly assets: bigint | undefined
   readonly shares: bigint | undefined
 }
-/** Exit that works, with the assets paid and shares taken. */
+/** Withdrawal operation that works, with the assets that it paid and the shares that it took. */
 type WorkingExit = Pick<ExitTrial, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
-/** Finds the first exit that pays, or takes shares to pay later, and why those before it failed. */
+/** Returns the first tried operation that pays, or that takes shares to pay later. Also returns why the operations before it failed. */
 function findExit(
   tries: readonly ExitTrial[],
   start: { readonly assets: bigint; readonly shares: bigint },
@@ -389,14 +397,14 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   ]
 }
 
-/** Returns whether two amounts differ by more than 0.01 % and rounding. */
+/** Returns true if two amounts differ by more than 0.01 % and by more than rounding. */
 function isDifferent(preview: bigint | undefined, actual: bigint): boolean {
   if (preview === undefined) return false
   const difference = max(preview, actual) - min(preview, actual)
   return difference > 2n && difference * BASIS_POINTS > actual
 }
 
-/** Returns the loss in basis points, rounded; null if an amount is unknown or too small. */
+/** Returns the loss from `before` to `after` in basis points, rounded; null if an amount is unknown or too small. */
 function feeOf(before: bigint | undefined, after: bigint | undefined): bigint | null {
   if (before === undefined || after === undefined || before < BASIS_POINTS) return null
   const doubled = 2n * BASIS_POINTS * (before - after)

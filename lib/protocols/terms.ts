@@ -20,7 +20,7 @@ const VaultFees = z.object({
 })
 type VaultFees = z.output<typeof VaultFees>
 
-/** Terms of a vault: entry, exit, fees, and the amounts that it takes and pays now. */
+/** Terms of a vault: ways to deposit and to withdraw, fees, and the amounts that it takes and pays now. */
 export const VaultTerms = z
   .object({
     entry: Entry.describe('Way from a deposit to shares now: instantly, or by a request that a settlement fulfils'),
@@ -64,7 +64,10 @@ export const VaultTerms = z
   .meta({ id: 'VaultTerms', description: 'Terms on which money enters and leaves a vault, with their fees' })
 export type VaultTerms = z.output<typeof VaultTerms>
 
-/** Terms read from a vault: undefined if unread, null without a limit or if its contract lacks the value. */
+/**
+ * Terms read from a vault's contract. Undefined fields could not be read. Null means that there is no limit or that the contract has no
+ * such value.
+ */
 export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly fees: { readonly [Name in keyof VaultFees]?: string | null | undefined }
   readonly room: bigint | null | undefined
@@ -73,7 +76,7 @@ export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly cooldownSeconds?: number | null | undefined
 }
 
-/** Entry, exit and measured fees in percent, simulated when an operator added the vault. */
+/** Ways to deposit and to withdraw, with fees in percent, as measured by a simulation when an operator added the vault. */
 export const SimulatedRoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
 export type SimulatedRoundTrip = z.output<typeof SimulatedRoundTrip>
 
@@ -82,7 +85,7 @@ type Known = {
   readonly settlement: VaultTerms['settlement']
 }
 
-/** Builds a vault's terms; its reported fees take precedence over measured ones. */
+/** Builds a vault's terms. Fees that the vault reports take precedence over those measured by simulation. */
 export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): VaultTerms {
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
   const named = {
@@ -110,7 +113,7 @@ export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): V
   }
 }
 
-/** Formats a rate in basis points as percent with two decimals. */
+/** Formats a rate, which is in basis points, as a percentage with two decimals. */
 export function formatPercent(rate: bigint): string {
   return `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
 }

@@ -6,16 +6,19 @@ import { LagoonVault } from './lagoon/vault.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { ReadTerms } from './terms.ts'
 
-/** Properties of a vault by its protocol, read from the chain when it was added; the same for all clients. */
+/**
+ * Properties of a vault that depend on its protocol, read from the chain when an operator added it. They are the same for all clients of
+ * the service.
+ */
 export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, CooldownVault, Erc4626Vault])
 export type VaultOnChain = z.output<typeof VaultOnChain>
 
-/** Name of a protocol. */
+/** Name of a vault protocol that the service supports. */
 export type ProtocolName = VaultOnChain['protocol']
-/** Names of all protocols. */
+/** Names of all vault protocols that the service supports. */
 export const PROTOCOL_NAMES: readonly ProtocolName[] = VaultOnChain.options.map(({ shape }) => shape.protocol.value)
 
-/** Returns whether a vault takes deposits, or pays withdrawals, by request. */
+/** Returns true if a vault takes deposits, or pays withdrawals (`kind`), only by a request that a settlement fulfils. */
 export function isAsync(vault: VaultOnChain, kind: RequestKind): boolean {
   switch (vault.protocol) {
     case 'lagoon':
@@ -29,12 +32,12 @@ export function isAsync(vault: VaultOnChain, kind: RequestKind): boolean {
   }
 }
 
-/** Returns the API's word for how a vault takes deposits. */
+/** Returns the value of the API field that shows if a vault's deposits give shares immediately (`sync`) or later. */
 export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
   return isAsync(vault, 'deposit') ? 'async' : 'sync'
 }
 
-/** Returns the terms of an unreadable vault: only entry and exit are known, by its protocol. */
+/** Returns the terms of a vault that cannot be read. Only the ways to deposit and to withdraw are known, by its protocol. */
 export function buildUnreadTerms(vault: VaultOnChain): ReadTerms {
   const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
   return {

@@ -32,8 +32,8 @@ const fields = z.object({
 type Fields = z.output<typeof fields>
 
 /**
- * State of a vault at one block. Unread fields are null and named in `missing`: unknown is not zero. Fields that its
- * protocol lacks are only null.
+ * State of a vault at one block. A field that could not be read is null and named in `missing`, because unknown is not zero. A field that
+ * the vault's protocol does not have is null and not named there.
  */
 export const VaultState = fields
   .extend({
@@ -44,7 +44,7 @@ export const VaultState = fields
   .meta({ id: 'VaultState', description: 'State of a vault at one block; unknown values are null' })
 export type VaultState = z.output<typeof VaultState>
 
-/** Block of a state; `stale` if the chain cannot be read now. */
+/** Block at which a state was read. `stale` is true if the chain cannot be read now, so that an older state is shown. */
 export const StateAsOf = z
   .object({
     blockNumber: z.number().int().describe('Block number'),
@@ -54,7 +54,7 @@ export const StateAsOf = z
   .meta({ id: 'StateAsOf', description: 'Block that the state was read at' })
 export type StateAsOf = z.output<typeof StateAsOf>
 
-/** Builds a vault's state from the fields read; undefined values are `missing`. */
+/** Builds a vault's state from the fields that were read; `missing` names those that are undefined. */
 export function buildVaultState(read: { readonly [Name in keyof Fields]?: Fields[Name] | undefined }): VaultState {
   const missing = Object.entries(read).flatMap(([name, value]) => (value === undefined ? [name] : []))
   const known = Object.entries(read).filter(([, value]) => value !== undefined)
@@ -64,6 +64,6 @@ export function buildVaultState(read: { readonly [Name in keyof Fields]?: Fields
 const NOTHING_READ = nullOf(fields.keyof().options)
 
 function nullOf<Name extends string>(names: readonly Name[]) {
-  // The cast holds: an object made of a list of names has exactly these names.
+  // The cast holds: the object is made of exactly these names.
   return Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
 }

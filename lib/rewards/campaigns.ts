@@ -13,17 +13,20 @@ const CAMPAIGNS: Namespace<Record<string, Campaign[]>> = {
   rememberedSeconds: MINUTE,
 }
 
-/** Returns the cache key of a chain's live campaigns, by address of the vault or share token. The job refresh-rewards writes them. */
+/**
+ * Returns the cache key of a chain's live reward campaigns, by address of the vault or its share token. The job refresh-rewards writes the
+ * entry.
+ */
 export function campaignsKey(chainId: number): CacheKey<Record<string, Campaign[]>> {
   return { namespace: CAMPAIGNS, key: chainId.toString() }
 }
 
 const DEADLINE_MS = 1_000
 
-/** Token that campaigns pay to holders of a vault's shares; `apr` as in `Campaign`. */
+/** Token that campaigns pay to holders of a vault's shares. `apr` is defined in `Campaign`. */
 type VaultReward = Omit<Campaign, 'endsAt'> & { readonly endsAt: Date }
 
-/** Returns the rewards of a vault whose campaigns have not ended; null if they are unknown. */
+/** Function that returns the rewards that campaigns pay for a vault now; null if they are unknown. */
 type RewardsOf = (vault: {
   readonly chainId: number
   readonly address: string
@@ -31,7 +34,7 @@ type RewardsOf = (vault: {
 }) => VaultReward[] | null
 
 /**
- * Returns a function that reads the campaigns of chains from the cache. It never throws: campaigns that it cannot read within a
+ * Returns a function that reads the reward campaigns of chains from the cache. It never throws: campaigns that it cannot read within a
  * second are unknown.
  */
 export function campaignsReader({

@@ -19,9 +19,11 @@ import {
 import type { ReportedReward } from './merkl.ts'
 import type { LeftOutReason } from './responses.ts'
 
-/** Maximum number of tokens of one claim. Each is also simulated separately, with its part of a block's gas. */
+/**
+ * Maximum number of tokens that one claim transaction pays. Each token is also simulated separately, with an equal part of a block's gas.
+ */
 const MAX_TOKENS = 10
-/** Gas units assumed per token if there is no dry run. */
+/** Gas units per token that are assumed if no node can simulate the claim. */
 const UPPER_ESTIMATE = 150_000n
 
 type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readonly claimableAt: Date | null }
@@ -29,9 +31,9 @@ type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readon
 type Candidate = { readonly reward: ReportedReward; readonly standing: RewardState }
 
 /**
- * Prepares one claim of the rewards that the chain pays an account now, only of `tokens` if given. Sends one request to the chain
- * if the source's claimed amounts are current and the dry run succeeds; else a few more. Throws `no_claimable_rewards`, with a
- * detail for each omitted reward, or `upstream_*`.
+ * Prepares one transaction that claims the rewards that the chain pays an account now, or those of them in `tokens`. Sends one request to
+ * the chain if Merkl's report is current and the dry run succeeds; else a few more. Throws `no_claimable_rewards`, with a detail for each
+ * omitted reward, or `upstream_*`.
  */
 export async function prepareRewardsClaim(
   reader: ChainReader,
@@ -77,7 +79,8 @@ export async function prepareRewardsClaim(
     const [outcome] = isKnown ? outcomes : await reader.request([dryRunRequest(account, claims)])
     tried = parseSimulation(outcome, claims.length + 1, distributorAbi) ?? []
     const [together, ...each] = tried
-    // After a successful joint claim, the single claims pay nothing.
+    // The simulation claims all rewards together, then each one separately. If the first claim succeeds, the others have nothing left to
+    // pay.
     const callOf = (index: number) => (together?.status === 'success' ? together : each[index])
     const failures = batch.map(({ reward, standing }, index) => findFailure(account, reward, standing, callOf(index)))
     for (const [index, reason] of failures.entries()) {
@@ -85,7 +88,7 @@ export async function prepareRewardsClaim(
       if (token && reason) leftOut.push({ token, reason, claimableAt: null })
     }
     paid = batch.filter((_, index) => !failures[index])
-    // The paying rewards are tried again as one claim, if the joint claim failed or had others.
+    // The rewards that pay are simulated once more in one claim, if the first one failed or contained others.
     if (paid.length > 0 && (paid.length < batch.length || together?.status === 'reverted')) {
       const [again] = await reader.request([
         boundedSimulationRequest(account, [
@@ -118,7 +121,7 @@ function refusal(leftOut: readonly LeftOut[]): AppError {
   return new AppError('no_claimable_rewards', details.length > 0 ? { details } : {})
 }
 
-/** Returns why a token did not pay in its dry run; undefined if it did, or without a dry run. */
+/** Returns the reason that a token was not paid in its dry run. Returns undefined if it was paid or if there was no dry run. */
 function findFailure(
   account: Address,
   { token }: ReportedReward,

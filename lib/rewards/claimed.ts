@@ -4,7 +4,7 @@ import { logger } from '../core/logger.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { ReportedRewards } from './merkl.ts'
 
-// The chain decides the payable amount, so an old report cannot overpay.
+// Reports may be old, because the chain decides the amount of a claim and so never pays too much.
 const REWARDS: Namespace<ReportedRewards> = {
   name: 'rewards',
   schema: ReportedRewards,
@@ -12,7 +12,7 @@ const REWARDS: Namespace<ReportedRewards> = {
   keepSeconds: DAY,
 }
 
-/** Returns the cache key of an account's rewards on all chains. */
+/** Returns the cache key of the rewards that Merkl reports for an account on all chains. */
 export function rewardsKey(account: Address): CacheKey<ReportedRewards> {
   return { namespace: REWARDS, key: account }
 }
@@ -20,8 +20,8 @@ export function rewardsKey(account: Address): CacheKey<ReportedRewards> {
 type Claimed = { readonly token: Address; readonly claimed: bigint }
 
 /**
- * Reads the amounts that campaigns of a vault have paid an account, by token, from the cached report. Returns null without a
- * report of the last day. Never calls the source and never throws.
+ * Returns the amounts that campaigns of a vault have paid an account, by token, from the cached report of Merkl. Returns null if there is
+ * no report of the last day. Never calls Merkl and never throws.
  */
 export async function readClaimed(
   cache: Pick<SharedCache, 'get'>,

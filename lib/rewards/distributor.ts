@@ -15,10 +15,13 @@ import { max } from '../core/bigint.ts'
 import { LAST_SECOND } from '../core/time.ts'
 import type { ReportedReward } from './merkl.ts'
 
-/** Merkl's Distributor, the same on every chain; a proxy (https://github.com/AngleProtocol/merkl-contracts). */
+/**
+ * Address of Merkl's Distributor, the contract that pays rewards. It is a proxy with the same address on every chain
+ * (https://github.com/AngleProtocol/merkl-contracts).
+ */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** ABI of the Distributor functions, events and errors that the service uses. */
+/** ABI of the functions, events and errors of Merkl's Distributor that the service uses. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function getMerkleRoot() view returns (bytes32)',
@@ -35,10 +38,10 @@ export const distributorAbi = parseAbi([
   'error ReentrantCall()',
 ])
 
-/** Claim of one token: the total ever earned, in its smallest unit, and its proof. */
+/** Claim of one token. `amount` is the total that the account ever earned, in the smallest unit; `proof` is its Merkle proof. */
 export type RewardClaim = Pick<ReportedReward, 'token' | 'amount' | 'proof'>
 
-/** Computes the Merkle root of a claim's leaf and proof. Pairs are hashed in ascending order, each hash as 32 bytes. */
+/** Computes the Merkle root that a claim and its proof result in. The two hashes of a pair are sorted before hashing. */
 export function foldProof(account: Address, { token, amount, proof }: RewardClaim): Hash {
   const types = [{ type: 'address' }, { type: 'address' }, { type: 'uint256' }] as const
   const leaf = keccak256(encodeAbiParameters(types, [account, token, amount]))
@@ -49,7 +52,7 @@ export function foldProof(account: Address, { token, amount, proof }: RewardClai
   }, leaf)
 }
 
-/** Encodes the transaction that claims these tokens for an account. */
+/** Encodes the transaction by which an account claims these tokens for itself. */
 export function encodeClaim(account: Address, claims: readonly RewardClaim[]): Transaction {
   const args = [
     claims.map(() => account),
@@ -60,7 +63,7 @@ export function encodeClaim(account: Address, claims: readonly RewardClaim[]): T
   return { to: DISTRIBUTOR, data: encodeFunctionData({ abi: distributorAbi, functionName: 'claim', args }), value: 0n }
 }
 
-/** Throws unless the transaction claims exactly these tokens, only for the account. */
+/** Throws an Error unless the transaction claims exactly these tokens, and only for this account. */
 export function verifyClaim(account: Address, claims: readonly RewardClaim[], { to, data, value }: Transaction): void {
   const decoded = decodeCall(distributorAbi, data)
   const [users, tokens, amounts, proofs] = decoded?.functionName === 'claim' ? decoded.args : []
@@ -77,17 +80,20 @@ export function verifyClaim(account: Address, claims: readonly RewardClaim[], { 
   }
 }
 
-/** Distributor at one block: its roots, and the paid amount and the recipient of each token. */
+/** State of Merkl's Distributor at one block: its Merkle roots, and what it paid an account of each token. */
 export type Distributions = {
-  /** Current root of valid proofs; zero before the first tree. */
+  /** Merkle root by which proofs are verified now; zero before the first tree. */
   readonly root: Hash
-  /** Root of the newest tree, and the epoch second at which it takes effect; undefined while it is disputed. */
+  /**
+   * Merkle root of the newest tree, and the time at which it takes effect, in seconds since 1970. It is undefined while the tree is
+   * disputed.
+   */
   readonly next: { readonly root: Hash; readonly at: bigint } | undefined
-  /** Total paid, in the smallest unit, and recipient of the next payment, by token. */
+  /** Total ever paid of each token, in its smallest unit, and the address that gets the next payment. */
   readonly tokens: ReadonlyMap<Address, { readonly claimed: bigint; readonly recipient: Address }>
 }
 
-/** Builds the plan that reads the Distributor for an account's tokens. */
+/** Builds the plan that reads the Distributor's roots, and what it paid an account of these tokens. */
 export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
     call(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
@@ -104,7 +110,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
     slots: [],
     calls: [...trees, recipientOf(zeroAddress), ...ofTokens.flat()],
     parse: ({ answers }) => {
-      // The cast: each response has the type of the call at its index.
+      // The cast: each result has the type of the call at its index.
       const [root, tree, at, disputer, ofAll, ...rest] = answers as [
         Hash | undefined,
         readonly [Hash, Hash] | undefined,
@@ -115,7 +121,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
       ]
       const isDisputed = requireValue(disputer) !== zeroAddress
       const paid = tokens.map((token, index) => {
-        // The cast: each token has two responses, in the order of the calls.
+        // The cast: each token has two results, in the order of the calls.
         const [claimed, recipient] = rest.slice(index * 2) as [readonly [bigint] | undefined, Address | undefined]
         const chosen = [requireValue(recipient), requireValue(ofAll)].find((one) => one !== zeroAddress)
         return [token, { claimed: requireValue(claimed)[0], recipient: chosen ?? account }] as const
@@ -129,20 +135,23 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
   }
 }
 
-/** State of a reward on the chain. Amounts are in the token's smallest unit. */
+/** State of one reward of an account, by the chain and Merkl's report. Amounts are in the token's smallest unit. */
 export type RewardState = {
-  /** Amount that a claim pays now, proven by the chain's root. */
+  /** Amount that a claim pays now, by a proof that matches the chain's Merkle root. */
   readonly amount: bigint
-  /** Earned but not claimable yet, by the source's report. */
+  /** Amount that the account has earned but cannot claim yet, by Merkl's report. */
   readonly pending: bigint
-  /** Total ever paid. */
+  /** Total amount that was ever paid. */
   readonly claimed: bigint
-  /** Epoch second at which the newest tree pays; undefined if it lacks this reward or has no known time. */
+  /**
+   * Time from which the pending amount can be claimed, in seconds since 1970. It is undefined if the newest tree lacks this reward or has
+   * no known time.
+   */
   readonly claimableAt: bigint | undefined
   readonly recipient: Address
 }
 
-/** Computes the state of a reported reward on the chain at one block. */
+/** Computes the state of a reward at one block from Merkl's report and the Distributor's state. */
 export function deriveRewardState(
   account: Address,
   reported: ReportedReward,

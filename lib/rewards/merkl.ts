@@ -8,18 +8,21 @@ import { toResult } from '../core/result.ts'
 import { LAST_SECOND } from '../core/time.ts'
 import { Digits, ShortText } from '../portfolio/token-index.ts'
 
-/** Address and optional key of Merkl. A key raises the limit of 10 requests a second (https://developers.merkl.xyz/integrate-merkl/auth). */
+/**
+ * Address of Merkl's API, and an optional key. The key raises the limit of 10 requests a second
+ * (https://developers.merkl.xyz/integrate-merkl/auth).
+ */
 export const MerklApi = z
   .object({ url: z.url().default('https://api.merkl.xyz'), apiKey: z.string().min(1).optional() })
   .transform(({ url, apiKey }) => ({ url, headers: apiKey ? { 'x-api-key': apiKey } : {} }))
 
-/** Maximum amount that the Distributor records. */
+/** Maximum amount that Merkl's Distributor can record for an account, because it stores 208 bits. */
 export const MAX_UINT208 = 2n ** 208n - 1n
-/** Maximum number of hashes of a proof: a tree of 40 levels has more leaves than there are accounts. */
+/** Maximum number of hashes in a Merkle proof. A tree of 40 levels has more leaves than there are accounts. */
 const MAX_PROOF = 40
-/** Maximum number of rewards of an account: with their proofs they fit into one cache item. */
+/** Maximum number of rewards that are kept of an account, so that they fit into one cache item with their proofs. */
 const MAX_REWARDS = 60
-/** Maximum number of vaults by which a reward splits its claimed amount. */
+/** Maximum number of vaults for which a reward's claimed amount is kept separately. */
 const MAX_VAULTS = 20
 const MAX_PAGES = 20
 const PAGE_SIZE = 100
@@ -29,8 +32,8 @@ const Amount208 = Amount.refine((amount) => amount <= MAX_UINT208)
 const ProofHash = z.custom<Hex>((value) => typeof value === 'string' && isHash(value))
 
 /**
- * Reward of an account by the source's report, unproven. Amounts are in the token's smallest unit. `amount` and `claimed` are the
- * totals ever earned and paid. `pending` is earned but in no tree yet.
+ * Reward of an account as Merkl reports it, not verified by the chain. Amounts are in the token's smallest unit. `amount` is the total ever
+ * earned, `claimed` the total ever paid. `pending` is earned, but in no Merkle tree yet.
  */
 export const ReportedReward = z.object({
   chainId: z.int(),
@@ -40,21 +43,21 @@ export const ReportedReward = z.object({
   claimed: Amount,
   pending: Amount208,
   proof: z.array(ProofHash).max(MAX_PROOF),
-  /** Part of `claimed` by the vault whose campaigns paid it. */
+  /** Parts of `claimed`, by address of the vault whose campaigns paid them. */
   vaults: z.record(z.string(), Amount),
 })
 export type ReportedReward = z.output<typeof ReportedReward>
 
-/** Rewards of an account on all chains. `unread`: chains with rewards that could not be read. */
+/** Rewards of an account on all chains, as Merkl reports them. `unread` are the ids of chains that have rewards that could not be read. */
 export const ReportedRewards = z.object({ rewards: z.array(ReportedReward), unread: z.array(z.int()) })
 export type ReportedRewards = z.output<typeof ReportedRewards>
 
-/** Seconds since 1970 within the range of a Date. */
+/** Time in seconds since 1970 that a Date can represent. */
 const EpochSecond = z.int().positive().max(Number(LAST_SECOND))
 
-/** Token that campaigns of a vault pay. `apr` is in percent a year; null if the source has not measured it. */
+/** Token that reward campaigns of a vault pay. `apr` is the rate in percent a year; null if Merkl has not measured it. */
 export const Campaign = z.object({
-  /** Chain of the token, which may differ from the vault's. */
+  /** Id of the token's chain, which may differ from the vault's chain. */
   chainId: z.int(),
   token: Address,
   symbol: z.string(),
@@ -80,7 +83,7 @@ const CampaignToken = z.object({
   address: AnyAddress,
   chainId: z.int(),
   symbol: ShortText,
-  /** Other types are points, and tokens that do not exist yet. */
+  /** Type of the token. Types other than `TOKEN` are points, and tokens that do not exist yet. */
   type: z.string().catch('TOKEN'),
 })
 const Percent = z.number().min(0).max(1_000_000)
@@ -99,11 +102,11 @@ type Opportunity = z.output<typeof Opportunity>
 
 type Row = { readonly chainId: number; readonly row: unknown }
 
-/** Client of Merkl's API: fetches rewards and campaigns. */
+/** Client of Merkl's API, which fetches rewards and reward campaigns. */
 export type Merkl = ReturnType<typeof createMerkl>
 
 /**
- * Creates the client of Merkl's API (https://developers.merkl.xyz/integrate-merkl/user-rewards). Both functions throw AppError
+ * Creates the client of Merkl's API (https://developers.merkl.xyz/integrate-merkl/user-rewards). Both of its functions throw AppError
  * `upstream_*`.
  */
 export function createMerkl(ask: Upstream) {
@@ -117,7 +120,10 @@ export function createMerkl(ask: Upstream) {
     )
   }
 
-  /** Fetches an account's rows on all chains together. If Merkl refuses, perhaps for one unknown chain, fetches each separately. */
+  /**
+   * Fetches an account's rewards on all chains in one request. If Merkl refuses that, perhaps because it does not know one chain, fetches
+   * each chain separately.
+   */
   async function fetchAllRows(account: string): Promise<{ rows: Row[]; unread: number[] }> {
     const together = await toResult(fetchRows(account, CHAIN_IDS))
     if ('value' in together) return { rows: together.value, unread: [] }
@@ -131,7 +137,7 @@ export function createMerkl(ask: Upstream) {
   }
 
   return {
-    /** Fetches the rewards of an account on all chains, those with an unclaimed amount first. */
+    /** Fetches the rewards of an account on all chains. Those with an unclaimed amount come first. */
     async fetchRewards(account: string): Promise<ReportedRewards> {
       const { rows, unread } = await fetchAllRows(account)
       const rewards = new Map<string, ReportedReward>()
@@ -146,7 +152,7 @@ export function createMerkl(ask: Upstream) {
       return { rewards: openFirst.slice(0, MAX_REWARDS), unread: [...unreadChains] }
     },
 
-    /** Fetches the live campaigns of a chain, by vault address. */
+    /** Fetches the live reward campaigns of a chain, by address of the vault. */
     async fetchCampaigns(chainId: number): Promise<Map<string, Campaign[]>> {
       const found: Opportunity[] = []
       for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -156,7 +162,7 @@ export function createMerkl(ask: Upstream) {
         found.push(...parseRows(Opportunity, rows))
         if (rows.length < PAGE_SIZE) break
       }
-      // A campaign for borrowers pays depositors nothing.
+      // Campaigns for borrowers do not pay holders of vault shares.
       const paying = found.filter(({ action }) => action !== 'BORROW')
       return new Map(
         [...Map.groupBy(paying, ({ identifier }) => identifier)].map(([vault, ofVault]) => [
@@ -168,7 +174,7 @@ export function createMerkl(ask: Upstream) {
   }
 }
 
-/** Returns the response; throws `upstream_unavailable` if it refuses our key. */
+/** Returns the response unchanged. Throws `upstream_unavailable` if Merkl refuses our key. */
 function requireAccepted<T extends { readonly status: number }>(answer: T): T {
   if (answer.status !== 401 && answer.status !== 403) return answer
   throw new AppError('upstream_unavailable', { cause: new Error(`Merkl: HTTP status ${answer.status}`) })
@@ -187,7 +193,8 @@ function isOpen({ amount, claimed, pending }: ReportedReward): boolean {
 function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.output<typeof RewardRow>): ReportedReward {
   const vaults: Record<string, bigint> = {}
   for (const { reason, claimed } of parseRows(Breakdown, breakdowns)) {
-    // A reason names the sources of the reward, such as `…~MorphoVault_ERC20_0x…`. The last one is the account's own vault.
+    // The text `reason` contains the addresses that a reward came through, such as `…~MorphoVault_ERC20_0x…`. The last one is the vault of
+    // the account.
     const vault = AnyAddress.safeParse(reason.match(/0x[0-9a-f]{40}(?![0-9a-f])/gi)?.at(-1)).data
     const isKept = vault && (vault in vaults || Object.keys(vaults).length < MAX_VAULTS)
     if (isKept && claimed > 0n) vaults[vault] = (vaults[vault] ?? 0n) + claimed
@@ -195,10 +202,13 @@ function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.outp
   return { ...row, chainId, token: token.address, symbol: token.symbol, proof: proofs, vaults }
 }
 
-/** Merges the opportunities of a vault by token. Splits an opportunity's rate by the daily value of each token. */
+/**
+ * Merges the opportunities of a vault, Merkl's groups of campaigns, into one campaign per token. An opportunity's rate is divided among its
+ * tokens by their daily value.
+ */
 function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
   const campaigns = new Map<string, Campaign>()
-  // An opportunity can be on two pages.
+  // The same opportunity can be on two pages of the response, so duplicates are removed.
   const each = new Map(opportunities.map((one) => [one.id, one])).values()
   for (const { apr, aprRecord, latestCampaignEnd, rewardsRecord } of each) {
     const breakdowns = rewardsRecord.breakdowns.filter(({ token }) => token.type === 'TOKEN')
@@ -216,6 +226,6 @@ function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
       })
     }
   }
-  // A part of a rate keeps no more digits than the rate.
+  // Divided rates are rounded to four decimals, as precise as Merkl's rates.
   return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
 }

@@ -14,7 +14,7 @@ type Reward = z.output<typeof RewardResponse>
 
 type Metadata = { readonly symbol: string | undefined; readonly decimals: number | undefined }
 
-/** Reported rewards of an account. `isSpam` is true for a token that looks like spam with this symbol. */
+/** Rewards that Merkl reports for an account. `isSpam` returns true if a token with this symbol looks like spam. */
 type OfAccount = {
   readonly account: Address
   readonly rewards: readonly ReportedReward[]
@@ -22,9 +22,9 @@ type OfAccount = {
 }
 
 /**
- * Reads the state of these accounts' rewards on the chain in one request; with separate calls per token if one burns all gas.
- * Returns the rewards of each account; undefined if unreadable. Omits rewards without a remaining amount, and tokens whose
- * on-chain symbol looks like spam. Throws `upstream_*`.
+ * Reads the state of these accounts' rewards from the chain in one request. Makes separate calls per token if one token uses up all gas.
+ * Returns the rewards of each account; undefined if they cannot be read. Omits rewards with nothing left to pay, and tokens whose symbol on
+ * the chain looks like spam. Throws `upstream_*`.
  */
 export async function readRewards(
   reader: ChainReader,

@@ -7,22 +7,22 @@ import { spamRule } from '../portfolio/spam.ts'
 import { rewardsKey } from './claimed.ts'
 import type { Merkl, ReportedReward } from './merkl.ts'
 
-/** Source's report for one chain, without spam. `isWhole` is false if some rows could not be read. */
+/** Rewards that Merkl reports for an account on one chain, without spam. `isWhole` is false if some could not be read. */
 export type Reported = {
   readonly chainId: number
   readonly rewards: readonly ReportedReward[]
   readonly isWhole: boolean
-  /** True if the source failed and this is its last report. */
+  /** True if Merkl failed, so that this is its last successful report. */
   readonly isStale: boolean
-  /** True for a token that looks like spam with this symbol. */
+  /** Returns true if a token with this symbol looks like spam. */
   readonly isSpam: (token: string, symbol: string) => boolean
 }
 
 type ReportRequest = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
 
 /**
- * Returns the source's report of an account on each of these chains. Fetches all chains together, at most once in five minutes for
- * all clients. Throws AppError `upstream_*` or `too_many_requests` if there is no cached report.
+ * Returns the rewards that Merkl reports for an account on each of these chains. Fetches all chains together, at most once in five minutes
+ * for all clients. Throws AppError `upstream_*` or `too_many_requests` if there is no cached report.
  */
 export async function fetchReportedRewards(
   { cache, merkl }: { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl },

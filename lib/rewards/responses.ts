@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp } from '../core/codecs.ts'
 
-/** Reward of a user on one chain, in API responses. */
+/** Reward of a user in one token on one chain, in API responses. */
 export const RewardResponse = z
   .object({
     chainId: ChainId,
@@ -24,10 +24,10 @@ export const RewardResponse = z
   })
   .meta({ id: 'Reward', description: 'Tokens that campaigns of vaults pay a user' })
 
-/** Minimum value of a reward in events, in US dollars. */
+/** Minimum value of a reward in US dollars for which clients get an event. */
 export const MIN_WORTH_USD = 1
 
-/** Reasons to omit a reward from a claim. */
+/** Reasons for which a reward is left out of a claim. */
 export const LeftOutReason = z.enum([
   'not_yet_claimable',
   'paid_to_another_account',

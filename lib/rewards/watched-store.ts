@@ -5,34 +5,43 @@ import type { Table } from '../aws/table.ts'
 import { Address as AddressText, EpochSeconds } from '../core/codecs.ts'
 import { DAY_MS } from '../core/time.ts'
 
-/** Account on a chain whose rewards a client's user requested; times in epoch milliseconds. */
+/** Account on a chain that the service watches for new rewards, because a client requested its rewards. Times are in epoch milliseconds. */
 export const Watched = z.object({
   chainId: z.number(),
   account: AddressText,
   clientId: z.string(),
   seenAt: z.number(),
-  /** Keys of the index: the negative chain id, because positive ones hold transfers, and the time of the next check. */
+  /**
+   * Keys of the table index, which also lists transfers by their chain id. So the chain id is negative here. `lookAt` is the time of the
+   * next check.
+   */
   followedOnChain: z.number(),
   lookAt: z.number(),
   expiresAt: EpochSeconds,
 })
 export type Watched = z.output<typeof Watched>
 
-/** Key of an account that a client watches. */
+/** Key of an account that the service watches for a client. */
 export type WatchedKey = Pick<Watched, 'chainId' | 'account' | 'clientId'>
 
-/** Last block whose claims are reported. */
+/** Last block up to which clients were notified of paid claims. */
 export const ClaimsCursor = z.object({ through: z.number() })
 
 const INDEX = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
-/** Milliseconds for which an account stays watched after the last recorded request. DynamoDB deletes it some hours later. */
+/** Milliseconds for which an account is watched after the last recorded request. DynamoDB deletes its item some hours later. */
 const WATCHED_MS = 7 * DAY_MS
 
-/** Creates the store of watched accounts, and of each chain's last block with reported claims. Methods throw if the table fails. */
+/**
+ * Creates the store of watched accounts, and of the last block up to which each chain's claims were reported. Its methods throw if the
+ * table fails.
+ */
 export function watchedStore(table: Table) {
   return {
-    /** Watches accounts from `now` (epoch milliseconds). Writes only those that the client did not watch in the last 24 hours. */
+    /**
+     * Watches accounts from the time `now` on, in epoch milliseconds. Writes only accounts that were not recorded for the client in the
+     * last 24 hours.
+     */
     async watch(keys: readonly WatchedKey[], now: number): Promise<void> {
       const known = await table.getMany(Watched, keys.map(itemKey), { isConsistent: false })
       const isRecent = ({ chainId, account }: WatchedKey) =>
@@ -42,7 +51,10 @@ export function watchedStore(table: Table) {
       )
     },
 
-    /** Lists the watched accounts of a chain in the order of their next checks: one page of at most `limit`, which may lag. */
+    /**
+     * Lists the watched accounts of a chain in the order of their next checks. Reads one page of at most `limit`, which may lack the latest
+     * changes.
+     */
     async listNext(chainId: number, limit: number): Promise<Watched[]> {
       const range = { index: INDEX, partition: -chainId }
       return (await table.getPage(Watched, range, { limit, isConsistent: false })).items
@@ -53,12 +65,12 @@ export function watchedStore(table: Table) {
       return (await table.list(Watched, { partition }, { isConsistent: false })).map(({ clientId }) => clientId)
     },
 
-    /** Sets the next check of an account, in epoch milliseconds, unless it is no longer watched. */
+    /** Sets the time of an account's next check, in epoch milliseconds, unless the account is no longer watched. */
     async postpone(key: WatchedKey, lookAt: number): Promise<void> {
       await table.update(itemKey(key), { changes: [set('lookAt', lookAt)], when: exists('lookAt') })
     },
 
-    /** Gets the last block whose claims are reported; undefined if no account is watched. */
+    /** Returns the last block up to which claims on a chain were reported; undefined if no account there is watched. */
     getThrough: async (chainId: number): Promise<number | undefined> =>
       (await table.get(ClaimsCursor, cursorKey(chainId)))?.through,
 
@@ -66,7 +78,7 @@ export function watchedStore(table: Table) {
       await table.put(ClaimsCursor, cursorKey(chainId), { through })
     },
 
-    /** Deletes that block. Reporting restarts after a later block. */
+    /** Deletes the last block up to which claims were reported. Later, reporting starts again at a newer block. */
     async forgetThrough(chainId: number): Promise<void> {
       await table.delete(cursorKey(chainId))
     },

@@ -4,16 +4,16 @@ import { DAY, DAY_SECONDS, HOUR_SECONDS, toDate } from '../core/time.ts'
 import type { PricePoint } from './prices.ts'
 
 const YEAR_SECONDS = 365 * DAY
-/** Minimum time between two prices of a growth. */
+/** Minimum seconds between two share prices for their growth to be computed. */
 const MIN_SECONDS = HOUR_SECONDS
-/** Percent from which `toFixed` writes an exponent; no real growth is that large. */
+/** Percentage from which `toFixed` writes an exponent. No real growth is that large, so such results count as implausible. */
 const TOO_MUCH = 1e21
 
-/** Days that yields cover, by range. */
+/** Number of days that each yield range covers. */
 export const YIELD_DAYS = { '7d': 7n, '30d': 30n, '90d': 90n } as const
 export type YieldRange = keyof typeof YIELD_DAYS
 
-/** Change of a vault's share price between two moments. */
+/** Growth of a vault's share price between two moments. */
 export const Growth = z.object({
   percent: z.string().describe('Percent, two decimals'),
   days: z.number().describe('Days between the two prices, two decimals'),
@@ -22,27 +22,30 @@ export const Growth = z.object({
 })
 export type Growth = z.output<typeof Growth>
 
-/** Annual yields, each null if no price is that old. A vault without any has its growth since the first price. */
+/** Annual yields, each null if no price is old enough. A vault without any has `growth`, the change since its first price. */
 export type Yields = {
-  /** Yield over about seven days. */
+  /** Annual yield from the price change over about seven days. */
   readonly annualYield: Growth | null
   readonly annualYields: Readonly<Record<YieldRange, Growth | null>>
   readonly growth: Growth | null
 }
 
-/** Yields of a vault without known prices. */
+/** Yields of a vault of which no share price is known. */
 export const NO_YIELDS: Yields = {
   annualYield: null,
   annualYields: { '7d': null, '30d': null, '90d': null },
   growth: null,
 }
 
-/** Earlier prices to compare with. That of a range is the first of its day, else the last one before. */
+/**
+ * Earlier share prices to compare the present one with. For each range it is the first price of the day at its beginning, or else the last
+ * one before that day.
+ */
 export type EarlierPrices = { readonly first?: PricePoint | undefined } & {
   readonly [Range in YieldRange]?: PricePoint | undefined
 }
 
-/** Builds the yields up to a price. An unknown yield is null, not zero. */
+/** Builds the yields from earlier prices up to the price `to`. An unknown yield is null, not zero. */
 export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined): Yields {
   const over = (range: YieldRange) => annualGrowth(earlier[range] ?? earlier.first, to, YIELD_DAYS[range])
   const annualYields = { '7d': over('7d'), '30d': over('30d'), '90d': over('90d') }
@@ -52,15 +55,18 @@ export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined):
 }
 
 /**
- * Returns the annual growth of the share price between two points in percent: ((p1 / p0) ^ (365 d / Δt) − 1) × 100.
- * Returns null below `minDays`, or if the result is implausible.
+ * Returns the annual growth of the share price in percent: ((p1 / p0) ^ (365 d / Δt) − 1) × 100. Returns null if fewer than `minDays` lie
+ * between the two prices, or if the result is implausible.
  */
 export function annualGrowth(from: PricePoint | undefined, to: PricePoint | undefined, minDays: bigint): Growth | null {
   const seconds = secondsBetween(from, to)
   return seconds < minDays * DAY_SECONDS ? null : growthBetween(from, to, YEAR_SECONDS / Number(seconds))
 }
 
-/** Returns the growth in percent, compounded `times` times; null below an hour or if implausible. */
+/**
+ * Returns the growth in percent, compounded `times` times. Returns null if less than an hour lies between the prices, or if the result is
+ * implausible.
+ */
 function growthBetween(from: PricePoint | undefined, to: PricePoint | undefined, times: number): Growth | null {
   const seconds = secondsBetween(from, to)
   if (!from || !to || from.price === 0n || seconds < MIN_SECONDS) return null
@@ -80,7 +86,7 @@ function secondsBetween(from: PricePoint | undefined, to: PricePoint | undefined
   return from && to ? to.timestamp - from.timestamp : 0n
 }
 
-/** Returns the annual yield as text; "0.00" if unknown, as the API requires. */
+/** Returns the annual yield as text; "0.00" if it is unknown, because the API field must be a number. */
 export function yieldText({ annualYield }: Pick<Yields, 'annualYield'>): string {
   return annualYield?.percent ?? '0.00'
 }

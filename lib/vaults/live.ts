@@ -18,10 +18,10 @@ import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { RecordedYields } from './yields.ts'
 
-/** Current data of a vault; undefined or null if unknown now. */
+/** Data of a vault for the response; undefined or null fields are unknown now. */
 type LiveVault = {
   readonly vault: Vault
-  /** Yields as of the returned state, and the waits of requests. */
+  /** Yields up to the price in `state`, and the time that requests waited for their settlement. */
   readonly recorded: RecordedYields
   readonly hasCap: boolean | undefined
   readonly terms: ReadTerms | undefined
@@ -30,7 +30,7 @@ type LiveVault = {
   readonly evidence: Evidence | undefined
 }
 
-/** Returns the value of an amount of a token in US dollars; null if unknown. */
+/** Function that returns the value of an amount of a token in US dollars; null if unknown. */
 type TokenValue = (
   token: { readonly chainId: number; readonly address: string; readonly decimals: number },
   amount: bigint,
@@ -39,9 +39,9 @@ type TokenValue = (
 type Response = z.output<typeof VaultResponse>
 
 /**
- * Returns the function that reads vaults with their live yield and state. It reads chains in parallel, in one round
- * trip each that requests share. A chain that fails never delays others: its vaults get their last recorded states and
- * yields, with the recorded time.
+ * Returns the function that reads vaults with their present yield and state. It reads all chains in parallel, in one round trip each, which
+ * concurrent requests share. A chain that fails does not delay the others. Its vaults get their last recorded states and yields, with the
+ * time of recording.
  */
 export function liveVaults({
   getReader,
@@ -56,11 +56,11 @@ export function liveVaults({
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<RecordedYields>
-  /** Never fails. */
+  /** Never rejects: unknown values are null. */
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
-  /** Never fails. */
+  /** Never rejects: unknown campaigns are null. */
   readonly getCampaigns: (chainIds: Iterable<number>) => Promise<(vault: Vault) => Response['rewards']>
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const readOverviews = sharedOverviews({ getReader, now })
@@ -68,7 +68,7 @@ export function liveVaults({
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
       readOverviews(chainId, vaults),
-      // Looks up the earlier prices meanwhile and caches them.
+      // Reads the earlier prices at the same time and caches them, so that the calls of `getYield` below need not wait.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
@@ -91,7 +91,7 @@ export function liveVaults({
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = last[index] ?? {}
-        // An old price gives no yield at the present time, so its own time counts.
+        // A recorded price is older than now, so the yield ends at the time of recording.
         const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
         const unread = { hasCap: undefined, terms: undefined }

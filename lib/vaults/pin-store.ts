@@ -9,23 +9,23 @@ import { type VaultKey, vaultPartition } from './vault.ts'
 
 const Item = Pin.extend({ pk: z.string() })
 
-/** Returns the store of pins, one item a vault for all clients. */
+/** Returns the store of pins, the approved code addresses and price of each vault. One item per vault serves all clients. */
 export function pinStore(table: Table) {
   return {
-    /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
+    /** Returns the stored pins of these vaults, in their order; undefined for a vault without a pin. */
     async get(vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(pinKey))
       const byKey = new Map(items.map(({ pk, ...pin }) => [pk, pin]))
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
-    /** Pins a vault; false if it already has a pin. */
+    /** Stores the pin of a vault; returns false if it already has one. */
     add: (vault: VaultKey, pin: Pin): Promise<boolean> => table.add(Pin, pinKey(vault), pin),
 
     /** Replaces the pin of a vault. */
     replace: (vault: VaultKey, pin: Pin): Promise<void> => table.putMany([buildItem(Pin, pinKey(vault), pin)]),
 
-    /** Updates the pinned price, unless the pin was replaced or the vault has changed. */
+    /** Updates the price in a pin, unless the pin was replaced or the vault is marked as changed. */
     async movePrice(vault: VaultKey, pin: Pin, price: bigint): Promise<void> {
       await table.update(pinKey(vault), {
         changes: [set('price', Amount.encode(price))],
@@ -33,14 +33,14 @@ export function pinStore(table: Table) {
       })
     },
 
-    /** Marks a vault as changed, not yet reported to clients; false if the pin was replaced meanwhile. */
+    /** Marks a vault as changed since its pin; clients have yet to be notified. Returns false if the pin was replaced meanwhile. */
     markChanged: (vault: VaultKey, pin: Pin, changedAt: Date, seenAt: BlockHeader): Promise<boolean> =>
       table.update(pinKey(vault), {
         changes: [set('changedAt', Timestamp.encode(changedAt)), set('unpublishedChange', StoredBlock.encode(seenAt))],
         when: isSame(pin),
       }),
 
-    /** Marks a vault's change as reported to clients. */
+    /** Records that clients were notified of a vault's change. */
     async markPublished(vault: VaultKey, pin: Pin): Promise<void> {
       await table.update(pinKey(vault), { changes: [remove('unpublishedChange')], when: isSame(pin) })
     },

@@ -19,16 +19,18 @@ import { toResult, unwrap } from '../core/result.ts'
 import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
 
-/** State of a vault when an operator added or confirmed it; deposits stop if it differs. */
+/** Code addresses and price of a vault when an operator added or confirmed it. Deposits are refused while the vault differs from it. */
 export const Pin = z.object({
-  /** Addresses whose code runs when the vault is called, its own first. Older items also have code hashes. */
+  /** Addresses whose code runs when the vault is called, its own first. Items from older versions also contain code hashes. */
   code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
-  /** Value of one whole share in the asset's smallest unit, which the job updates; null if the vault reported none yet. */
+  /**
+   * Value of one whole share in the asset's smallest unit, which the scheduled job refresh-chain updates. It is null if the vault has not reported one yet.
+   */
   price: Amount.nullable(),
   pinnedAt: Timestamp,
-  /** Time at which the job saw a difference. */
+  /** Time at which the scheduled job found that the vault differs. */
   changedAt: Timestamp.optional(),
-  /** Block at which the job saw it; absent once clients were notified. */
+  /** Block at which the job found it; absent once clients were notified. */
   unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
@@ -36,26 +38,29 @@ export type Pin = z.output<typeof Pin>
 type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
 /**
- * Value of one whole share in the asset's smallest unit, and the supply. A null price is an empty result, as from an
- * address without code.
+ * Value of one whole share in the asset's smallest unit, and the supply of shares. A null price means that the call returned no data, as an
+ * address without code does.
  */
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
-/** Current state of a vault. */
+/** Present state of a vault, to be compared with its pin. */
 export type VaultSnapshot = Price & {
-  /** False if its storage names other addresses than the pin. */
+  /** False if the vault's own storage names code addresses that differ from those in the pin. */
   readonly namesPinned: boolean
 }
 
 type PinnedVault = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
-/** Returns the plan of a vault's current state; its parsing never throws. */
+/** Returns the plan that reads a vault's present state. Parsing never throws. */
 export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSnapshot> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
 }
 
-/** Compares what `buildSnapshotPlan` does not read: pinned beacons and delegations. Returns a verdict for each vault. Throws `upstream_*`. */
+/**
+ * Compares the pinned addresses that other contracts store, which `buildSnapshotPlan` does not read: beacons and delegations. Returns a
+ * verdict for each vault. Throws `upstream_*`.
+ */
 export function compareBeyondVaults(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
   return compareOtherPointers(
     reader,
@@ -64,8 +69,8 @@ export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned
 }
 
 /**
- * Runs `work` with a plan that also compares the vault with its pin, if it has one. Throws `vault_has_changed` before any error of
- * `work`; and `upstream_*`.
+ * Prepares a response by a read plan of a vault, and verifies meanwhile that the vault matches its pin, if it has one. Throws
+ * `vault_has_changed` before any error of `prepare`, and `upstream_*`.
  */
 export async function prepareIfPinMatches<T, Prepared>(
   reader: ChainReader,
@@ -78,7 +83,7 @@ export async function prepareIfPinMatches<T, Prepared>(
   const compared = mapReadPlan(buildSnapshotPlan({ vault, pin }), (seen) =>
     requireSame(compareWithPin(vault, pin, seen)),
   )
-  // The first of two joined plans is parsed first.
+  // The plan with the comparison is joined first, because parsing stops at the first error.
   const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
   const [beyond, prepared] = await Promise.all([compareBeyondVaults(reader, [{ vault, pin }]), toResult(work(guarded))])
   requireSame(beyond[0])
@@ -90,7 +95,7 @@ function requireSame(verdict: Verdict | undefined): void {
   if (verdict !== 'same') throw badAnswer('the vault does not report whether it has changed')
 }
 
-/** Compares a vault with its pin, except pointers beyond the vault; undefined `seen` means unreadable. */
+/** Compares a vault's own state with its pin; `compareBeyondVaults` compares the rest. `seen` is undefined if the vault cannot be read. */
 export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: VaultSnapshot | undefined): Verdict {
   if (!seen) return 'unknown'
   const { price, supply } = seen
@@ -100,14 +105,14 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Vaul
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** Denominator of the allowed price change: a tenth. */
+/** Denominator of the accepted price change, which is one tenth. */
 const PARTS = 10n
-/** Maximum rounding of all shares' value, in the asset's smallest units. */
+/** Change in the value of all shares, in the asset's smallest units, up to which a price change counts as rounding. */
 const ROUNDING = 100n
 
 /**
- * Returns whether a price moved by more than a tenth. Rounding does not count: the price's last digit, or almost
- * nothing for all shares of a tiny vault.
+ * Returns true if the price moved by more than a tenth. Rounding does not count. It can change the price's last digit, and much of the
+ * price in a vault with almost no shares.
  */
 function hasJumped(
   from: bigint,
@@ -118,15 +123,16 @@ function hasJumped(
   return distance * PARTS > from + PARTS && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
-/** Returns the relative move of the pinned price; 1 if none is pinned and the vault now reports one. */
+/** Returns the price's change relative to the pinned price. Returns 1 if no price is pinned but the vault now reports one. */
 export function computeRelativeMove({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
   if (pinned === null) return price > 0n ? 1 : 0
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
 /**
- * Reads a vault's pointers and price, the number of hosts that agree, and the price's block, the last one that all
- * hosts know. Takes several round trips. Throws an Error with the reason that it cannot be pinned, and `upstream_*`.
+ * Reads the state to pin: a vault's code addresses and price. Also returns the number of hosts that agree on it, and the price's block, the
+ * last one that all hosts have. Takes several round trips. Throws an Error with the reason that the vault cannot be pinned, and
+ * `upstream_*`.
  */
 export async function readPin(
   reader: ChainReader,
@@ -135,7 +141,7 @@ export async function readPin(
   const { head } = await readFinalBlock(reader)
   const [code, { value, block }] = await Promise.all([
     readPointers(reader, vault.address),
-    // Hosts are compared at a numbered block, not at their own latest one.
+    // All hosts read the same numbered block, because their latest blocks may differ.
     readAtHead(reader, head, async (at) => ({ ...(await reader.readOne(pricePlan(vault), { at })), block: at })),
   ])
   return { code, price: value.price || null, nodes: reader.nodes, block }

@@ -6,12 +6,12 @@ import { vaultMemory } from './vault-memory.ts'
 
 const CACHED_MS = 60_000
 
-/** Pins of vaults, as cached in a container. */
+/** Cache of vaults' pins in a Lambda container. */
 export type Pins = ReturnType<typeof cachedPins>
 
 type Found = Pin | undefined
 
-/** Returns the cache of pins: 60 s, shorter for a vault that seems to have changed. */
+/** Returns the cache of pins. It keeps a pin for 60 s, but reads it again if the vault seems to have changed. */
 export function cachedPins({
   pinStore,
   now,
@@ -22,12 +22,12 @@ export function cachedPins({
   const memory = vaultMemory((vaults) => pinStore.get(vaults), CACHED_MS, now)
 
   return {
-    /** Returns the pins of these vaults, in order; undefined for a vault without a pin. */
+    /** Returns the cached pins of these vaults, in their order; undefined for a vault without a pin. */
     list: memory.list,
 
     /**
-     * Runs `work` with a vault's pin. On `vault_has_changed` it retries if the stored pin differs: an operator
-     * may have confirmed the vault, or the job updated its price.
+     * Prepares a response with a vault's pin. After `vault_has_changed` it reads the stored pin and tries again if that differs. An
+     * operator may have confirmed the vault, or refresh-chain may have updated the pinned price.
      */
     async withPin<T>(vault: VaultKey, work: (pin: Found) => Promise<T>): Promise<T> {
       const [before] = await memory.list([vault])

@@ -14,11 +14,11 @@ import {
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 
-/** Stored price. */
+/** Share price as stored in the table. */
 export const StoredPrice = z.object({
   price: Amount,
   timestamp: Amount,
-  /** Assets under management then, in the asset's smallest unit; absent where unknown. */
+  /** The vault's total assets at that time, in the asset's smallest unit; absent if unknown. */
   totalAssets: Amount.optional(),
 })
 export type StoredPrice = z.output<typeof StoredPrice>
@@ -27,15 +27,18 @@ const DayItem = StoredPrice.extend({ pk: z.string(), sk: z.string() })
 
 const PREFIXES = { hour: 'PRICE#', day: 'DAY#' } as const satisfies Record<PriceInterval, string>
 
-/** Returns the store of share prices: the last of each hour and the first of each UTC day. Writing a price again changes nothing. */
+/**
+ * Returns the store of share prices. It keeps the last price of each hour and the first of each UTC day. Recording a price again changes
+ * nothing.
+ */
 export function priceStore(table: Table) {
   return {
-    /** Records prices. An error may leave some of them written. */
+    /** Records prices. If it throws, some of them may be written. */
     async record(added: readonly NewPrices[]): Promise<void> {
       await table.putMany(added.flatMap(buildItems))
     },
 
-    /** Returns a vault's recorded prices from `since` on, in order; `since` in seconds since 1970. */
+    /** Returns a vault's recorded prices from the time `since` on, in time order. `since` is in seconds since 1970. */
     async list(vault: VaultKey, interval: PriceInterval, since: bigint): Promise<StoredPrice[]> {
       const range = {
         partition: vaultPartition(vault),
@@ -45,14 +48,14 @@ export function priceStore(table: Table) {
       return await table.list(StoredPrice, range, { isConsistent: false })
     },
 
-    /** Returns a vault's last hourly price before the hour that begins at `at`; undefined without one. */
+    /** Returns a vault's last hourly price before the hour that contains the time `at`; undefined if there is none. */
     async getLastBefore(vault: VaultKey, at: bigint): Promise<StoredPrice | undefined> {
       const range = { partition: vaultPartition(vault), from: PREFIXES.hour, to: sortKey('hour', at - 1n) }
       const options = { isDescending: true, limit: 1, isConsistent: false }
       return (await table.getPage(StoredPrice, range, options)).items[0]
     },
 
-    /** Returns the first recorded prices of days, each given by any of its seconds, in order. */
+    /** Returns the first recorded price of each of these days, in order. `at` is any second of the day. */
     async getDays(
       days: readonly { readonly vault: VaultKey; readonly at: bigint }[],
     ): Promise<(PricePoint | undefined)[]> {
@@ -65,7 +68,9 @@ export function priceStore(table: Table) {
 }
 export type PriceStore = ReturnType<typeof priceStore>
 
-/** Builds the items of new prices: an hour's if it is the last known one, a day's if it is the first known one. */
+/**
+ * Builds the table items of new prices. A price gets an item if it is the last known one of its hour, or the first known one of its day.
+ */
 function buildItems({ vault, prices, known }: NewPrices): Item[] {
   const isNew = new Set<BlockPrice>(prices)
   const inOrder: readonly NewPrice[] = sortByBlock([...known, ...prices])

@@ -3,42 +3,42 @@ import { Amount } from '../core/codecs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../core/time.ts'
 import type { VaultKey } from './vault.ts'
 
-/** Price of one whole share in the asset's smallest unit, at a moment in seconds since 1970. */
+/** Value of one whole share in the asset's smallest unit, at a moment in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
-/** Intervals of stored prices: the last price of each hour, and the first of each UTC day. */
+/** Kinds of stored prices: the last price of each hour, and the first price of each UTC day. */
 export type PriceInterval = 'hour' | 'day'
 const SECONDS: Readonly<Record<PriceInterval, bigint>> = { hour: HOUR_SECONDS, day: DAY_SECONDS }
 
-/** Returns the first second of the hour or UTC day, in seconds since 1970. */
+/** Returns the first second of the hour or UTC day that contains the time `at`, in seconds since 1970. */
 export function startOf(interval: PriceInterval, at: bigint): bigint {
   return at - (at % SECONDS[interval])
 }
 
-/** Price of one whole share after a block. */
+/** Value of one whole share in the asset's smallest unit, at the end of a block. */
 export const BlockPrice = z.object({ price: Amount, timestamp: Amount, blockNumber: Amount })
 export type BlockPrice = z.output<typeof BlockPrice>
 
-/** Price to record, with the vault's total assets if known. */
+/** Share price to record, with the vault's total assets if known. */
 export type NewPrice = BlockPrice & { readonly totalAssets?: bigint | undefined }
 
-/** Prices to record, and those that the vault's progress keeps (`lastPrices`). */
+/** Share prices of a vault to record. `known` are the recorded ones that are kept in `lastPrices`. */
 export type NewPrices = {
   readonly vault: VaultKey
   readonly prices: readonly NewPrice[]
   readonly known: readonly BlockPrice[]
 }
 
-/** Prices that a vault's progress keeps. */
+/** Share prices that are kept with a vault's progress, the record of the last block whose events were read. */
 export const KnownPrices = z.object({
-  /** Earliest recorded price; absent before the first. */
+  /** Earliest recorded share price; absent while none is recorded. */
   firstPrice: BlockPrice.optional(),
-  /** Last price up to the last recorded block, then the newest one if later. */
+  /** Last price up to the block of the progress. It is followed by the newest price if that is later. */
   lastPrices: z.array(BlockPrice).max(2).optional(),
 })
 export type KnownPrices = z.output<typeof KnownPrices>
 
-/** Returns the last of these prices before this block; undefined without one. */
+/** Returns the last of these prices whose block is before `block`; undefined if there is none. */
 export function priceBefore(prices: readonly BlockPrice[], block: bigint): BlockPrice | undefined {
   return prices
     .filter(({ blockNumber }) => blockNumber < block)
@@ -48,7 +48,7 @@ export function priceBefore(prices: readonly BlockPrice[], block: bigint): Block
     )
 }
 
-/** Adds prices to those that the progress keeps; `through` is the vault's last recorded block. */
+/** Adds new prices to those kept with a vault's progress. `through` is the last block whose events were read. */
 export function addPrices(
   { firstPrice, lastPrices = [] }: KnownPrices,
   added: readonly BlockPrice[],

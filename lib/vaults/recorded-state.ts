@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { Evidence } from '../chain/evidence.ts'
 import { type StateAsOf, VaultState } from '../protocols/vault-state.ts'
 
-/** State of a vault with its block. */
+/** Stored state of a vault, with the block at which it was read. */
 export type RecordedState = {
   readonly state: VaultState
   readonly asOf: Omit<StateAsOf, 'stale'>
-  /** Hash of that block, and the number of hosts that agree on it. */
+  /** Hash of that block, and number of hosts that agree on it; absent in older items. */
   readonly told?: Pick<Evidence, 'blockHash' | 'nodes'> | undefined
 }
 
-/** Returns a digest that differs between states. */
+/** Returns a hash of a vault's state; different states have different hashes. */
 export function stateDigest(state: VaultState): string {
   return createHash('sha256')
     .update(JSON.stringify(VaultState.encode(state)))

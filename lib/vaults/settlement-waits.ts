@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RequestKind } from '../protocols/request-kind.ts'
 
-/** Expected wait of a request, from the vault's last settlements. */
+/** Expected time from a request to its settlement, estimated from the vault's last settlements. */
 export const EstimatedSettlement = z
   .object({
     p50: z.number().int().describe('Median wait of its last settlements, in seconds'),
@@ -15,25 +15,25 @@ export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 
 const Waits = z.object({ p50: z.number().int(), p90: z.number().int() })
 
-/** Waits of the requests of each of a vault's last settlements, in seconds, oldest settlement first. */
+/** Median and 90th percentile of the seconds that requests waited, for each of a vault's last settlements, oldest first. */
 export const LastWaits = z.array(Waits)
 export type LastWaits = z.output<typeof LastWaits>
 
-/** Waits of a vault's last settlements for each kind of request. */
+/** Waits until a vault's last settlements, by kind of request. */
 export const WaitsByKind = z.partialRecord(RequestKind, LastWaits)
 export type WaitsByKind = z.output<typeof WaitsByKind>
 
-/** Maximum settlements that a vault keeps, and the minimum for an estimate. */
+/** Maximum number of settlements that are kept per vault, and minimum number that an estimate needs. */
 const MAX_SETTLEMENTS = 20
 const MIN_SETTLEMENTS = 5
 
-/** Adds a settlement whose requests waited these seconds; unchanged if it settled none. */
+/** Adds a settlement whose requests waited `seconds` each. Returns the list unchanged if the settlement had no requests. */
 export function addWaits(last: LastWaits, seconds: readonly number[]): LastWaits {
   if (seconds.length === 0) return last
   return [...last, { p50: percentile(seconds, 0.5), p90: percentile(seconds, 0.9) }].slice(-MAX_SETTLEMENTS)
 }
 
-/** Estimates a request's wait; null below five settlements. */
+/** Estimates the wait of a request from the last settlements; null if there are fewer than five. */
 export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | null {
   if (last.length < MIN_SETTLEMENTS) return null
   return {
@@ -48,7 +48,7 @@ export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | 
   }
 }
 
-/** Returns the percentile of these numbers, by the nearest rank. */
+/** Returns the percentile `part` (0 to 1) of these numbers, by the nearest-rank method. */
 function percentile(numbers: readonly number[], part: number): number {
   const sorted = numbers.toSorted((left, right) => left - right)
   // The cast holds: callers pass at least one number.

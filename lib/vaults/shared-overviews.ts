@@ -7,7 +7,7 @@ import type { Overview } from '../protocols/protocol.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from './overview.ts'
 
-/** Overviews by vault, undefined if unreadable, each with its block. */
+/** Overviews by vault, each with its block. An overview is undefined if the vault cannot be read. */
 type Read = {
   readonly of: (vault: Address) => { readonly overview: Overview | undefined; readonly block: BlockHeader }
   readonly evidence: Evidence
@@ -15,21 +15,21 @@ type Read = {
 
 type SharedRead = {
   readonly chainId: number
-  /** Vaults as `textOf` writes them. */
+  /** Vaults that the read covers, as texts of `textOf`. */
   readonly vaults: ReadonlySet<string>
-  /** Epoch milliseconds. */
+  /** Time at which the read began, in epoch milliseconds. */
   readonly begun: number
   readonly read: Promise<Read>
 }
 
-/** Bounds of the time that a read is shared: one block's time. */
+/** Bounds of the time for which requests share a read: the chain's block time, if it lies between them. */
 const MIN_SHARED_MS = 500
 const MAX_SHARED_MS = 2_000
 
 /**
- * Returns the function that reads one chain's overviews, for display only, never for signing. Requests share a read of
- * their vaults, even an unfinished one, for a block's time (0.5 to 2 s). A failed read affects only the requests that
- * wait for it. `now` in epoch milliseconds. The function throws as `readOverviews` does.
+ * Returns the function that reads one chain's vault overviews, only for display, never for signing. Requests share a read, even an
+ * unfinished one, for the chain's block time (0.5 to 2 s). A failed read fails only the requests that wait for it. `now` returns epoch
+ * milliseconds. The function throws as `readOverviews` does.
  */
 export function sharedOverviews({
   getReader,
@@ -58,13 +58,13 @@ export function sharedOverviews({
     const requestedAt = now()
     const isShared = (sharedRead: SharedRead) =>
       sharedRead.chainId === chainId &&
-      // The absolute value covers a clock that was set back.
+      // The absolute value also ends sharing if the clock was set back.
       Math.abs(requestedAt - sharedRead.begun) < sharedMs(reader.chain) &&
       vaults.every((vault) => sharedRead.vaults.has(textOf(vault)))
     const shared = sharedReads.find(isShared)
     if (shared) return shared.read
     const sharedRead = begin(reader, vaults, requestedAt)
-    // Few reads are this young: a Lambda container has one request at a time, of at most 1,000 vaults, about 2 KB each.
+    // These reads need little memory. A Lambda container handles one request at a time, of at most 1,000 vaults with 2 KB each.
     sharedReads = [sharedRead, ...sharedReads.filter(({ begun }) => requestedAt - begun < MAX_SHARED_MS)]
     return sharedRead.read
   }
@@ -72,7 +72,10 @@ export function sharedOverviews({
 
 const texts = new WeakMap<VaultOnChain, string>()
 
-/** Returns a vault's on-chain properties as text. Clients' copies differ if the vault's version did. */
+/**
+ * Returns a vault's on-chain properties as text, by which reads of different clients' vaults can be shared. It differs if a client's record
+ * is of another version of the vault.
+ */
 function textOf(vault: VaultOnChain): string {
   const before = texts.get(vault)
   if (before !== undefined) return before

@@ -13,17 +13,17 @@ const Item = z.object({
   told: Evidence.pick({ blockHash: true, nodes: true }).optional(),
 })
 
-/** Returns the store of the last states, for vaults whose chain cannot be read. */
+/** Returns the store of vaults' last read states, which are shown if a chain cannot be read. */
 export function stateStore(table: Table) {
   return {
-    /** Returns the last states of these vaults, in order; undefined without one. */
+    /** Returns the last recorded states of these vaults, in their order; undefined for a vault without one. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(stateKey))
       const byKey = new Map(items.map(({ pk, state, told, ...asOf }) => [pk, { state, asOf, told }]))
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
-    /** Replaces the last states; callers ensure that these are newer. */
+    /** Replaces stored states. The caller has to ensure that the new states are newer. */
     async record(states: readonly (readonly [VaultKey, RecordedState])[]): Promise<void> {
       await table.putMany(
         states.map(([vault, { state, asOf, told }]) => {

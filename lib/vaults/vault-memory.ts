@@ -1,15 +1,15 @@
 import { type VaultKey, vaultPartition } from './vault.ts'
 
 /**
- * Caches values of vaults in a container. `list` reads the missing ones in one call, which concurrent callers share;
- * failed reads are not cached. `forget` drops a vault.
+ * Caches one value per vault in a Lambda container. `list` reads missing values in one call, which concurrent callers share. Failed reads
+ * are not cached. `forget` removes a vault's value.
  */
 export function vaultMemory<T>(
   read: (vaults: readonly VaultKey[]) => Promise<readonly (T | undefined)[]>,
   lifetimeMs: number,
   now: () => number,
 ) {
-  // The vaults of all clients bound its size.
+  // The map cannot outgrow the number of vaults of all clients.
   const memory = new Map<string, { readonly value: Promise<T | undefined>; readonly until: number }>()
   const recall = (vault: VaultKey) => memory.get(vaultPartition(vault))
 

@@ -8,7 +8,7 @@ import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 /** Key of a vault: its chain and its address there. */
 export type VaultKey = Pick<VaultOnChain, 'chainId' | 'address'>
 
-/** Vault of one client: on-chain properties from when an operator added it, and the client's texts. */
+/** Vault as one client offers it. It has the on-chain properties from when an operator added it, and the client's own texts. */
 export const Vault = z.intersection(
   VaultOnChain,
   z.object({
@@ -18,10 +18,10 @@ export const Vault = z.intersection(
     logoUrl: z.string(),
     riskProfile: z.string(),
     riskProtocol: z.string(),
-    /** True if deposits were capped at `addedAt`. */
+    /** True if the vault limited deposits at the time `addedAt`. */
     hasCap: z.boolean(),
     addedAt: Timestamp,
-    /** Simulated round trip; absent in older records. */
+    /** Fees measured by a simulated deposit and withdrawal; absent in records from before this field existed. */
     roundTrip: SimulatedRoundTrip.optional(),
   }),
 )

@@ -15,9 +15,14 @@ import type { WaitsByKind } from './settlement-waits.ts'
 import type { VaultKey } from './vault.ts'
 
 const CACHED_MS = 15 * MINUTE_MS
-/** A vault without known prices may have some after the job's next run. */
+/**
+ * Milliseconds for which a vault without known prices is cached. It is short, because the next run of refresh-chain, a scheduled job, may record some.
+ */
 const UNKNOWN_MS = 1_000
-/** The job reads a price about every hour. This long after a day begins it has read that day's first price. */
+/**
+ * Seconds after the beginning of a UTC day by which the first price of that day is recorded. The job refresh-chain reads a price about
+ * every hour.
+ */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
 type YieldServices = {
@@ -30,26 +35,26 @@ type YieldServices = {
     >
   }
   readonly prices: Pick<PriceStore, 'getDays' | 'getLastBefore'>
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }
 
 type Waits = { readonly waits?: WaitsByKind | undefined }
 
-/** Recorded data of a vault: its yields, and the waits of its requests. */
+/** Recorded data of a vault: its yields, and the time that its requests waited for settlements. */
 export type RecordedYields = Yields & Waits
 
 type Earlier = EarlierPrices & Waits
-/** Lookup of a vault's earlier prices, as of a day. */
+/** Pending or cached read of a vault's earlier prices. `day` is the first second of the day that they are compared from. */
 type Lookup = { until: number; readonly vault: VaultKey; readonly day: bigint } & PromiseWithResolvers<Earlier>
 
 // The cast holds: the keys are those of YIELD_DAYS, as its type states.
 const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 
 /**
- * Returns the function that gives a vault's yields up to a price at a moment (default: now), and its waits. Yields
- * compare with the first price of the earlier day, else with the last one before. Concurrent lookups share one read.
- * Prices are cached for 15 minutes, their absence for a second.
+ * Returns the function that returns a vault's yields up to a price at the time `at` (default: now), and the waits of its requests. The
+ * earlier price is the first one of a past day, or else the last one before that day. Concurrent calls share one read. Found prices are
+ * cached for 15 minutes, missing ones for a second.
  */
 export function yieldLookup({ records, prices, now }: YieldServices) {
   const cached = new Map<string, Lookup>()
@@ -58,9 +63,9 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
   async function lookUpWaiting(): Promise<void> {
     const batch = waiting
     waiting = []
-    // Only this bounds the cache.
+    // Only this removal of expired entries keeps the cache small.
     for (const [key, { until }] of cached) if (until <= now()) cached.delete(key)
-    // The response has no yields, rather than an error, if the table cannot be read.
+    // The response lacks yields, but does not fail, if the table cannot be read.
     const found = await readEarlier({ records, prices }, batch).catch(() => undefined)
     for (const [index, lookup] of batch.entries()) {
       const earlier = found?.[index] ?? {}
@@ -73,7 +78,7 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
     const key = `${vault.chainId} ${vault.address} ${day}`
     const before = cached.get(key)
     if (before && now() < before.until) return before.promise
-    // All callers wait for one read.
+    // Concurrent callers wait for the same read, which the next turn of the event loop begins.
     const lookup = { vault, day, until: Number.POSITIVE_INFINITY, ...Promise.withResolvers<EarlierPrices>() }
     cached.set(key, lookup)
     if (waiting.push(lookup) === 1) setImmediate(lookUpWaiting)
@@ -87,7 +92,7 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
   }
 }
 
-/** Reads the existing earlier prices. A vault whose records end before the latest of them gets none: some may still be recorded. */
+/** Reads earlier prices. A vault gets none if its records end before the seven-day price is due: that price may still be recorded. */
 async function readEarlier(
   { records, prices }: Pick<YieldServices, 'records' | 'prices'>,
   lookups: readonly Pick<Lookup, 'vault' | 'day'>[],
@@ -116,8 +121,8 @@ async function readEarlier(
 }
 
 /**
- * Returns the seven-day yields of a history's points, in order. Each compares as in the list: with the first price of
- * the day seven days before, else the last one before.
+ * Returns the seven-day yield at each point of a price history, in order. Each compares with the first price of the day seven days before,
+ * or else with the last price before that day.
  */
 export function yieldsOfHistory(points: readonly PricePoint[], days: readonly PricePoint[]): (Growth | null)[] {
   let earlier = -1

@@ -6,7 +6,10 @@ import type { AccountSnapshot } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** Reads an account: the vault reports the assets in the silo, and its ledger entries the shares behind them. */
+/**
+ * Reads an account. The vault reports the assets that wait in the silo. The account's ledger entries show the shares that were burned for
+ * them.
+ */
 export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountSnapshot> {
   return mapReadPlan(
     joinReadPlans(erc4626Account(vault, user), readCooldown(vault, user)),

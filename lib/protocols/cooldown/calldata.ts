@@ -4,7 +4,10 @@ import { NO_CANCELS, type Operations, type WithdrawalOperation } from '../callda
 import { deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { cooldownAbi } from './abi.ts'
 
-/** Operation `cooldownAssets(assets)` or `cooldownShares(shares)`: burns the sender's shares; the assets wait in the silo. */
+/**
+ * Operation `cooldownAssets(assets)` or `cooldownShares(shares)`. It burns the sender's shares, and their assets wait in the silo, the
+ * contract that holds assets during a cooldown.
+ */
 const cooldownOf = (name: 'cooldownAssets' | 'cooldownShares') => ({
   name,
   isAsync: true,
@@ -22,7 +25,7 @@ export const cooldownShares: WithdrawalOperation = {
   returns: 'assets',
 }
 
-/** Operation `unstake(receiver)`: pays everything of the sender in the silo. */
+/** Operation `unstake(receiver)`, which pays all assets of the sender that wait in the silo. */
 export const unstake: WithdrawalOperation = {
   name: 'unstake',
   takes: 'assets',
@@ -33,7 +36,7 @@ export const unstake: WithdrawalOperation = {
   },
 }
 
-/** Operations of cooldown vaults; those of ERC-4626 withdraw while there is no cooldown. */
+/** Operations of cooldown vaults. The ERC-4626 functions withdraw while the cooldown's duration is 0. */
 export const cooldownOperations: Operations = {
   abi: cooldownAbi,
   deposits: [deposit],

@@ -7,18 +7,20 @@ import { LAST_SECOND, toDate } from '../../core/time.ts'
 import { cooldownAbi } from './abi.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** Assets of an account in the silo. */
+/** Assets of an account that wait in the silo, the contract that holds assets during a cooldown. */
 export type Cooldown = {
-  /** Amount in the smallest unit. */
+  /** Amount of these assets, in the smallest unit. */
   readonly assets: bigint
-  /** Time from which the vault pays them. */
+  /** Time from which the vault pays these assets. */
   readonly claimableAt: Date
   readonly isOver: boolean
-  /** Seconds of a new cooldown; 0 while the vault pays immediately. */
+  /** Seconds that a cooldown begun now would take; 0 while the vault pays immediately. */
   readonly duration: number
 }
 
-/** Reads an account's assets in the silo. The returned function throws `upstream_bad_answer` if they are not reported. */
+/**
+ * Reads an account's assets that wait in the silo. The returned function throws `upstream_bad_answer` if the vault does not report them.
+ */
 export function readCooldown({ address }: Pick<CooldownVault, 'address'>, account: Address): ReadPlan<() => Cooldown> {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),

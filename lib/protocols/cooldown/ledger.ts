@@ -6,8 +6,8 @@ import type { CooldownVault } from './vault.ts'
 type Event = EventOf<typeof vaultAbi> | ForeignTransfer
 
 /**
- * Books of a cooldown vault. A withdrawal to the silo is a request with fixed assets. The vault emits no event when it
- * pays; the asset's transfer shows it.
+ * Rules that compute a cooldown vault's ledger from its events. A withdrawal to the silo is a request with fixed assets. The vault emits no
+ * event when it pays, so the asset's transfer from the silo shows it.
  */
 export const cooldownBooks: Books<CooldownVault, Event> = {
   repricing: erc4626Books.repricing,

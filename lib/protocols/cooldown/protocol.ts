@@ -14,20 +14,20 @@ import { cooldownWithdrawalTerms } from './withdrawal.ts'
 
 type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 
-/** Reads the seconds of a new cooldown. */
+/** Reads the duration of a cooldown begun now, in seconds; undefined if the vault does not report it. */
 function durationOf({ address }: Target): ReadPlan<number | undefined> {
   const calls = { duration: call(address, cooldownAbi, 'cooldownDuration', []) }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
 }
 
-/** Adds the terms of a cooldown, during which the vault pays nothing immediately. */
+/** Changes the terms of a vault whose cooldown is not 0 seconds: such a vault pays nothing immediately. */
 function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: readonly [T, number | undefined]): T {
   if (seconds === 0) return read
   const liquidity = seconds === undefined ? undefined : 0n
   return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
 }
 
-/** Reads the silo; undefined without a cooldown. */
+/** Reads the silo's address; undefined if the contract has no cooldown. */
 function interfaceOf({ address }: VaultCandidate) {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),

@@ -6,7 +6,7 @@ import type { RequestKind } from '../request-kind.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** Reads how a vault pays an account's assets in the silo: all, once the cooldown is over. */
+/** Reads the claim of an account's assets that wait in the silo. It pays all of them once the cooldown is over. */
 export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   return mapReadPlan(readCooldown(vault, account), (parse): ClaimTerms => {
     if (kind === 'deposit') throw new AppError('claim_not_applicable')
@@ -20,7 +20,7 @@ export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind:
   })
 }
 
-/** Reads an account's assets in the silo; undefined if not reported. */
+/** Reads an account's assets that wait in the silo; undefined if the vault does not report them. */
 export function cooldownOpenRequest(
   vault: CooldownVault,
   { account }: { readonly account: Address },

@@ -5,10 +5,10 @@ import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** Operations that begin a cooldown, by the instant ones that they replace. */
+/** Operations that begin a cooldown, by the ERC-4626 operations that they replace. */
 const COOLDOWNS: Readonly<Record<string, string>> = { withdraw: 'cooldownAssets', redeem: 'cooldownShares' }
 
-/** Reads how a vault takes a withdrawal: by ERC-4626, with another call while there is a cooldown. */
+/** Reads the terms of a withdrawal. They are those of ERC-4626, but another function is called unless the cooldown is 0 seconds. */
 export function cooldownWithdrawalTerms(
   vault: CooldownVault,
   account: Address,

@@ -32,7 +32,7 @@ export const deposit: DepositOperation = {
   },
 }
 
-/** Returns the mints of all tokens, since the share token is unknown here. */
+/** Returns the mints of all tokens among the logs, because the share token's address is not known here. */
 function parseMints(logs: readonly Log[]): ShareTransfer[] {
   return logs.flatMap((log) => {
     const event = decodeLog(erc20Abi, log)
@@ -42,7 +42,10 @@ function parseMints(logs: readonly Log[]): ShareTransfer[] {
   })
 }
 
-/** Encodes and decodes `name(amount, account, payer)`: the account receives the proceeds and pays by default. */
+/**
+ * Encodes and decodes calls of the form `name(amount, account, payer)`. The account receives the shares or assets, and also pays by
+ * default.
+ */
 export function callOfAccount(name: string) {
   const inputs = [{ type: 'uint256' }, { type: 'address' }, { type: 'address' }] as const
   const abi = [{ type: 'function', name, inputs, outputs: [], stateMutability: 'nonpayable' }] as const
@@ -63,7 +66,7 @@ export const withdraw: WithdrawalOperation = { ...callOfAccount('withdraw'), tak
 /** Operation `redeem(shares, receiver, owner)` of ERC-4626, which takes exactly these shares. */
 export const redeem: WithdrawalOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
 
-/** Operations of synchronous vaults. */
+/** Operations of vaults that give shares and pay withdrawals immediately. */
 export const erc4626Operations: Operations = {
   abi: vaultAbi,
   deposits: [deposit],

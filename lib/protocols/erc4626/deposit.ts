@@ -11,13 +11,13 @@ import type { ReadTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
-/** Account without an owner, for which general limits are read. */
+/** Account without an owner. Limits read for it apply to anyone, not to one user. */
 export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000dEaD'
 
-/** Amount above any limit: vaults without one subtract their holdings from 2^256, or 2^112 (Euler). */
+/** Limit from which a vault counts as unlimited. Unlimited vaults report 2^256, or 2^112 (Euler), minus their holdings. */
 const NO_LIMIT = 2n ** 100n
 
-/** Returns the calls that read a vault's deposit limit. */
+/** Returns the calls that read a vault's deposit limit for an account; see `parseLimits`. */
 export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
@@ -26,8 +26,9 @@ export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
 }
 
 /**
- * Parses the results of `limitCalls`: whether deposits have a limit, and their room, null without one. Undefined is
- * unknown: a vault may refuse only third parties, and one with an adapter (Morpho Vault V2) returns 0.
+ * Parses the results of `limitCalls`. `hasCap` is true if deposits are limited. `room` is the amount still taken; null without a limit.
+ * Both are undefined if unknown. A limit of 0 is unknown room: the vault may refuse only third parties. Morpho Vault V2, which has a
+ * liquidity adapter, always returns 0.
  */
 export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<ReturnType<typeof limitCalls>>) {
   const hasCap = maxDeposit === undefined ? undefined : maxDeposit < NO_LIMIT
@@ -35,22 +36,22 @@ export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<Retur
   return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
 }
 
-/** Details of a zero limit. No vault is known to report when deposits reopen. */
+/** Details of the error for a limit of 0. No known vault reports when deposits reopen, so they name no time. */
 const TAKES_NOTHING = {
   details: [{ field: 'vaultAddress', issue: 'takes nothing from the user now: its limit (maxDeposit) is 0' }],
 }
 
-/** Builds the terms of an ERC-4626 vault. Liquidity is unknown: it is reported for one owner only. */
+/** Builds the terms of an ERC-4626 vault. Its liquidity is unknown, because the contract reports limits only for one owner. */
 export function erc4626Terms({ room }: Pick<ReturnType<typeof parseLimits>, 'room'>): ReadTerms {
   return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
 }
 
-/** Reads how a vault takes synchronous deposits, up to the account's limit. */
+/** Reads the terms of a synchronous deposit. The account's own limit bounds the amount. */
 export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset } = vault
   const price = precisePrice(vault)
   const calls = {
-    // A preview includes fees and ignores limits (EIP-4626).
+    // The result of a preview includes fees and ignores limits (EIP-4626).
     shares: call(address, vaultAbi, 'previewDeposit', [amount]),
     price: price.call,
     paused: call(address, vaultAbi, 'paused', []),
@@ -58,7 +59,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
-    // The dry run decides if there is an adapter.
+    // The limit of a vault with a liquidity adapter (Morpho Vault V2) is always 0. So only the dry run decides.
     const maxDeposit = answers.liquidityAdapter === undefined ? requireValue(answers.maxDeposit) : MAX_UINT256
     return {
       allowance: requireValue(answers.allowance),
@@ -66,7 +67,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
       room: () => (maxDeposit < NO_LIMIT ? maxDeposit : undefined),
       ...estimateDeposit(amount, answers.shares, answers.price, price),
       choose(amount) {
-        // Most ERC-4626 vaults cannot be paused and have no such function.
+        // Vaults without a pause have no `paused` function: the result is then undefined.
         if (answers.paused) throw new AppError('vault_is_paused')
         if (maxDeposit === 0n) throw new AppError('deposits_are_not_open', TAKES_NOTHING)
         if (amount > maxDeposit) throw buildCapError(maxDeposit)
@@ -76,7 +77,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
   })
 }
 
-/** Returns estimates of a deposit, from the shares reported for about this amount and the vault's price. */
+/** Returns estimates of a deposit. They come from the shares that the vault reported for about this amount, and from its price. */
 export function estimateDeposit(
   amount: bigint,
   shares: bigint | undefined,

@@ -5,7 +5,10 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 
 type Event = EventOf<typeof vaultAbi>
 
-/** Books of a synchronous vault. A trade may include fees, so the price is read. */
+/**
+ * Rules that compute a synchronous vault's ledger from its events. Amounts in the events may include fees, so the price is read from the
+ * chain.
+ */
 export const erc4626Books: Books<TokenizedVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
   explainTransfer: (_, { eventName, args }) =>

@@ -12,11 +12,14 @@ export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimal
   return shareValue(vault, 10n ** BigInt(vault.shareDecimals))
 }
 
-/** Extra digits of the price, and the largest power of ten in a uint256. */
+/**
+ * Decimal digits by which the price is more precise than that of one whole share. The second is the exponent of the largest power of ten in
+ * a uint256.
+ */
 const MORE_DIGITS = 18
 const MAX_DIGITS = 77
 
-/** Returns the call for a price with extra digits, and the valuation of shares by its result, in the asset's smallest unit. */
+/** Returns the call for a price with extra digits. `worth` values shares by its result, in the asset's smallest unit. */
 export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): {
   readonly call: Call<bigint>
   readonly worth: (price: bigint) => (shares: bigint) => bigint

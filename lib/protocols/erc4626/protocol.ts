@@ -11,7 +11,7 @@ import { sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 import { erc4626WithdrawalTerms } from './withdrawal.ts'
 
-/** Reads the list's data of an ERC-4626 vault. */
+/** Reads the data of an ERC-4626 vault that the API's list of vaults shows. */
 export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
   const { address } = vault
   const calls = {
@@ -26,7 +26,7 @@ export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDe
   })
 }
 
-/** Protocol of synchronous vaults (https://eips.ethereum.org/EIPS/eip-4626). */
+/** Protocol of vaults that give shares and pay immediately (https://eips.ethereum.org/EIPS/eip-4626). */
 export const erc4626: Protocol<Erc4626Vault> = {
   abi: vaultAbi,
   describe: (vault) =>

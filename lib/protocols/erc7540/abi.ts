@@ -31,7 +31,7 @@ const ownAbi = parseAbi([
  */
 export const erc7540Abi = [...vaultAbi, ...ownAbi] as const
 
-/** Calls that return the state of an account's requests with one id. */
+/** View functions that return the state of an account's requests with one id: pending, claimable and cancelled amounts. */
 export const REQUEST_CALLS = {
   deposit: {
     pending: 'pendingDepositRequest',

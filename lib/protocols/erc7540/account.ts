@@ -14,16 +14,16 @@ import { canCancel, type Erc7540Vault } from './vault.ts'
 const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
 
 /**
- * Cap on third-party requests, of the largest and of the latest: hiding a real one costs an attacker many larger ones.
- * Own requests are not capped.
+ * Number of requests of others for the account that are read: the largest ones, and as many of the latest. Anyone can make requests for an
+ * account. Hiding a real one thus costs an attacker many larger ones. The account's own requests are all read.
  */
 const MAX_OF_OTHERS = 50
-/** Requests that one read plan covers. */
+/** Number of requests that one read plan covers. */
 const REQUESTS_PER_PLAN = 100
 
 /**
- * Reads an account. The vault reports claimable amounts without an id, pending ones by id. If nothing is open under id
- * 0, the ids come from the ledger entries: one more round trip.
+ * Reads an account. The vault reports claimable amounts in total, but pending ones by request id. Some vaults report all requests under id
+ * 0. If nothing is open there, the ids come from the account's ledger entries, which takes one more round trip.
  */
 export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
@@ -88,8 +88,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
 }
 
 /**
- * Returns the ids of an account's requests, oldest first, from its ledger entries: at first those that others paid for
- * (capped), then its own. Id 0 is left out.
+ * Returns the ids of an account's requests from its ledger entries, oldest first. Requests that others paid for come first, at most twice
+ * MAX_OF_OTHERS of them, then the account's own. Id 0 is left out.
  */
 export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
@@ -107,10 +107,13 @@ function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
 }
 
-/** Open amounts of requests: pending, and returned by cancellations. */
+/** Open amounts of an account's requests: `pending` ones wait for a settlement, `cancelled` ones can be claimed back. */
 type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
 
-/** Reads the open amounts of these requests. The returned function throws `upstream_bad_answer` if one is not reported. */
+/**
+ * Reads the open amounts of the requests with these ids. The returned function throws `upstream_bad_answer` if the vault does not report
+ * one.
+ */
 function openRequests(
   vault: Erc7540Vault,
   account: Address,
@@ -132,7 +135,7 @@ function openRequests(
   }))
 }
 
-/** Returns the open amounts under id 0, else the sum over the request ids in the ledger entries. */
+/** Returns the open amounts under id 0. If there are none, returns the sum over all request ids in the account's ledger entries. */
 async function readOpenRequests(
   { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: RequestKind },
   aggregated: OpenRequests,

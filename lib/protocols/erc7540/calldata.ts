@@ -16,13 +16,13 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** Operation `deposit(assets, receiver, controller)` of ERC-7540, which claims the shares of settled assets. */
+/** Operation `deposit(assets, receiver, controller)` of ERC-7540. It claims the shares of a settled deposit of these assets. */
 export const claimDeposit: WithdrawalOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
 
-/** Operation `mint(shares, receiver, controller)` of ERC-7540, which claims exactly these shares. */
+/** Operation `mint(shares, receiver, controller)` of ERC-7540. It claims exactly these shares of settled deposits. */
 const mint: WithdrawalOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
 
-/** Operation `cancel…Request(requestId, controller)` of ERC-7887, which requests a cancellation. */
+/** Operation `cancelDepositRequest(requestId, controller)` or `cancelRedeemRequest(…)` of ERC-7887, which requests a cancellation. */
 const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
   name,
   encode: ({ account, requestId = 0n }) =>
@@ -35,7 +35,10 @@ const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operati
   },
 })
 
-/** Operation `claimCancel…Request(requestId, receiver, controller)` of ERC-7887, which claims what was cancelled. */
+/**
+ * Operation `claimCancelDepositRequest(requestId, receiver, controller)` or `claimCancelRedeemRequest(…)` of ERC-7887. It pays back the
+ * amount of a granted cancellation.
+ */
 const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemRequest'): Operation => ({
   name,
   encode: ({ account, requestId = 0n }) =>
@@ -56,7 +59,7 @@ export const requestRedeem: WithdrawalOperation = {
   mayPullShares: true,
 }
 
-/** Operations of ERC-7540 vaults, some of which take deposits or pay immediately. */
+/** Operations of ERC-7540 vaults. Some of these vaults give shares, or pay, immediately, so the ERC-4626 functions are here too. */
 export const erc7540Operations: Operations = {
   abi: erc7540Abi,
   deposits: [requestDeposit, deposit],

@@ -9,8 +9,8 @@ import type { Erc7540Vault } from './vault.ts'
 type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
 
 /**
- * Books of an asynchronous vault, whose price is read. The standard does not define where shares are during a request,
- * so events explain the transfers to and from there.
+ * Rules that compute an asynchronous vault's ledger from its events; its price is read from the chain. The standard does not define which
+ * address holds the shares of a request. So request events identify the share transfers to and from that address.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
@@ -51,7 +51,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
         }
         case 'Deposit': {
           const { sender, owner, assets, shares } = args
-          // The sender of a claim is the controller; the owner receives the shares.
+          // ERC-7540 names the controller of a claim as `sender`; `owner` receives the shares.
           return isDepositAsync
             ? [{ account: sender, kind: 'claim', assets, shares }]
             : [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
@@ -100,7 +100,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
   },
 }
 
-/** Returns the payer of a request unless it is the controller. */
+/** Returns `payer` of a request, the owner of its assets or shares; empty if that is the controller itself. */
 function payerOf({ controller, owner }: { readonly controller: Address; readonly owner: Address }) {
   return owner === controller ? {} : { payer: owner }
 }
@@ -110,9 +110,8 @@ function moved(from: Address, to: Address, shares: bigint) {
 }
 
 /**
- * Returns the controller and the receiver of a cancellation. Some vaults name the receiver first under the same topic
- * (Superform v2, Centrifuge before ERC-7887). They show by the sender: it is the controller, unless an operator acts
- * for it.
+ * Returns the controller and the receiver of a cancellation. Superform v2, and Centrifuge before ERC-7887, emit the same event with these
+ * two arguments exchanged. The sender shows the order: it is the controller, unless an operator sends for it.
  */
 function cancellationOf({
   controller,

@@ -15,12 +15,12 @@ import { erc7540CancelTerms, erc7540ClaimTerms, erc7540OpenRequest } from './req
 import type { Erc7540Vault } from './vault.ts'
 import { erc7540WithdrawalTerms } from './withdrawal.ts'
 
-/** ERC-165 ids of a vault's capabilities (EIP-7540, EIP-7887). */
+/** ERC-165 interface ids by which a vault reports that it supports these features (EIP-7540, EIP-7887). */
 const ASYNC_REDEMPTION = '0x620ee8e4'
 const CANCELS_DEPOSITS = '0x8bf840e3'
 const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
-/** Reads the vault's capabilities from ERC-165; no response means no. */
+/** Reads from ERC-165 which features the vault supports. A missing result means that it does not. */
 function readInterfaces(address: Address) {
   const calls = {
     isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
@@ -36,7 +36,7 @@ function readInterfaces(address: Address) {
 
 type Sides = Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>
 
-/** Builds a vault's terms. The standard has no limit for requests. */
+/** Builds a vault's terms. `room` applies only to instant deposits, because the standard defines no limit for requests. */
 function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | null | undefined): ReadTerms {
   return {
     entry: isDepositAsync ? 'request' : 'instant',
@@ -61,7 +61,7 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Over
     const limits = parseLimits(limitAnswers)
     return {
       sharePrice,
-      // The standard has no limit for requests: `maxDeposit` is the claimable amount.
+      // The standard has no limit for deposit requests. `maxDeposit` of such a vault is the account's claimable amount.
       hasCap: vault.isDepositAsync ? false : limits.hasCap,
       terms: termsOf(vault, limits.room),
       state: buildVaultState({
@@ -99,7 +99,7 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
     room: () => undefined,
     ...estimateDeposit(amount, answers.shares, answers.price, price),
     choose() {
-      // The vault takes no request during a cancellation (EIP-7887).
+      // The vault takes no deposit request while a cancellation is pending (EIP-7887).
       if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')
       return 'requestDeposit'
     },

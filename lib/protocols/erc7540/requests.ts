@@ -16,8 +16,8 @@ import { listRequestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
- * Reads how a vault pays settled requests: all by an amount of assets, or of shares. Vaults round one down, so the dry
- * run shows which gives more.
+ * Reads the calls that claim settled requests: one claims all by an amount of assets, the other by an amount of shares. Vaults round one of
+ * them down, so the dry run shows which one pays more.
  */
 export function erc7540ClaimTerms(
   { address }: Erc7540Vault,
@@ -46,18 +46,19 @@ export function erc7540ClaimTerms(
   })
 }
 
-/** State of a request; assets of deposits, shares of redemptions. */
+/** State of one request. Amounts are in assets for deposits, in shares for redemptions. */
 type RequestState = {
   readonly requestId: bigint
   readonly pending: bigint
   readonly isCancelling: boolean
-  /** Amount of a cancellation, left to claim. */
+  /** Amount of a granted cancellation that is still to be claimed. */
   readonly cancelled: bigint
 }
 
 /**
- * Reads how a vault cancels a request (ERC-7887): one call requests it, a later one claims the amount. Requests with
- * their own ids are cancelled one at a time: a claimable one, else the last pending one, preferably the account's own.
+ * Reads the call that cancels a request (ERC-7887). One call requests the cancellation; a later one claims the amount. If requests have
+ * their own ids, one is handled per call. A granted cancellation is claimed first. Otherwise the last pending request is cancelled,
+ * preferably one that the account made itself.
  */
 export function erc7540CancelTerms(
   vault: Erc7540Vault,
@@ -94,7 +95,7 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
 }
 
-/** Reads the state of one request. The returned function throws `upstream_bad_answer` if it is not reported. */
+/** Reads the state of one request. The returned function throws `upstream_bad_answer` if the vault does not report it. */
 function requestState(
   vault: Erc7540Vault,
   account: Address,
@@ -117,7 +118,7 @@ function requestState(
   }))
 }
 
-/** Reads the open amounts of an account's requests with one id; undefined if not reported. */
+/** Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. */
 export function erc7540OpenRequest(
   vault: Erc7540Vault,
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
@@ -128,7 +129,7 @@ export function erc7540OpenRequest(
     pending: call(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
     cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
-    // Totals of all requests.
+    // These calls return totals of all requests, not of one id.
     most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
     mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }

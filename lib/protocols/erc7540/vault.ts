@@ -2,19 +2,19 @@ import * as z from 'zod'
 import type { RequestKind } from '../request-kind.ts'
 import { TokenizedVault } from '../tokenized-vault.ts'
 
-/** Properties of an asynchronous vault, from its ERC-165 report when it was added. */
+/** Properties of an ERC-7540 vault, read from its ERC-165 interfaces when an operator added it. */
 export const Erc7540Vault = TokenizedVault.extend({
   protocol: z.literal('erc7540'),
   isDepositAsync: z.boolean(),
-  /** False if redemptions are paid immediately; true in records older than this field. */
+  /** False if redemptions are paid immediately. Records from before this field existed count as true. */
   isRedemptionAsync: z.boolean().default(true),
-  /** True if pending requests can be cancelled (ERC-7887). */
+  /** True if pending deposit requests can be cancelled (ERC-7887). The next field is the same for redemption requests. */
   cancelsDeposits: z.boolean(),
   cancelsRedemptions: z.boolean(),
 })
 export type Erc7540Vault = z.output<typeof Erc7540Vault>
 
-/** Returns whether pending requests of this kind can be cancelled. */
+/** Returns true if the vault's pending requests of this kind can be cancelled. */
 export function canCancel({ cancelsDeposits, cancelsRedemptions }: Erc7540Vault, kind: RequestKind): boolean {
   return kind === 'deposit' ? cancelsDeposits : cancelsRedemptions
 }

@@ -11,9 +11,9 @@ import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
 /**
- * Reads how a vault takes a redemption request, always of shares. The payment is decided later: its value at the
- * present price is an estimate, null without a price. Anyone can make a request for the account. The standard leaves
- * open how it affects a pending one, so a further request must add up to both in its dry run.
+ * Reads the terms of a redemption request, which is always in shares. The settlement decides its payment. So the value at the present price
+ * is an estimate, null if the price is unknown. The standard does not define how a new request affects a pending one. So the dry run of a
+ * second request must show that the pending shares grow by it.
  */
 export function erc7540WithdrawalTerms(
   vault: Erc7540Vault,
@@ -41,13 +41,13 @@ export function erc7540WithdrawalTerms(
     const unclaimed = isDepositAsync ? requireValue(answers.maxMint) : 0n
     const pending = requireValue(answers.pending)
     const unsettled = new AppError('previous_withdrawal_request_not_settled')
-    // The vault takes no request during a cancellation (EIP-7887).
+    // The vault takes no redemption request while a cancellation is pending (EIP-7887).
     if (cancelsRedemptions && answers.isCancelling) throw unsettled
     const worth = answers.price === undefined ? undefined : price.worth(answers.price)
     const all = inWallet + unclaimed
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
     if (shares === 0n || shares > all) {
-      // Requests with their own ids do not show under id 0, so 0 means unknown.
+      // Vaults that give each request its own id report 0 pending shares under id 0, so 0 means unknown.
       const waiting = pending > 0n ? pending : undefined
       const balances = {
         ...{ inWallet, unclaimed, pending: waiting, claimable: requireValue(answers.maxRedeem) },
@@ -75,7 +75,10 @@ function sharesIn(amount: WithdrawalAmount, all: bigint): bigint {
   return amount !== 'max' && 'shares' in amount ? amount.shares : all
 }
 
-/** Returns the fewest shares worth these assets at the present price. Throws `withdrawal_refused` without a price. */
+/**
+ * Returns the minimum number of shares that is worth these assets at the present price. Throws `withdrawal_refused` if the price is
+ * unknown.
+ */
 function sharesFor(
   assets: bigint,
   shares: bigint | undefined,

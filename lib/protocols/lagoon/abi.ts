@@ -38,8 +38,8 @@ const ownAbi = parseAbi([
   'event TotalAssetsUpdated(uint256 totalAssets)',
 ])
 
-/** ABI of Lagoon v0, versions 0.1 to 0.6; each lacks some functions. */
+/** ABI of Lagoon v0, versions 0.1 to 0.6. Each version lacks some of these functions. */
 export const lagoonAbi = [...vaultAbi, ...ownAbi] as const
 
-/** Getter `feeRates` of versions before 0.6. */
+/** ABI of `feeRates` in versions before 0.6, where it returns only two rates. */
 export const firstRatesAbi = parseAbi(['function feeRates() view returns (uint16 management, uint16 performance)'])

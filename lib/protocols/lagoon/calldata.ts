@@ -25,7 +25,7 @@ const requestDeposit: DepositOperation = {
   },
 }
 
-/** Operation `syncDeposit(assets, receiver, referral)`, which gives shares immediately. */
+/** Operation `syncDeposit(assets, receiver, referral)` of Lagoon, which gives shares immediately. */
 const syncDeposit: DepositOperation = {
   name: 'syncDeposit',
   isAsync: false,
@@ -45,10 +45,10 @@ const syncDeposit: DepositOperation = {
   },
 }
 
-/** Operation of ERC-7540; no Lagoon vault needs an approval for it. */
+/** Operation `requestRedeem` of ERC-7540. Lagoon vaults take the shares without an approval. */
 const requestRedeem: WithdrawalOperation = { ...standardRequest, mayPullShares: false }
 
-/** Operation `claimSharesAndRequestRedeem(shares)`, from 0.2 on, which first claims all unclaimed shares of the sender. */
+/** Operation `claimSharesAndRequestRedeem(shares)` of Lagoon 0.2 and later. It first claims all unclaimed shares of the sender. */
 const claimSharesAndRequestRedeem: WithdrawalOperation = {
   name: 'claimSharesAndRequestRedeem',
   isAsync: true,
@@ -61,7 +61,7 @@ const claimSharesAndRequestRedeem: WithdrawalOperation = {
   },
 }
 
-/** Operation `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on, which takes the sender's shares and pays immediately. */
+/** Operation `syncRedeem(shares, receiver, minimumAssets)` of Lagoon 0.6 and later. It takes the sender's shares and pays immediately. */
 export const syncRedeem: WithdrawalOperation = {
   name: 'syncRedeem',
   takes: 'shares',
@@ -76,14 +76,14 @@ export const syncRedeem: WithdrawalOperation = {
   },
 }
 
-/** Operation `cancelRequestDeposit()`, which returns the sender's pending assets. */
+/** Operation `cancelRequestDeposit()` of Lagoon, which returns the sender's pending assets. */
 const cancelRequestDeposit: Operation = {
   name: 'cancelRequestDeposit',
   encode: () => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestDeposit' }),
   decode: (data) => (decodeCall(lagoonAbi, data)?.functionName === 'cancelRequestDeposit' ? { amount: 0n } : undefined),
 }
 
-/** Operation `cancelRequestRedeem(controller)`, from 0.6 on, which returns the controller's pending shares. */
+/** Operation `cancelRequestRedeem(controller)` of Lagoon 0.6 and later, which returns the controller's pending shares. */
 const cancelRequestRedeem: Operation = {
   name: 'cancelRequestRedeem',
   encode: ({ account }) => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestRedeem', args: [account] }),
@@ -93,7 +93,7 @@ const cancelRequestRedeem: Operation = {
   },
 }
 
-/** Operations of Lagoon vaults. A closed vault pays immediately, by the calls that claim in an open one. */
+/** Operations of Lagoon vaults. `redeem` and `withdraw` claim settled requests; in a closed vault they also pay immediately. */
 export const lagoonOperations: Operations = {
   abi: lagoonAbi,
   deposits: [requestDeposit, syncDeposit],

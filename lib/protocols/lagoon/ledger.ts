@@ -7,16 +7,16 @@ import type { LagoonVault } from './vault.ts'
 
 type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
 
-/** Events that contain a new total of assets. */
+/** Names of the events that contain a new amount of total assets. */
 const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**
- * Books of a Lagoon vault: the last valuation with later deposits and withdrawals, and all shares. Prices also count
- * virtual assets and shares (against inflation attacks).
+ * Rules that compute a Lagoon vault's ledger from its events. Total assets are those of the last valuation, plus later deposits and minus
+ * later withdrawals. The price also counts Lagoon's virtual assets and shares, which prevent inflation attacks.
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
-  // `Deposit` is a claim here and mints nothing.
+  // Lagoon's `Deposit` event is a claim of settled shares, so it mints nothing.
   explainTransfer: (_, { eventName, args }) =>
     eventName === 'DepositSync' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
   shareValue,
@@ -32,7 +32,7 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
     return after
   },
 
-  // Fees are minted after their valuation, so the transaction's end gives the price.
+  // Fee shares are minted after the valuation event, so only the end of the transaction shows the price.
   priceAfter: (vault, after, events) =>
     events.some(({ eventName }) => VALUATIONS.has(eventName))
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
@@ -90,11 +90,11 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
 
 function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
-  // Partial events, or events that a vault makes up, may burn more than was minted.
+  // The count can be zero or below if events are missing, or if a vault reports false ones: they burn more than was minted.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/** Returns the entries of an event after an unexplained burn. */
+/** Returns the ledger entries of an event. `burn` is the share burn before it that no other event explains. */
 function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
@@ -108,7 +108,7 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
       return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
     }
     case 'Deposit': {
-      // The sender is the controller, the owner receives the shares.
+      // `sender` is the controller that claims; `owner` receives the shares.
       const { sender, assets, shares } = event.args
       return [{ account: sender, kind: 'claim', assets, shares }]
     }
@@ -120,7 +120,7 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
     }
     case 'Withdraw':
     case 'WithdrawSync': {
-      // The owner is the controller of a claim.
+      // `owner` is the controller if the event is a claim.
       const { owner, assets, shares } = event.args
       const isClaim = event.eventName === 'Withdraw' && !isReason(event, burn)
       return [{ account: owner, kind: 'withdraw', assets, shares, isClaim }]
@@ -130,12 +130,12 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entr
   }
 }
 
-/** Unexplained burn, and its index among the transaction's events. */
+/** Burn of shares that no event explains yet, and its index among the events of its transaction. */
 type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
 
 /**
- * Returns, for each event, the burn that it may explain: the vault's next event other than a transfer does so. Only the
- * mints of an exit fee come between.
+ * Returns, for each event of a transaction, the burn that it may explain. The vault's next event after the burn does so. Only Transfer
+ * events, which mint the exit fee, can lie between.
  */
 function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   let burn: Burn | undefined
@@ -147,7 +147,7 @@ function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   })
 }
 
-/** Burn with the ledger before it. */
+/** Burn of shares, with total assets and supply before it. */
 type LedgerBurn = Burn & { readonly before: Ledger }
 
 function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: LedgerBurn | undefined): Ledger {
@@ -163,12 +163,12 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Led
     case 'DepositSync':
       return { assets: assets + event.args.assets, supply }
     case 'WithdrawSync':
-      // The total falls by the value of the burned shares: with a haircut by more than the payment.
+      // Total assets fall by the value of the burned shares. With a haircut, a fee for instant payment, that is more than the payment.
       return isReason(event, burn)
         ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
         : { assets: assets - event.args.assets, supply }
     case 'Withdraw':
-      // A closed vault pays immediately and burns shares; a claim does neither.
+      // A closed vault pays immediately and burns shares. A claim changes neither total assets nor supply.
       return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
     default:
       return ledger

@@ -3,13 +3,16 @@ import { AppError } from '../../core/errors.ts'
 import { buildCapError } from '../refusals.ts'
 import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
 
-/** Returns the assets that the vault takes before its cap: below zero if over it, undefined without one. */
+/** Returns the assets that the vault can take until it reaches its cap. The amount is below zero above the cap, undefined without a cap. */
 export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
   if (maxCap === undefined || maxCap === NO_CAP) return undefined
   return maxCap - requireValue(state.totalAssets) - requireValue(state.pendingDeposits)
 }
 
-/** Returns the call that takes a deposit of `amount` now and until then, in seconds since 1970. Throws the AppError of a refusal. */
+/**
+ * Returns the name of the call that takes a deposit of `amount`, now and up to the time `until` in seconds since 1970. Throws the AppError
+ * of a refusal.
+ */
 export function chooseLagoonDeposit(
   vault: LagoonState,
   { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,
@@ -30,7 +33,8 @@ export function chooseLagoonDeposit(
   if (room !== undefined && amount > room) throw buildCapError(room)
   if (allowed === false) throw new AppError('depositor_not_allowed')
   if (payerAllowed === false) throw new AppError('cross_chain_not_available')
-  // The vault refuses `syncDeposit` after the valuation's end, and any other deposit before it.
+  // The vault takes only `syncDeposit` until its valuation expires, and only `requestDeposit` afterwards. A deposit from another chain
+  // could arrive after that.
   if (synchronous && totalAssetsExpiration < until) throw new AppError('cross_chain_not_available')
   return synchronous ? 'syncDeposit' : 'requestDeposit'
 }

@@ -7,13 +7,13 @@ import type { RequestKind } from '../request-kind.ts'
 import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Reads how a vault pays settled requests, which it does unless paused. */
+/** Reads the calls that claim settled requests. The vault pays these unless it is paused. */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => decide(vault, snapshot))
 }
 
-/** Reads how a vault cancels pending requests: entirely, and only during their epoch. */
+/** Reads the call that cancels pending requests. It cancels them entirely, and only before the vault's next epoch begins. */
 export function lagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
@@ -38,7 +38,10 @@ function depositClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTerms 
   }
 }
 
-/** Redeeming all shares leaves no dust. `withdraw` claims the same amount, unless a version rounds differently. */
+/**
+ * Chooses the calls that claim settled redemptions. `redeem` of all shares leaves none behind. `withdraw` pays the same, unless a version
+ * rounds differently.
+ */
 function withdrawalClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTerms {
   const { account } = snapshot
   const shares = requireValue(account.redeemableShares)
@@ -68,7 +71,7 @@ function depositCancel(snapshot: LagoonSnapshot): CancelTerms {
   }
 }
 
-/** Only version 0.6 has this call. */
+/** Chooses the cancellation of a redemption request, which only version 0.6 has. */
 function withdrawalCancel(snapshot: LagoonSnapshot): CancelTerms {
   const { vault, account } = snapshot
   const shares = requireValue(account.pendingRedeemShares)
@@ -82,7 +85,7 @@ function withdrawalCancel(snapshot: LagoonSnapshot): CancelTerms {
   }
 }
 
-/** Throws if the request cannot be cancelled; the dry run decides for versions with unknown epochs. */
+/** Throws if the request cannot be cancelled. The epochs of unknown versions cannot be read, so for these only the dry run decides. */
 function assertCancellable(snapshot: LagoonSnapshot, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
   assertNotPaused(snapshot)
@@ -94,7 +97,10 @@ function assertNotPaused({ vault }: LagoonSnapshot): void {
   if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
 }
 
-/** Versions before 0.5.1 still serve accounts that their list no longer admits. */
+/**
+ * Returns the error for an account that the vault's access list no longer admits. Versions before 0.5.1 pay such accounts nevertheless, so
+ * only the dry run decides.
+ */
 function refusalOf({ account }: LagoonSnapshot): AppError | undefined {
   return account.allowed === false ? new AppError('depositor_not_allowed') : undefined
 }

@@ -16,7 +16,7 @@ import { firstRatesAbi, lagoonAbi } from './abi.ts'
 import type { LagoonVault } from './vault.ts'
 
 /**
- * ERC-7201 storage slots, the same in versions 0.1 to 0.6; newer ones have no getter for much of this state. Vaults are
+ * Storage slots by ERC-7201, the same in versions 0.1 to 0.6. Newer versions have no getters for much of this state. Vaults are upgradeable
  * proxies, so every read determines the version anew.
  */
 const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
@@ -42,37 +42,40 @@ const SETTLEMENTS = ERC7540_STORAGE + 4n
 const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
 const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
 
-/** Value of `maxCap` in a vault without a cap. */
+/** Value of `maxCap` that means that the vault has no cap. */
 export const NO_CAP = MAX_UINT256
 
-/** Lifecycle of a vault; `closing` and `closed` ones accept requests that are never settled. */
+/** Lifecycle of a vault. `closing` and `closed` vaults accept requests but never settle them. */
 type Lifecycle = 'open' | 'closing' | 'closed'
 
-/** Versions that take deposits alike; `unknown` ones are read only by calls and refuse deposits. */
+/** Groups of versions that take deposits in the same way. Storage of an `unknown` version is not read, and deposits into it are refused. */
 type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
-/** Lagoon vault at one block. */
+/** State of a Lagoon vault at one block. */
 export type LagoonState = {
   readonly version: string | undefined
   readonly generation: Generation
-  /** True if the contract has a view that only Lagoon vaults have. */
+  /** True if the contract has one of the view functions that only Lagoon vaults have. */
   readonly hasLagoonViews: boolean
   readonly lifecycle: Lifecycle | undefined
-  /** Only in 0.6; 2^256 - 1 without a cap. */
+  /** Maximum total assets; 2^256 - 1 without a cap, undefined in versions other than 0.6. */
   readonly maxCap: bigint | undefined
-  /** True in versions other than 0.6. */
+  /** True if the vault's SyncMode allows instant deposits; always true in versions other than 0.6, which lack SyncMode. */
   readonly syncModeTakesDeposits: boolean
-  /** False in versions other than 0.6. */
+  /** True if the vault's SyncMode allows instant redemptions; always false in versions other than 0.6. */
   readonly syncModePaysRedemptions: boolean
-  /** Time until which the valuation allows synchronous deposits, in seconds since 1970; 0 before the first. From 0.5 on. */
+  /**
+   * Time until which the valuation allows instant deposits, in seconds since 1970. It is 0 before the first valuation and in versions
+   * before 0.5.
+   */
   readonly totalAssetsExpiration: bigint | undefined
-  /** Time of the last valuation, in seconds since 1970: that of the last fees, which settlements take. */
+  /** Time of the last valuation, in seconds since 1970. It is the time at which fees were last taken, because settlements take them. */
   readonly valuedAt: bigint | undefined
   readonly rates: LagoonRates | undefined
   readonly state: VaultState
 }
 
-/** Fee rates in basis points; 0 if the version lacks them. */
+/** Fee rates in basis points; 0 for a fee that the vault's version does not have. */
 export type LagoonRates = {
   readonly management: bigint
   readonly performance: bigint
@@ -81,10 +84,10 @@ export type LagoonRates = {
   readonly haircut: bigint
 }
 
-/** Vault whose silo may be unknown, as during its registration. */
+/** Vault whose silo may be unknown, as it is while an operator adds the vault. */
 type ReadableVault = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
-/** State of an account, in smallest units; undefined if not reported. */
+/** State of an account, in smallest units. Fields are undefined if the vault does not report them. */
 export type LagoonAccount = {
   readonly pendingAssets: bigint | undefined
   readonly shares: bigint | undefined
@@ -92,27 +95,27 @@ export type LagoonAccount = {
   readonly lastDepositRequestId: number
   /** True if the vault's access list admits the account. */
   readonly allowed: boolean | undefined
-  /** True if the access list admits the payer. */
+  /** True if the vault's access list admits the account that pays. */
   readonly payerAllowed: boolean | undefined
   readonly claimableAssets: bigint | undefined
-  /** Shares that a claim of all mints, after fees; undefined before 0.2 and while paused. */
+  /** Shares that claiming all settled deposits gives, after fees; undefined before version 0.2 and while the vault is paused. */
   readonly claimableShares: bigint | undefined
   readonly lastRedeemRequestId: number
   readonly pendingRedeemShares: bigint | undefined
   readonly redeemableShares: bigint | undefined
-  /** Assets that a claim of all pays. */
+  /** Assets that claiming all settled redemptions pays. */
   readonly redeemableAssets: bigint | undefined
 }
 
-/** Vault and one account in it, at one block. */
+/** State of a vault and of one account in it, at the same block. */
 export type LagoonSnapshot = { readonly vault: LagoonState; readonly account: LagoonAccount }
 
-/** Reads the vault. Its parsing never throws: unreported values are undefined or missing. */
+/** Reads the vault. Parsing never throws: values that it does not report are undefined or named in `missing`. */
 export function readLagoonState(vault: ReadableVault): ReadPlan<LagoonState> {
   return buildReadPlan(vaultReads(vault), (snapshot) => parseVault(vault, snapshot))
 }
 
-/** Reads the vault and one account, for which `payer` would pay. Its parsing never throws. */
+/** Reads the vault and one account, for which `payer` pays a deposit. Parsing never throws. */
 export function readLagoonAccount(
   vault: LagoonVault,
   account: Address,
@@ -124,7 +127,7 @@ export function readLagoonAccount(
   })
 }
 
-/** Reads the assets that the vault can take from its safe, by the vault's state; undefined if unknown. */
+/** Reads the assets that the vault can take from its safe, the account that holds them; undefined if unknown. */
 export function readLagoonSafe({
   address,
   asset,
@@ -135,7 +138,7 @@ export function readLagoonSafe({
     allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
-    // The recorded safe may have been replaced since.
+    // The safe in the vault's record may have been replaced since, and then these amounts are of the wrong account.
     const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
     return isKnown ? min(balance, allowance) : undefined
   })
@@ -178,7 +181,7 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
     },
     calls: {
       ...calls,
-      // Request id 0 is the account's last request.
+      // Request id 0 stands for the account's last request.
       pendingAssets: call(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
       claimableAssets: call(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
       maxMint: call(address, lagoonAbi, 'maxMint', [account]),
@@ -204,7 +207,7 @@ function parseVault(
     answers.version,
     answers.pendingSilo !== undefined && answers.pendingSilo === storedSilo,
   )
-  // An unknown storage layout is not read.
+  // The storage layout of an unknown version may differ, so its values are not used.
   const stored = <T>(value: T): T | undefined => (generation === 'unknown' ? undefined : value)
   const siloIsKnown = generation !== 'unknown' && storedSilo === vault.pendingSilo
 
@@ -261,15 +264,15 @@ function parseAccount(
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
     pendingRedeemShares,
     redeemableShares,
-    // Version 0.1, which has no version(), returns the value of the wallet.
+    // Version 0.1, which has no version(), returns the value of the shares in the wallet instead.
     redeemableAssets: parseReportedAmount(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
 /**
- * Returns the shares that a claim of all assets mints. A paused vault reports 0, and version 0.1 the largest integer.
- * Then only the rate and fee of the request's own settlement are right: one round trip, or two in 0.6, the first
- * version with its own fees on claims. Throws `upstream_*`.
+ * Returns the shares that claiming all settled deposits gives. The vault reports 0 while paused, and version 0.1 reports the largest
+ * integer. They are then computed from the rate and the fee of the settlement. That takes one round trip, but two in 0.6, which charges
+ * fees on claims. Throws `upstream_*`.
  */
 export async function readClaimableShares(
   reader: ChainReader,
@@ -287,7 +290,7 @@ export async function readClaimableShares(
   return shares - feeOn(shares, settlement.entryRate)
 }
 
-/** Returns the assets that a claim of all shares pays; like `readClaimableShares`. */
+/** Returns the assets that claiming all settled redemptions pays. Computes them as `readClaimableShares` does. */
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
@@ -313,7 +316,10 @@ async function readConversion(reader: ChainReader, conversion: Call<bigint>, at:
   return requireValue(value)
 }
 
-/** Reads the assets and shares that set the rate of a request's settlement, virtual ones included, and its fees. */
+/**
+ * Reads the total assets and shares whose ratio is the rate of a request's settlement, including virtual ones, and the fees of that
+ * settlement.
+ */
 async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId: number, at: bigint) {
   const { address } = vault
   const epoch = { address, slots: { epoch: numberedSlot(EPOCHS, requestId) }, calls: {} } satisfies NamedReads
@@ -332,24 +338,27 @@ async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId
   return (await reader.readOne(settlement, { at })).value
 }
 
-/** Returns a fee in basis points of these shares, rounded up. */
+/** Returns the fee in shares, rounded up. `rate` is in basis points. */
 export function feeOn(shares: bigint, rate: bigint): bigint {
   return (shares * rate + 9_999n) / 10_000n
 }
 
-/** Returns the fewest shares of which `left` remain after a fee in basis points. */
+/** Returns the minimum number of shares of which `left` remain after a fee of `rate` basis points. */
 export function sharesBeforeFee(left: bigint, rate: bigint): bigint {
   return (left * 10_000n + 9_999n - rate) / (10_000n - rate)
 }
 
-/** Returns Lagoon's virtual shares, which keep a first deposit from setting the price (inflation attacks). */
+/**
+ * Returns the number of virtual shares that Lagoon adds to the supply. They prevent inflation attacks, in which the first depositor sets
+ * the price.
+ */
 export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bigint {
   return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
 }
 
 /**
- * Returns the report of maxMint or maxWithdraw if it is usable. Version 0.1 does not implement maxMint and returns the
- * largest integer; a paused vault returns 0. A closed vault adds the wallet's shares, which no longer need a request.
+ * Returns the value of maxMint or maxWithdraw; undefined if it is wrong. Version 0.1 lacks maxMint and returns the largest integer; a
+ * paused vault returns 0. A closed vault includes the shares in the wallet, because these no longer need a request.
  */
 function parseReportedAmount(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
   if (settled === undefined || settled === 0n) return settled
@@ -357,7 +366,7 @@ function parseReportedAmount(max: bigint | undefined, settled: bigint | undefine
 }
 
 function generationOf(version: string | undefined, hasSiloGetter: boolean): Generation {
-  // Versions 0.1 and 0.2 have no version(), but a getter for their silo.
+  // Versions 0.1 and 0.2 have no version() function, but they have a getter for their silo.
   if (version === undefined) return hasSiloGetter ? 'before 0.5' : 'unknown'
   const minor = /^v0\.([1-6])\.\d+$/.exec(version)?.[1]
   if (minor === undefined) return 'unknown'
@@ -365,7 +374,7 @@ function generationOf(version: string | undefined, hasSiloGetter: boolean): Gene
   return minor === '5' ? '0.5' : 'before 0.5'
 }
 
-/** Versions before 0.6 have two rates. */
+/** Returns the fee rates. Versions before 0.6 have only two of them. */
 function ratesOf(
   generation: Generation,
   {
@@ -383,7 +392,10 @@ function lifecycleOf(word: bigint): Lifecycle | undefined {
   return (['open', 'closing', 'closed'] as const)[Number(bits(word, 0n, 8n))]
 }
 
-/** Values of SyncMode: 0 both, 1 deposits only, 2 redemptions only, 3 none. */
+/**
+ * Values of the contract's SyncMode that allow deposits, and those that allow redemptions. 0 allows both, 1 only deposits, 2 only
+ * redemptions, 3 none.
+ */
 const SYNC_DEPOSITS: readonly bigint[] = [0n, 1n]
 const SYNC_REDEMPTIONS: readonly bigint[] = [0n, 2n]
 
@@ -403,7 +415,7 @@ function numberedSlot(mapping: bigint, key: number): Hex {
   return keccak256(encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [BigInt(key), mapping]))
 }
 
-/** Returns Solidity's slot of a mapping's value: keccak256(key, slot of the mapping). */
+/** Computes the storage slot of a value in a Solidity mapping: keccak256(key, slot of the mapping). */
 function mappingSlot(mapping: bigint, key: Address): Hex {
   return keccak256(encodeAbiParameters([{ type: 'bytes32' }, { type: 'uint256' }], [pad(key), mapping]))
 }

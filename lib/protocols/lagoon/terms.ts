@@ -6,7 +6,7 @@ import { lagoonRoom } from './operations.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Builds a vault's terms; `inSafe` is what it can take from its safe. */
+/** Builds a vault's terms. `inSafe` is the amount that the vault can take from its safe. */
 export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ReadTerms {
   const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
   const isValid = state.isTotalAssetsValid === true
@@ -35,7 +35,7 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
   }
 }
 
-/** Returns estimates of a deposit at the present price; the entry fee is taken from the shares. */
+/** Returns functions that estimate a deposit at the present price. The entry fee is subtracted from the shares. */
 export function lagoonExpected(
   vault: LagoonVault,
   { rates, state }: LagoonState,
@@ -52,7 +52,7 @@ export function lagoonExpected(
   }
 }
 
-/** Returns 0 if the vault is paused or no longer takes deposits; null without a cap. */
+/** Returns the assets that the vault still takes: 0 if it is paused or no longer open, null without a cap. */
 function roomIn(vault: LagoonState): bigint | null | undefined {
   const { paused, totalAssets, pendingDeposits } = vault.state
   if (paused || vault.lifecycle !== 'open') return 0n
@@ -61,7 +61,10 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
   return room === undefined ? null : max(room, 0n)
 }
 
-/** A closed vault holds the assets of all its shares. Before, it pays from the safe, which may also hold other funds. */
+/**
+ * Returns the assets that can be withdrawn now; null without a limit. A closed vault holds the assets of all its shares. An open one pays
+ * from its safe, which may also hold other funds.
+ */
 function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
   if (state.paused || !paysAtOnce) return 0n
   if (lifecycle === 'closed') return null

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { Address } from '../../core/codecs.ts'
 import { TokenizedVault } from '../tokenized-vault.ts'
 
-/** Properties of a Lagoon vault, read from the chain when it was added. */
+/** Properties of a Lagoon vault, read from the chain when an operator added it. */
 export const LagoonVault = TokenizedVault.extend({
   protocol: z.literal('lagoon'),
-  /** Accounts that hold the assets and propose valuations. */
+  /** Account that holds the assets, and account that proposes valuations. */
   safe: Address,
   valuationManager: Address,
-  /** Contract that holds the assets and shares of waiting requests; it never changes. */
+  /** Contract that holds the assets and shares of requests until their settlement. It never changes. */
   pendingSilo: Address,
 })
 export type LagoonVault = z.output<typeof LagoonVault>

@@ -25,7 +25,7 @@ type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly cl
 type LagoonWithdrawalState = {
   readonly vault: LagoonState
   readonly account: WithdrawingAccount
-  /** Proceeds of claiming everything settled. */
+  /** Shares and assets that claiming all settled requests gives. */
   readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
   readonly rates: Rates
   /** Assets that the vault can take from its safe; undefined if unknown. */
@@ -33,11 +33,11 @@ type LagoonWithdrawalState = {
   readonly virtualShares: bigint
 }
 
-/** Maximum shortfall of an instant payment, in basis points. */
+/** Accepted difference, in basis points, between the computed payment and the minimum that an instant withdrawal must pay. */
 const SLIPPAGE = 50n
 const BASIS_POINTS = 10_000n
 
-/** Reads how the vault pays a withdrawal. */
+/** Reads the terms of a withdrawal. */
 export function lagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
@@ -67,14 +67,14 @@ export function lagoonWithdrawalTerms(
           },
           amount,
         )
-        // Versions before 0.5.1 still pay accounts that their list no longer admits.
+        // Versions before 0.5.1 also pay accounts that their access list no longer admits, so only the dry run decides.
         const refusal = () => new AppError('depositor_not_allowed')
         return account.allowed === false ? { ...withdrawal, refusal } : withdrawal
       },
   )
 }
 
-/** Versions before 0.6 charge nothing, even without reported rates. */
+/** Returns the fee rates on withdrawals. Versions before 0.6 charge none, even if they report no rates. */
 function ratesOf({ generation, rates }: LagoonState): Rates {
   if (generation !== '0.6') return { exit: 0n, haircut: 0n }
   const { exit, haircut } = requireValue(rates)
@@ -82,7 +82,7 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
   return { exit, haircut }
 }
 
-/** Chooses the calls in the order in which Lagoon's contracts decide. Throws the AppError of a refusal. */
+/** Chooses the calls of a withdrawal in the order in which Lagoon's contracts decide. Throws the AppError of a refusal. */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
   if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
@@ -97,7 +97,10 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
   }
 }
 
-/** Pays immediately (0.6): only shares in the wallet, while a valuation is valid and the safe suffices. */
+/**
+ * Chooses an instant withdrawal (version 0.6); undefined if there is none. It takes only shares in the wallet, while a valuation is valid
+ * and the safe holds enough.
+ */
 function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
   if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
@@ -109,7 +112,7 @@ function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): W
   return { steps: [{ name: 'syncRedeem', amount: shares, minimum }], shares, ...paid, claimedAssets: 0n }
 }
 
-/** Requests a redemption, paid after a settlement at its price; claims unclaimed shares if needed. */
+/** Chooses a redemption request, which is paid at the price of its settlement. Claims unclaimed shares first if they are needed. */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
   if (requireValue(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
@@ -120,7 +123,7 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
   const shares = sharesFor(terms, amount, withoutHaircut, all)
   if (shares === 0n || shares > all) throw buildExcessError(terms, amount, withoutHaircut)
   const paid = payment(terms, shares, withoutHaircut)
-  // Lagoon never settles a request whose own value is zero.
+  // Lagoon never settles a request that is worth less than one unit of the asset.
   if (paid.assets === 0n) throw buildWorthlessError(amount)
   return { steps: requestSteps(terms, shares), shares, ...paid, claimedAssets: settled.redeemableAssets }
 }
@@ -128,13 +131,13 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
 function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): WithdrawalTerms['steps'] {
   const request: Step = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
-  // Version 0.1 has no call for both, and does not report what a claim gives.
+  // Version 0.1 has no single call that claims and requests, and does not report the shares that a claim gives.
   return account.claimableShares === undefined
     ? [claimStep(account), request]
     : [{ name: 'claimSharesAndRequestRedeem', amount: shares }]
 }
 
-/** Redeems from a closed vault, which pays wallet shares immediately, after settled claims. */
+/** Chooses the calls of a withdrawal from a closed vault, which pays immediately. Claims of settled requests come first. */
 function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { account, settled, rates } = terms
   const exit = { exit: rates.exit, haircut: 0n }
@@ -153,7 +156,7 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
 
-/** Pays assets exactly, unless that takes all shares: then none may remain. */
+/** Chooses the call that pays exactly these assets. If the amount takes all shares, it redeems them all, so that none remain. */
 function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Step {
   return isOfAssets(amount) && shares < all
     ? { name: 'withdraw', amount: amount.assets }
@@ -168,7 +171,7 @@ function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigi
   return typeof amount === 'object' && 'assets' in amount
 }
 
-/** Returns the shares that an amount takes: the fewest that pay these assets. */
+/** Returns the shares that a withdrawal takes. For an amount of assets, it is the minimum number that pays them. */
 function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
   if (amount === 'max') return all
   if (!isOfAssets(amount)) return amount.shares
@@ -189,7 +192,7 @@ function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalSta
   return { assets: requireValue(state.totalAssets) + 1n, supply: requireValue(state.totalSupply) + extra }
 }
 
-/** Builds the error for more than the account has, with what all of its shares pay now. */
+/** Builds the error for a withdrawal of more than the account has. Its details name what all of its shares pay now. */
 function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
   const { account, settled } = terms
   const balances = {
@@ -200,7 +203,7 @@ function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   }
   const all = account.shares + settled.claimableShares
   const { assets } = payment(terms, all, rates)
-  // The vault does not take worthless shares.
+  // The vault refuses shares that are worth nothing, so their number would not help the user.
   return buildBalanceError(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
