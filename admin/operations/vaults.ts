@@ -7,14 +7,14 @@ import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
 import { type Admin, AdminError } from '../admin.ts'
 import { getClient } from './clients.ts'
 
-/** Presentation of a vault by a client. Defaults: the vault's own name, an id of chain and address, empty texts. */
+/** Texts and ids with which a client presents a vault. Defaults: the vault's own name, an id made of chain and address, empty texts. */
 export type Presentation = {
   readonly [Field in 'poolId' | 'name' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol']?:
     | Vault[Field]
     | undefined
 }
 
-/** Vault to add. `firstBlock` is needed only if its node does not return it. */
+/** Vault to add. `firstBlock` (the block of its creation) is needed only if no node returns it. */
 type NewVault = {
   clientId: string
   firstBlock?: number | undefined
@@ -25,13 +25,13 @@ type NewVault = {
 /** Options by which an operator accepts a vault that would be refused. */
 export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
 
-/** Maximum number of a client's vaults: with texts of maximum length, all of them fit into Lambda's 6 MB response (docs/scale.md). */
+/** Maximum number of a client's vaults. With texts of maximum length, that many fit into Lambda's 6 MB response (docs/scale.md). */
 const MAX_VAULTS = 1_000
 
 /**
- * Reads a vault from its chain, simulates a deposit and a withdrawal, pins it unless it has a pin, and adds it to a client. `version` is
- * null if its protocol has none; `before` is its existing pin, which stays. Throws an AdminError with a sentence for each flaw that the
- * operator has to accept.
+ * Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price unless it has a pin, and adds it to a client.
+ * The returned `version` is null if its protocol has none. `before` is its existing pin, which stays. Throws an AdminError with a sentence
+ * for each flaw that the operator did not accept.
  */
 export async function addVault(
   admin: Admin,
@@ -43,7 +43,7 @@ export async function addVault(
   pin: Pin
   nodes: number
   trip: SimulatedTrip
-  /** Accepted flaws, a clause each. */
+  /** Flaws that the operator accepted, each as a clause of a sentence. */
   flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)
@@ -101,7 +101,7 @@ export async function addVault(
   return { vault, version, before, pin, nodes, trip, flaws }
 }
 
-/** Lists reasons to refuse a vault, each with the option that accepts it. */
+/** Lists reasons to refuse a vault, each with the option by which the operator accepts it. */
 function refusalsOf(
   { protocol }: Vault,
   { measured, untried, mixedUp }: SimulatedTrip,
@@ -118,7 +118,7 @@ function refusalsOf(
   return refusals
 }
 
-/** Returns the flaws of a vault. Throws an AdminError if the operator did not accept one. */
+/** Returns the flaws that the operator accepted, as texts. Throws an AdminError if one was not accepted. */
 function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
   if (open.length > 0) {
@@ -128,8 +128,9 @@ function requireAccepted(refusals: readonly [Acceptance, string][], accepted: re
 }
 
 /**
- * Makes the job read the past of a vault that no client has. It also rereads an earlier vault: the same events make the same records.
- * Clients get events after this block. If several operators add it concurrently, the last block counts.
+ * Makes the job refresh-chain read the past of a vault that no client had. A vault that was removed earlier is read again, which yields the
+ * same records. Clients get events only after the block `eventsAfter`. If several operators add the vault concurrently, the last block
+ * counts.
  */
 async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: number): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -139,12 +140,12 @@ async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: numbe
   }
   throw new AdminError(`The vault ${vault.address} is being recorded at this moment. Try again in a minute.`)
 }
-/** More operators than ever add one vault concurrently. */
+/** Maximum tries to write; more than the number of operators who ever add one vault concurrently. */
 const MAX_TRIES = 10
 
 /**
- * Removes a vault from a client; returns true if no other client has it. Its records stay until it is added again, and its pin stays for
- * good. Another client may add the vault meanwhile, and a later addition shows what changed.
+ * Removes a vault from a client; returns true if no other client has it. Its records stay until it is added again, and its pin stays
+ * forever. Another client may add the vault meanwhile. A later addition shows the changes since the pin.
  */
 export async function removeVault(
   admin: Admin,
@@ -157,8 +158,8 @@ export async function removeVault(
 }
 
 /**
- * Returns a vault's pin (undefined if none), its current state, and a digest of that. Pins the current state for all clients if the
- * operator passes its digest. Throws an AdminError if no client has the vault, or its state no longer has that digest.
+ * Returns a vault's pin (undefined if none), its current code and price, and a digest of these. If the operator passes this digest, pins
+ * the current code and price for all clients. Throws an AdminError if no client has the vault, or the passed digest does not match.
  */
 export async function confirmVault(
   admin: Admin,
@@ -187,8 +188,8 @@ async function readPinNow(
 }
 
 /**
- * Returns a digest of the code and the first two digits of the price, as prices grow while an operator decides. Its length rules out two
- * kinds of code with the same digest.
+ * Returns a digest of the code and of the price's first two digits, because prices grow while an operator decides. The digest is long
+ * enough that no attacker finds another code with the same one.
  */
 function digestOf({ code, price }: Pin): string {
   const text = price?.toString()

@@ -14,8 +14,8 @@ type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
 }
 
 /**
- * Deletes the stacks of a stage, dependent ones first. CDK's bootstrap and retained resources stay. Throws an AdminError if there is no
- * stage, if the operator does not type its name, or if it is protected and not forced.
+ * Deletes the stacks of a stage, dependent ones first. CDK's bootstrap stack and retained resources stay. Throws an AdminError if the stage
+ * does not exist, if the operator does not type its name, or if it is protected and `force` is not given.
  */
 export async function takeDown(
   stage: Stage,
