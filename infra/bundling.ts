@@ -6,10 +6,10 @@ import { type BuildOptions, buildSync } from 'esbuild'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from './functions.ts'
 import { copyZod, trimOwnCode } from './trimming.ts'
 
-/** Upload of a function: its code, the JSON files that it serves, and its bytes by source file. */
+/** Bundle of a function for its upload: the code, the JSON files that it reads, and the bytes by source file. */
 export type Bundle = {
   readonly code: Uint8Array
-  /** Paths of the JSON files in the function's folder, which it reads beside its code. */
+  /** Paths of JSON files in the function's source folder that are copied beside its code, because it reads them. */
   readonly served: readonly string[]
   readonly bytesByFile: ReadonlyMap<string, number>
 }
@@ -17,7 +17,7 @@ export type Bundle = {
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
 const NO_ENDPOINT_DISCOVERY = fileURLToPath(import.meta.resolve('./no-endpoint-discovery.ts'))
-/** Files from which the SDK's clients read their version. */
+/** Paths of the package.json files from which the SDK's clients read their version. */
 const SDK_VERSION = /(^|\/)node_modules\/@aws-sdk\/[^/]+\/package\.json$/
 
 const OPTIONS = {
@@ -29,27 +29,28 @@ const OPTIONS = {
   absWorkingDir: ROOT,
 } satisfies BuildOptions
 
-/** Keeps the names of our functions: stack traces then need no source map, which takes 20 ms of each cold start. */
+/** Options for our own code. They keep function names, so stack traces need no source map, which would take 20 ms of each cold start. */
 const OWN_CODE_OPTIONS = { ...OPTIONS, packages: 'external', keepNames: true } satisfies BuildOptions
 
 const WITH_PACKAGES = {
   ...OPTIONS,
-  // ES modules come first: the packages' CommonJS forms call `require`, which an ES module does not have.
+  // ES modules are preferred, because the packages' CommonJS versions call `require`, which is not defined in an ES module.
   mainFields: ['module', 'main'],
-  // The bundle has the AWS SDK that was tested, not the runtime's own.
-  // The SDK imports this package for operations with an event stream. DynamoDB and Secrets Manager have none: 14 KiB.
+  // Bundles contain the tested version of the AWS SDK instead of using the one in Lambda's runtime. This package, 14 KiB, serves operations
+  // with an event stream. DynamoDB and Secrets Manager have none, so it is left out.
   external: ['@smithy/core/event-streams'],
   alias: {
     '@aws-sdk/credential-provider-node': LAMBDA_CREDENTIALS,
     '@aws-sdk/middleware-endpoint-discovery': NO_ENDPOINT_DISCOVERY,
   },
-  // The SDK's clients read their own package.json for the version in their user agent: 2 KiB each. `verifyInputs` refuses all other JSON.
+  // JSON is emptied, because the SDK's clients read their own package.json only for the version in their user agent: 2 KiB each.
+  // `verifyInputs` refuses all other JSON.
   loader: { '.json': 'empty' },
   minify: true,
   legalComments: 'none',
   metafile: true,
   write: false,
-  // Our own code is first bundled outside the repository.
+  // Packages are resolved from the repository, because our own code is first bundled into a folder outside of it.
   nodePaths: [join(ROOT, 'node_modules')],
 } satisfies BuildOptions
 
@@ -95,7 +96,9 @@ export function buildBundles(names: readonly FunctionName[]): ReadonlyMap<Functi
 
 let all: ReadonlyMap<FunctionName, Bundle> | undefined
 
-/** Returns the bundle of one function. The first call builds all bundles, in a third of the time that single builds take. */
+/**
+ * Returns the bundle of one function. The first call builds the bundles of all functions, in a third of the time that separate builds take.
+ */
 export function readBundle(name: FunctionName): Bundle {
   all ??= buildBundles([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([each]) => each))
   const made = all.get(name)
@@ -103,7 +106,7 @@ export function readBundle(name: FunctionName): Bundle {
   return made
 }
 
-/** Throws if a bundle of these files contains a JSON file that would be empty in it. */
+/** Throws if these input files of a bundle include a JSON file that `loader` would empty. */
 export function verifyInputs(files: readonly string[]): void {
   const emptied = files.filter((file) => file.endsWith('.json') && !SDK_VERSION.test(file))
   if (emptied.length > 0) throw new Error(`A bundle would be without the content of ${emptied.join(', ')}.`)
@@ -116,51 +119,52 @@ export function writeBundle({ code, served }: Bundle, directory: string): void {
   for (const path of served) cpSync(path, join(directory, basename(path)))
 }
 
-/** Size budgets in KiB of the functions that exceed the default, with the reason. */
+/** Maximum bundle sizes in KiB of functions that exceed the default; the comments give the reason. */
 const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
-  // The library that verifies passkeys, with all certificate formats: 310 KiB.
+  // These functions contain the library that verifies passkeys, with all certificate formats: 310 KiB.
   'accounts/register': 666,
   'accounts/login': 646,
   'accounts/recover': 669,
   'accounts/credentials-add': 676,
-  // Wallets of two kinds of chains, and their signatures.
+  // This function contains code for wallets of EVM chains and of Solana, and for their signatures.
   'accounts/wallets-link': 484,
-  // Campaigns and balances on seven chains, with their APIs; claims are simulated.
+  // These functions contain the reward campaigns, balances on seven chains, and the APIs of both; claims are simulated.
   'vaults/claim-rewards': 451,
   'activity/rewards': 435,
   'portfolio/all-balances': 462,
-  // The protocols, vault terms, yields over three ranges, and token values.
+  // These functions contain the vault protocols, vault terms, yields over three ranges, and token values.
   'vaults/list': 498,
   'vaults/vault': 495,
-  // The bridge's API, with its pause in the cache table, and the comparison of two hosts: 10 KiB. Deposits add what is pinned of vaults.
-  // Half a KiB is the amounts that work, in error details; 7 KiB are remembered quotes.
+  // These functions contain the bridge's API, with its pause in the cache table, and the comparison of two hosts: 10 KiB. Deposits add the
+  // check of pinned code and price. Half a KiB is for error details with allowed amounts; 7 KiB are for remembered quotes.
   'vaults/deposit': 545,
   'vaults/withdraw': 531,
   'vaults/claim': 530,
   'vaults/cancel': 515,
-  // The records and their fold, values of transfers, and yields over three ranges: the largest read-only functions.
+  // These are the largest read-only functions. They contain the computation of positions from records, values of transfers, and yields over
+  // three ranges.
   'activity/positions': 496,
   'activity/position': 506,
   'activity/deposits': 498,
   'activity/withdrawals': 498,
-  // The chains and the evidence of transfers, the vaults' events in fills, and the bridge's API for hints: 28 KiB.
+  // This function contains the chains, the proof of transfers, the vaults' events in fills, and the bridge's API for hints: 28 KiB.
   'vaults/cross-chain-status': 508,
-  // The records, for requests of vaults that use request ids.
+  // These functions contain the records, which requests of vaults with request ids need.
   'vaults/deposit-status': 490,
   'vaults/withdraw-status': 491,
-  // The records, the bridge and its API for hints, and the clients' events before and after finality with their types. The queue, and
-  // amounts and yields of accounts for event entries: 14 KiB. No caller waits for it.
+  // This job contains the records, the bridge and its API for hints, and the clients' events with their types. The queue, and amounts and
+  // yields of deposits and withdrawals in events, take 14 KiB. No caller waits for it.
   'jobs/refresh-chain': 647,
-  // The same without the bridge, and with metrics.
+  // This function contains the same as refresh-chain without the bridge, and with metrics.
   'queues/refresh-shard': 578,
-  // The clients' events, the queue, the source's API with its pause, and the comparison of two hosts.
+  // This job contains the clients' events, the queue, the API of the rewards' source with its pause, and the comparison of two hosts.
   'jobs/refresh-rewards': 478,
-  // Only the frame: middy, the logger, zod, and the check of the edge's key.
+  // These functions contain only the code common to all: middy, the logger, zod, and the check of CloudFront's key.
   'system/health': 113,
   'system/apple-app-site-association': 113,
   'system/assetlinks': 114,
   'system/openapi': 113,
-  // The frame and every contract: it grows by 1 or 2 KiB with each endpoint.
+  // This function contains the common code and the contract of every endpoint, so it grows by 1 or 2 KiB with each endpoint.
   'system/unknown-route': 227,
 }
 

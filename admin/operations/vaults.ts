@@ -29,9 +29,9 @@ export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried'
 const MAX_VAULTS = 1_000
 
 /**
- * Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price unless it has a pin, and adds it to a client.
- * The returned `version` is null if its protocol has none. `before` is its existing pin, which stays. Throws an AdminError with a sentence
- * for each flaw that the operator did not accept.
+ * Reads a vault from its chain and simulates a deposit and a withdrawal. Pins its code and price unless it has a pin, and adds it to a
+ * client. The returned `version` is null if its protocol has none. `before` is its existing pin, which stays. Throws an AdminError with a
+ * sentence for each flaw that the operator did not accept.
  */
 export async function addVault(
   admin: Admin,
