@@ -54,8 +54,7 @@ export class ApiStack extends Stack {
     const { corsOrigins, throttling, edge, observe } = environment
     const accessLogs = new LogGroup(this, 'AccessLogs', {
       ...shared.logs,
-      // CloudWatch has no length limit for a resource policy under this prefix, which would otherwise list each log group to which AWS
-      // services write.
+      // A log group with this prefix needs no entry in the account's CloudWatch resource policy, whose size is limited.
       logGroupName: `/aws/vendedlogs/${shared.name}/access`,
     })
     const api = new CfnApi(this, 'Api', { body: this.#document(shared.name, corsOrigins) })

@@ -6,7 +6,7 @@ export function resolveEndpointDiscoveryConfig<Config>(config: Config): Config {
   return config
 }
 
-/** SDK setting that would enable discovery. The SDK's clients import it; nothing reads it. */
+/** SDK setting that would enable discovery. It replaces an export of the SDK's module; nothing reads it. */
 export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {
   environmentVariableSelector: () => undefined,
   configFileSelector: () => undefined,

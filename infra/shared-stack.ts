@@ -218,8 +218,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the key from which the secrets of one-time codes are derived. Never change it: with another key, the users' authenticators produce
-   * wrong codes.
+   * Adds the key from which the secrets of one-time codes are derived. Never change it: with another key, every one-time code of the stage
+   * fails.
    */
   #identitySecret(stage: Stage): Secret {
     return new Secret(this, 'Identity', {

@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<Relay['state'], Status>> = {
   filled: 'filled',
   slow_filled: 'slowFilled',
   expired: 'expired',
-  // The indexer treats the bundle as the payment, even before the depositor's claim.
+  // Across' indexer reports a refund as soon as its bundle is executed, even if the depositor must still claim it.
   refund_deferred: 'refunded',
   refunded: 'refunded',
 }
@@ -55,8 +55,8 @@ const Params = z.object({
 type Params = z.output<typeof Params>
 
 /**
- * Returns `GET /deposit/status` of the bridge's API, about the relayer's deposits. Like the real indexer it errs: any
- * leaf of a bundle counts as a refund, and a failed action counts against the transaction's first fill.
+ * Returns a function that replies to `GET /deposit/status` of the bridge's API, about the relayer's deposits. It has two errors of the real
+ * indexer. Any leaf of a bundle counts as a refund, and a failed action counts against the transaction's first fill.
  */
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]
@@ -126,7 +126,10 @@ type Fill = {
   readonly logIndex: number
 }
 
-/** Gives each fill the next failure after it that no earlier fill took, even if that is wrong. */
+/**
+ * Returns whether the actions of each fill in a transaction succeeded. Assigns to each fill the next failure after it, even if that belongs
+ * to another fill, as the real indexer does.
+ */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
   const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })
   const fills = parseEventLogs({ abi: spokePoolAbi, eventName: 'FilledRelay', logs })
@@ -141,7 +144,7 @@ async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: 
   return true
 }
 
-/** Returns undefined if the query names no deposits. */
+/** Returns a filter for the deposits that the query names; undefined if it names none. */
 function filterOf(params: Params): ((relay: Relay) => boolean) | undefined {
   const { originChainId, depositId, relayDataHash } = params
   const transactionHash = params.depositTxHash ?? params.depositTxnRef

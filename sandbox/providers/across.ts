@@ -11,7 +11,7 @@ import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
-/** A chain and its bridged tokens; the same symbol means the same asset. */
+/** Chain with its bridged tokens; tokens of two chains with the same symbol are the same asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
 
 type ErrorCode = 'INVALID_PARAM' | 'MISSING_PARAM' | 'AMOUNT_TOO_LOW' | 'AMOUNT_TOO_HIGH' | 'ROUTE_NOT_ENABLED'
@@ -27,26 +27,26 @@ class ApiError extends Error {
   }
 }
 
-// Hundredths of a percent of the amount.
+// Fees of the relayer's capital and of the liquidity providers, in basis points of the amount.
 const CAPITAL_BASIS_POINTS = 4n
 const LP_BASIS_POINTS = 1n
-// Whole tokens: the fees treat every token as worth a dollar.
+// Gas fees in whole tokens: the fake values every token at a dollar.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
-// The relayer's fee may be a quarter of the amount, so the minimum is about four times the gas fee.
+// Maximum of the relayer's fee in basis points of the amount. It makes the minimum amount about four times the gas fee.
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
-// A quote refers to an older block of Ethereum, which several quotes share.
+// Age in seconds of the Ethereum block to which a quote refers; several quotes share it.
 const QUOTE_AGE_SECONDS = 300n
-// The chosen relayer is exclusive for the duration of a fill. For these origins the API returns a time instead of a
-// period, which would begin later after a reorganisation.
+// Ids of origin chains that reorganise. For them the API returns the end of the relayer's exclusivity as a time. For others it returns a
+// period from the deposit on, which would begin later after a reorganisation.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n
-/** Longer messages do not fit into a URL. */
+/** Maximum characters of a message in a query; longer messages do not fit into a URL. */
 const MAX_MESSAGE_IN_QUERY = 25_000
 
 const TOKEN = parseAbi(['function balanceOf(address account) view returns (uint256)'])
@@ -81,9 +81,7 @@ const FeeParams = z.object({
 type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
-/**
- * Returns the bridge's `suggested-fees` and `deposit/status`, under /api. Quotes are invented, and their ids say so.
- */
+/** Returns a fake of the bridge's API under /api: `suggested-fees` and `deposit/status`. Quotes are invented, and their ids say so. */
 export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
   const { chains, relayer } = options
   const routes = routesBetween(chains)
@@ -123,7 +121,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
       exclusivityDeadline: exclusiveUntil + FILL_SECONDS,
       spokePoolAddress: bridgeContracts(from.chainId).pool,
       destinationSpokePoolAddress: bridgeContracts(to.chainId).pool,
-      // The total that the depositor pays; the next three are its parts.
+      // The total fee is what the depositor pays; the next three fees are its parts.
       totalRelayFee: share(fees.total),
       relayerCapitalFee: share(fees.capital),
       relayerGasFee: share(fees.gas),
@@ -187,7 +185,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
   })
 }
 
-/** Returns the chain's coin as a token, if the pool accepts it. */
+/** Returns the chain's native coin as a wrapped token, if the bridge accepts it; else an empty list. */
 function wrappedCoinOn({ chainId }: BridgedChain): LocalToken[] {
   const token = findBridgeToken(chainId, toBridgedToken(chainId, COIN_ADDRESS))
   return token ? [{ chainId, name: 'Wrapped Ether', ...token }] : []
@@ -233,7 +231,7 @@ function limitsOf(token: LocalToken, message: string | undefined) {
   }
 }
 
-/** Rounds down. */
+/** Converts an amount from one number of decimals to another, rounded down. */
 function scale(amount: bigint, from: number, to: number): bigint {
   return to >= from ? amount * 10n ** BigInt(to - from) : amount / 10n ** BigInt(from - to)
 }

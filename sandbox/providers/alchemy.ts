@@ -8,7 +8,7 @@ import { type IndexedChain, readCollectibles, readTokens } from './indexed-chain
 /** API key that the fake accepts. */
 export const ALCHEMY_KEY = 'local'
 
-/** Pay-as-you-go limits: compute units per second, over a window of ten seconds. */
+/** Rate limit of the pay-as-you-go plan: compute units per second, over a window of ten seconds. */
 const UNITS_PER_SECOND = 10_000
 const WINDOW_MS = 10_000
 const UNITS = { alchemy_getTokenBalances: 20, alchemy_getTokenMetadata: 10, getNFTsForOwner: 480 }
@@ -19,12 +19,12 @@ const Call = z.object({ id: z.int(), method: z.string(), params: z.array(z.unkno
 type Call = z.output<typeof Call>
 const BalancesParams = z.tuple([z.string(), z.literal('erc20')]).rest(z.object({ pageKey: z.string().optional() }))
 
-/** Alchemy's fake; `units` are the compute units spent. */
+/** Fake of Alchemy's API; `spent.units` counts the compute units of all requests. */
 export type FakeAlchemy = Fake & { readonly spent: { units: number } }
 
 /**
- * Returns Alchemy's wallet index, under /alchemy/<network>, with these chains' tokens and NFTs, even unlisted ones.
- * Other chains are empty. Like the real one it rejects unknown keys, networks and page keys, and limits compute units
+ * Returns a fake of Alchemy's wallet index under /alchemy/<network>, with these chains' tokens and NFTs, even unlisted ones. Other chains
+ * are empty. It rejects unknown keys, networks and page keys and limits compute units, as the real API does
  * (https://www.alchemy.com/docs/reference/error-reference).
  */
 export function fakeAlchemy(
@@ -34,7 +34,7 @@ export function fakeAlchemy(
   const spent = { units: 0 }
   const window: { at: number; units: number }[] = []
 
-  /** Returns false if the window is exhausted. */
+  /** Spends compute units; returns false if the window's limit is reached. */
   function take(units: number): boolean {
     while (window[0] && window[0].at <= now() - WINDOW_MS) window.shift()
     const used = window.reduce((sum, one) => sum + one.units, 0)
@@ -85,7 +85,7 @@ export function fakeAlchemy(
   return Object.assign(service, { spent })
 }
 
-/** Returns undefined for invalid parameters or an unknown page key. */
+/** Returns a page of a wallet's token balances; undefined for invalid parameters or an unknown page key. */
 async function balancesOf(chain: IndexedChain | undefined, params: readonly unknown[], pageSize: number) {
   const parsed = BalancesParams.safeParse(params)
   if (!parsed.success) return undefined
@@ -101,7 +101,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
       address: address.toLowerCase(),
       tokenBalances: page.items.map(({ address: contract, balance }) => ({
         contractAddress: contract.toLowerCase(),
-        // Exactly one of the two fields is null.
+        // Either the balance or the error is null.
         tokenBalance: balance === null ? null : `0x${balance.toString(16).padStart(64, '0')}`,
         error: balance === null ? 'execution reverted' : null,
       })),
@@ -110,7 +110,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
   )
 }
 
-/** Lists the same tokens for every wallet, most of them with a zero balance. */
+/** Lists all tokens of the chain for every wallet, as the real API does; most balances are zero. */
 function tokensOf({ tokens, unlisted = [] }: IndexedChain): readonly LocalToken[] {
   return [...tokens, ...unlisted]
 }
@@ -138,7 +138,7 @@ async function pageOfNfts(
   const ownedNfts = page.items.map(({ tokenId, uri, metadata }) => ({
     ...{ contract, tokenId: tokenId.toString(), tokenType: 'ERC721', balance: '1', tokenUri: uri },
     ...{ name: null, description: null, image: {}, animation: {}, acquiredAt: { blockTimestamp: null } },
-    // The metadata's own values replace null.
+    // Values of the NFT's metadata replace null.
     ...pickWords(metadata),
     raw: { tokenUri: uri, metadata, error: null },
   }))
@@ -150,7 +150,7 @@ function pickWords(metadata: object): object {
   return { name, description, image: { originalUrl: image } }
 }
 
-/** Returns undefined for an unknown page key. */
+/** Returns one page of a list; undefined for an unknown page key. */
 function pageOf<T>(items: readonly T[], pageKey: string | undefined, size: number) {
   const start = pageKey === undefined ? 0 : Number(/^page-(\d+)$/.exec(pageKey)?.[1] ?? Number.NaN)
   if (Number.isNaN(start) || (start > 0 && start >= items.length)) return undefined

@@ -9,7 +9,7 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, 
 const CONFIDENCE = 0.99
 
 /**
- * Returns DefiLlama's prices for the invented market, under /defillama (https://api-docs.defillama.com). Responses omit
+ * Returns a fake of DefiLlama's prices for the invented market, under /defillama (https://api-docs.defillama.com). Responses leave out
  * unknown coins. `now` is in epoch milliseconds.
  */
 export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
@@ -61,7 +61,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   })
 }
 
-/** Parses a period such as 5m, 2h or 1w, or a number of seconds. */
+/** Parses a period such as 5m, 2h or 1w, or a number of seconds, into seconds. */
 function secondsOf(period: string): number {
   const [, count, unit = ''] = /^(\d+)([wdhm]?)$/i.exec(period) ?? []
   return Number(count) * (UNIT_SECONDS[unit.toLowerCase()] ?? 1)

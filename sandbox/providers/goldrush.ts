@@ -10,7 +10,7 @@ export const GOLDRUSH_KEY = 'local'
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /**
- * Returns GoldRush's wallet index, under /goldrush, with these chains' unlisted tokens and NFTs; other chains are empty
+ * Returns a fake of GoldRush's wallet index under /goldrush, with these chains' unlisted tokens and NFTs. Other chains are empty
  * (https://goldrush.dev/docs/api-reference).
  */
 export function fakeGoldRush(chains: readonly IndexedChain[]): Fake {

@@ -24,14 +24,14 @@ const abi = parseAbi([
   'function arbBlockNumber() view returns (uint256)',
   'function getCurrentBlockTimestamp() view returns (uint256)',
 ])
-// Hashed once, because these chains get hundreds of requests at a time.
+// Selectors are hashed only once, because these fake nodes get hundreds of requests at a time.
 const BLOCK_NUMBERS = ['getBlockNumber()', 'arbBlockNumber()'].map((name) => toFunctionSelector(name))
 const BLOCK_TIMESTAMP = toFunctionSelector('getCurrentBlockTimestamp()')
 
 const BlockParams = z.tuple([z.string()]).rest(z.unknown())
 const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })]).rest(z.unknown())
 
-/** Returns nodes of chains with blocks but without balances or events, under /idle/<chain id>. */
+/** Returns fake nodes under /idle/<chain id>. Their chains have blocks, but no balances or events. */
 export function fakeIdleChains(now: () => number): Fake {
   return fake('/idle', ({ parts: [chainId], body }) =>
     jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),
@@ -67,7 +67,7 @@ function resultOf({ method, params }: JsonRpcCall, chainId: number, moment: numb
   return Object.hasOwn(results, method) ? results[method]?.() : undefined
 }
 
-/** Returns block number or time if requested, otherwise a zero word. */
+/** Returns the results of a Multicall3 call: the block's number or time if requested, otherwise a zero word. */
 function aggregate(data: Hex, head: bigint): Hex {
   const { functionName, args } = decodeFunctionData({ abi, data })
   if (functionName !== 'aggregate3') return ZERO_WORD
@@ -81,7 +81,7 @@ function answerTo(callData: Hex, head: bigint): Hex {
   return BLOCK_NUMBERS.includes(selector) ? numberToHex(head, { size: 32 }) : ZERO_WORD
 }
 
-/** Returns seconds since 1970. */
+/** Returns the time of a block in seconds since 1970. */
 function timeOf(number: bigint): bigint {
   return (number * BigInt(BLOCK_MS)) / 1000n
 }

@@ -3,10 +3,10 @@ import { getBalance, getContractEvents, readContract } from 'viem/actions'
 import type { LocalToken, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
 
-/** A chain whose tokens and NFTs the wallet indexes read. */
+/** Chain whose tokens and NFTs the fakes of wallet indexes read. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
 
-/** `balance` is null if the call reverts. */
+/** Token with a wallet's balance in the smallest unit; null if the call reverts. */
 type HeldToken = LocalToken & { readonly balance: bigint | null }
 
 const DATA_URI = 'data:application/json;base64,'
@@ -18,12 +18,12 @@ const abi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
 
-/** Reads a wallet's balance of the chain's coin. */
+/** Reads a wallet's balance of the chain's native coin. */
 export function readCoin(chain: IndexedChain, wallet: Address): Promise<bigint> {
   return getBalance(clientOf(chain), { address: wallet })
 }
 
-/** Reads a wallet's balances of the tokens on no list. */
+/** Reads a wallet's balances of the tokens that no token list contains. */
 export function readUnlisted(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
   return readTokens(chain, chain.unlisted ?? [], wallet)
 }
@@ -50,7 +50,7 @@ export async function readCollectibles(chain: IndexedChain, wallet: Address) {
   if (!address) return undefined
   const client = clientOf(chain)
   const events = await getContractEvents(client, { address, abi, eventName: 'Transfer', fromBlock: 0n, strict: true })
-  // The last recipient is the owner.
+  // The last recipient in the transfer events of an NFT is its owner.
   const transfers = new Map(events.map(({ args }) => [args.tokenId, args]))
   const owned = [...transfers.values()].filter(({ to }) => isAddressEqual(to, wallet))
   if (owned.length === 0) return undefined

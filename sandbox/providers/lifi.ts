@@ -6,8 +6,8 @@ import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
 const SOLANA_NATIVE = '11111111111111111111111111111111'
 
 /**
- * Returns LI.FI's list of these tokens and all native coins with invented prices, under /lifi (https://docs.li.fi).
- * `now` is in epoch milliseconds.
+ * Returns a fake of LI.FI's token list under /lifi: these tokens and all native coins, with invented prices (https://docs.li.fi). `now` is
+ * in epoch milliseconds.
  */
 export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): Fake {
   const figuresOf = (coin: MadeUpCoin | undefined) => {
@@ -17,7 +17,7 @@ export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], n
   }
   const logoOf = (symbol: string) => `https://images.example/tokens/${symbol.toLowerCase()}.png`
 
-  /** LI.FI lists Gnosis' native coin under its backing asset, DAI. */
+  /** LI.FI identifies Gnosis' native coin xDAI by the asset that backs it, DAI. */
   const coinKeyOf = (symbol: string) => (symbol === 'xDAI' ? 'DAI' : symbol)
 
   const nativeOf = ({ kind, id: chainId, nativeCoin }: Chain) => {
