@@ -11,14 +11,14 @@ export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readon
 export type Curator = {
   /** Settles pending requests immediately. Throws if no vault matches, or if a vault refuses. */
   settle(which: VaultQuery): Promise<readonly Settlement[]>
-  /** Stops after the settlements that are under way. */
+  /** Stops the curator; resolves when running settlements have ended. */
   stop(): Promise<void>
 }
 
 type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
- * Values an async vault at its total assets plus `gain`, and settles pending requests. Mints the gain to the safe first. Sends calls from
+ * Values an async vault at its total assets plus `gain`, and settles pending requests. Mints the gain first. Sends calls from
  * the accounts with the vault's roles, which must be local accounts. Throws if the vault refuses.
  */
 export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {

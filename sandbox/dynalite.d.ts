@@ -7,7 +7,7 @@ declare module 'dynalite' {
 }
 
 declare module 'dynalite/db/index.js' {
-  /** Object through which dynalite's actions call its functions, so that a test can replace them. */
+  /** Object through which dynalite's actions call its functions, so that they can be replaced. */
   const db: {
     /** Returns the size of an item in bytes, but counts each character of a text as one byte. */
     itemSize: (item: object) => number

@@ -23,7 +23,7 @@ export type NodeProfile = {
   /** Errors of calls with state overrides; undefined if the node supports overrides. */
   readonly overrides?: readonly Refusal[]
   readonly methods?: Readonly<Record<string, readonly Refusal[]>>
-  /** Random-like faults: one in `every` calls fails, although the node could serve it. */
+  /** Faults: one in `every` calls fails, although the node could serve it. */
   readonly faults?: { readonly every: number; readonly refusal: Refusal }
   /** Lag in blocks of each server behind the node's URL. Calls rotate over the servers, even within a batch. */
   readonly behind?: readonly number[]

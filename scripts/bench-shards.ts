@@ -14,7 +14,7 @@ import { openTables, TEST_TABLES } from '../test/support/tables.ts'
 const BASE = 8453
 const VAULTS = 10_000
 const CLIENTS = 1_000
-/** Number of vaults of each client that has any. */
+/** Number of vaults of each client. */
 const OF_CLIENT = 100
 const EVENTS = 1_000
 const NODE_MS = 50

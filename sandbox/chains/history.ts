@@ -69,7 +69,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
         grown.flatMap(({ vault, total, gain }) => {
           if (vault.protocol === 'lagoon') return settleWithGain(vault, total, gain)
           if (vault.type === 'async') return []
-          // The trade emits an event with the current share price, from which the scheduled job reads past prices.
+          // The trade emits an event, from whose amounts the scheduled job reads past share prices.
           const trade = call(ANCHOR, vault.address, 'withdraw', [amount(vault, '1'), ANCHOR, ANCHOR])
           return [call(ALICE, vault.asset, 'mint', [vault.address, gain]), trade]
         }),

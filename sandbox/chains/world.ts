@@ -104,7 +104,7 @@ const UNLISTED: readonly TokenOptions[] = [
 ]
 const COLLECTIBLES = 3
 
-// Balance of the first user in each unlisted token, in whole tokens.
+// Balance of each user in each unlisted token, in whole tokens.
 const UNLISTED_BALANCE = '1250'
 /** Balance of each user in each token, in whole tokens. */
 export const USER_BALANCE = '1000000'

@@ -110,7 +110,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
   )
 }
 
-/** Lists all tokens of the chain for every wallet, as the real API does; most balances are zero. */
+/** Lists the same tokens of the chain for every wallet; most balances are zero. */
 function tokensOf({ tokens, unlisted = [] }: IndexedChain): readonly LocalToken[] {
   return [...tokens, ...unlisted]
 }

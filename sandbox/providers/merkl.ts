@@ -72,7 +72,7 @@ export function fakeMerkl(options: {
     const price = coin ? (market.priceAt(coin, 'usd', now()) ?? null) : null
     return { address: getAddress(address), chainId: chain.chainId, symbol, decimals, price }
   }
-  /** Returns the amount that an account has claimed, which may be minutes old as in the real API. */
+  /** Returns the amount that an account has claimed, which may be minutes old. */
   const claimedOf = async (chain: RewardedChain, account: Address, token: Address) => {
     const key = [chain.chainId, account, token].join().toLowerCase()
     const known = claimed.get(key)

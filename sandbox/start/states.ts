@@ -17,7 +17,7 @@ export type LocalStates = {
 /** Limits of a key: the maximum deposit in the smallest unit, and a chain that the key may not use. */
 const LARGEST = 1_000_000n
 const OTHER_CHAIN = 42161
-/** Identification of a transfer whose deposit does not exist. */
+/** Fields of a recorded bridge deposit that never reached the chain. */
 const LOST = { hash: zeroHash, quotedAt: 1 }
 /** Number of status requests after which the service has the final response. */
 const STATUS_REQUESTS = 4
