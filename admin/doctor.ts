@@ -23,15 +23,15 @@ import { checkSources } from './doctor/sources.ts'
 
 /** Parts of one environment that the command `doctor` reads. It writes nothing. */
 export type Examined = {
-  /** Undefined for the local service. */
+  /** Deployed stage; undefined for the local service. */
   readonly stage: Stage | undefined
   /** Finds reasons why AWS cannot be called at all; nothing for the local service. */
   readonly checkAccess: () => Promise<readonly Finding[]>
   readonly probeTable: ProbeTable
   readonly readSecret: ReadSecret
-  /** Counts subscribers of alarms; only stages have any. */
+  /** Counts the subscribers of alarms; undefined for the local service. */
   readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
-  /** Opens the AWS account; only stages have one. */
+  /** Opens the AWS account; undefined for the local service. */
   readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch

@@ -37,7 +37,7 @@ export class DeployerStack extends Stack {
   #role(id: string, environment: string, assumes: readonly BootstrapRole[]): void {
     const role = new Role(this, id, {
       assumedBy: this.#workflow(environment),
-      // A session lasts at most as long as the workflow's deploy job.
+      // Two hours suffice for the longest deploy job of the workflow.
       maxSessionDuration: Duration.hours(2),
     })
     const { partition, account } = this

@@ -98,20 +98,20 @@ type Caching = {
 type Answer = Pick<RawHttpResponse, 'status' | 'headers' | 'bytes'>
 type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
 
-// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
+// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
 const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
-  // CachingDisabled
+  // Id of the managed cache policy CachingDisabled
   '4135ea2d-6df8-44a3-9df3-4b5a84be39ad': { least: 0, usual: 0, most: 0, headers: [], hasQuery: false, isGzip: false },
-  // CachingOptimized
+  // Id of the managed cache policy CachingOptimized
   '658327ea-f89d-4fab-a63d-7e88639e58f6': {
     ...{ least: 1, usual: 86_400, most: 31_536_000, headers: [], hasQuery: false, isGzip: true },
   },
 }
-// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
+// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
 const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
-  // AllViewer
+  // Id of the managed origin request policy AllViewer
   '216adef6-5c7f-47e4-b989-5492eafa07d3': { hasHost: true, hasCookies: true },
-  // AllViewerExceptHostHeader
+  // Id of the managed origin request policy AllViewerExceptHostHeader
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
