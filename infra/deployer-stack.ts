@@ -37,7 +37,7 @@ export class DeployerStack extends Stack {
   #role(id: string, environment: string, assumes: readonly BootstrapRole[]): void {
     const role = new Role(this, id, {
       assumedBy: this.#workflow(environment),
-      // Two hours suffice for the longest deploy job of the workflow.
+      // Two hours are the maximum duration of the job that deploys.
       maxSessionDuration: Duration.hours(2),
     })
     const { partition, account } = this
