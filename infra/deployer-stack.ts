@@ -37,7 +37,7 @@ export class DeployerStack extends Stack {
   #role(id: string, environment: string, assumes: readonly BootstrapRole[]): void {
     const role = new Role(this, id, {
       assumedBy: this.#workflow(environment),
-      // Two hours are the maximum duration of the job that deploys.
+      // Two hours cover the deploy job of .github/workflows/stage.yml, which may take 90 minutes.
       maxSessionDuration: Duration.hours(2),
     })
     const { partition, account } = this
