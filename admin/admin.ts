@@ -29,7 +29,7 @@ export type Admin = {
   readonly deadLetters: DeadLetters
   readonly config: ConfigSecret
   readonly signingKeys: SigningKeysSecret
-  /** Only stages have edge keys. */
+  /** Secret with the keys by which functions recognize CloudFront; undefined for the local service, which has no CloudFront. */
   readonly edgeKeys: EdgeKeysSecret | undefined
   readonly restoreItems: ReturnType<typeof createItemsRestorer>
   readonly keyEnvironment: KeyEnvironment
@@ -38,11 +38,11 @@ export type Admin = {
   readonly now: () => number
   /** Reads a vault's description from its chain. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
-  /** Reads what is pinned of a vault, the number of hosts that returned it, and their last common block. */
+  /** Reads the code and price to pin for a vault, the number of node hosts that returned them, and the hosts' last common block. */
   readonly readPin: (
     vault: Omit<VaultOnChain, 'firstBlock'>,
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>
-  /** Simulates a deposit into a vault and a withdrawal. */
+  /** Simulates a deposit into this vault, and the withdrawal of that deposit. */
   readonly simulateRoundTrip: (vault: VaultOnChain) => Promise<SimulatedTrip>
   readonly nodes: Nodes
   readonly examined: ExaminedEnvironment

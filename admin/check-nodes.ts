@@ -14,7 +14,7 @@ import { COMPARISON_REQUESTS, compareNodes } from './compare-nodes.ts'
 /** Nodes of a stage, and the means to call them. */
 export type Nodes = {
   readonly chainIds: readonly number[]
-  /** Returns the URLs of a chain's nodes in order; they may contain keys. Throws for a chain that is not read. */
+  /** Returns the URLs of a chain's nodes in order; they may contain API keys. Throws for a chain that the stage does not read. */
   readonly urlsOf: (chainId: number) => Promise<readonly string[]>
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */
@@ -24,24 +24,29 @@ export type Nodes = {
 
 const DEADLINE_MS = 10_000
 const MAX_PAUSE_SECONDS = 10
-/** Calls in a batch, and blocks of events in a call. The report shows the largest that a node accepts. */
+/**
+ * Numbers of calls per batch, and of blocks per request for events, that each node is tested with. The report shows the largest accepted.
+ */
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
-/** Maximum requests to a URL that limits none. They read its chain and blocks, try batches, compare, and repeat refused calls. */
+/**
+ * Maximum requests that the check sends to a URL that never limits its rate. They read its chain and blocks, try batches, compare nodes,
+ * and repeat refused calls.
+ */
 const MAX_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
-/** Blocks over which the chain's pace is measured. */
+/** Number of blocks from which the chain's seconds per block are measured. */
 const PACE_BLOCKS = 10_000
-/** Repeats each limited request (429) once. */
+/** Maximum requests to a URL that limits its rate: each limited request (429) is repeated once. */
 const MAX_LIMITED_REQUESTS = 2 * MAX_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 
 const UNKNOWN_ACCOUNT = '0x00000000000000000000000000000000000000A1'
 const RETURNS_NOTHING = '0x5f5ff3'
-/** Fewer calls per batch are few: a claim with its simulation needs ten, and so do positions. */
+/** Number of calls per batch below which the report warns: a claim with its simulation needs ten, and so do positions. */
 const FEW_CALLS = 10
-/** More calls for a year take over an hour at ten requests a second. */
+/** Number of calls to read the events of a year above which the report warns. At ten requests a second, more take over an hour. */
 const MANY_CALLS = 36_000
 
 const Hex = z.string().regex(/^0x[0-9a-f]+$/i)
@@ -54,15 +59,15 @@ type NodeCapabilities = {
   readonly chainId: number
   readonly milliseconds: number
   readonly headAge: number
-  /** Age in seconds of the block with the chain's tag; undefined if the node does not know the tag. */
+  /** Age in seconds of the last block with the tag that the service reads on this chain; undefined if the node does not know the tag. */
   readonly tagAge: number | undefined
-  /** Calls in a request; 0 without batches. */
+  /** Maximum calls in a batch; 0 if the node accepts no batches. */
   readonly calls: number
-  /** Blocks of events in a call; undefined without events. */
+  /** Maximum blocks in a request for events; undefined if the node returns no events. */
   readonly blocks: number | undefined
-  /** Age of the oldest events in seconds; Infinity for the whole past, 0 for less than the smallest age. */
+  /** Age in seconds of the oldest events that it returns; Infinity for the whole past, 0 for less than the smallest tested age. */
   readonly depth: number
-  /** Age of the oldest state that it returns, in seconds, at most a year. */
+  /** Age in seconds of the oldest state that it returns, at most a year. */
   readonly stateDepth: number
   readonly secondsPerBlock: number
   readonly overrides: boolean
@@ -71,8 +76,8 @@ type NodeCapabilities = {
 }
 
 /**
- * Reports the capabilities of the nodes of these EVM chains (default: all of the stage), URL by URL, and what will not work. Returns lines
- * with PASS or FAIL and the reason for each chain. Shows only the host of a URL.
+ * Tests the nodes of these EVM chains (default: all of the stage), URL by URL. Returns lines with their capabilities and shortcomings, and
+ * PASS or FAIL with the reason for each chain. Shows only the host of a URL.
  */
 export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
@@ -115,7 +120,7 @@ async function judgeChain(
   })
   const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
-  // Each entry concerns fewer hosts than the one before.
+  // Missing capabilities come first: they concern more hosts than a missing response does.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
   if (compared.silent[0]) return `FAIL: ${compared.silent.join('; ')}`
   return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
@@ -139,7 +144,7 @@ async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[
   const newest = heads.reduce((latest, { time }) => max(latest, time), 0n)
   const late = heads.filter(({ time }) => time > 0n && newest - time > maxLag(chain))
   const behind = late.map(({ name, time }) => `${name} is ${newest - time} s behind`)
-  // A late node receives no requests while two others are close to each other.
+  // A late node is no problem if two others are close to each other: the service sends it no requests meanwhile.
   return { ...compared, silent: [...headless, ...(urls.length - late.length < 2 ? behind : []), ...compared.silent] }
 }
 
@@ -174,12 +179,13 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
       ? 0
       : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
-  // Not the first block: before upgrades of their own, Arbitrum and OP Mainnet have states that no node here serves.
+  // The search does not begin at the first block. Before their own upgrades, Arbitrum and OP Mainnet have states that no tested node
+  // serves.
   const stateDepth = await firstReached(AGES, (from) =>
     node.takes('eth_getBalance', UNKNOWN_ACCOUNT, numberToHex(from)),
   )
 
-  /** Returns the first of these block ages for which this holds, or 0. */
+  /** Returns the first of these ages (in seconds) of a block for which `holds` returns true, or 0. */
   async function firstReached(ages: readonly number[], holds: (from: number) => Promise<boolean>): Promise<number> {
     const reaches = (age: number) => {
       if (age === Number.POSITIVE_INFINITY) return holds(0)
@@ -210,7 +216,7 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
   }
 }
 
-/** Returns the first candidate for which this holds; tries them in order. */
+/** Returns the first candidate for which `holds` returns true; tries them in order. */
 async function firstOf(
   candidates: readonly number[],
   holds: (candidate: number) => boolean | Promise<boolean>,
@@ -219,12 +225,12 @@ async function firstOf(
   return undefined
 }
 
-/** Calls the node at this URL directly, without the service's treatment of refusals. */
+/** Opens the node at this URL. Its calls bypass the service's retries and switches to other nodes, so that refusals become visible. */
 function openNode(nodes: Nodes, url: string) {
   let isLimited = false
   let failure = 'no answer'
 
-  /** Returns the JSON of a success, else undefined. Repeats a limited request after its pause. */
+  /** Returns the JSON of a successful response, else undefined. Repeats a request refused with 429 after a pause. */
   async function post(body: unknown, triesLeft = 1): Promise<unknown> {
     try {
       const request = { url, body: JSON.stringify(body) }
@@ -250,7 +256,7 @@ function openNode(nodes: Nodes, url: string) {
   }
   return {
     ask,
-    /** Returns whether it answers a call. Repeats a refused call, because nodes fail now and then. */
+    /** Returns whether the node returns a result for a call. Repeats a refused call, because nodes fail now and then. */
     takes: async (method: string, ...params: unknown[]): Promise<boolean> =>
       ((await ask(method, ...params)) ?? (await ask(method, ...params))) !== undefined,
     async takesBatch(calls: number): Promise<boolean> {
@@ -268,7 +274,7 @@ function openNode(nodes: Nodes, url: string) {
   }
 }
 
-/** Describes the findings, then what will not work with them. */
+/** Describes the node's capabilities, then the features of the service that will not work with it. */
 function describe(chain: EvmChain, found: NodeCapabilities): string[] {
   const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = found
   if (chainId !== chain.id) {

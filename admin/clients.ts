@@ -74,7 +74,10 @@ export function clientsAdminStore(table: OperatorTable) {
         when: all(exists('pk'), missing('revokedAt')),
       }),
 
-    /** Adds a vault to a client and to its chain's list, which keeps the latest description. Returns false if the client has it already. */
+    /**
+     * Adds a vault to a client, and to the list of its chain's vaults, which keeps the latest description. Returns false if the client has
+     * it already.
+     */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
       const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
       const refused = await table.transact([{ put: item, when: missing('pk') }, ...buildListingWrites(clientId, vault)])
@@ -82,8 +85,8 @@ export function clientsAdminStore(table: OperatorTable) {
     },
 
     /**
-     * Removes a vault from a client. If no other client has it, also removes it from its chain's list: then `isLast`. Returns undefined if
-     * the client does not have it.
+     * Removes a vault from a client. If no other client has it, also removes it from the list of its chain's vaults: then `isLast` is true.
+     * Returns undefined if the client does not have it.
      */
     async removeVault(clientId: string, vault: VaultKey): Promise<{ readonly isLast: boolean } | undefined> {
       const clients = vaultClientsKey(vault)
@@ -102,11 +105,11 @@ export function clientsAdminStore(table: OperatorTable) {
         ])
         if (refused.length === 0) return { isLast }
         if (refused.includes(0)) return undefined
-        // Another command added or removed the vault for other clients meanwhile.
+        // Another command added or removed the vault for other clients meanwhile, so the next try reads the list of its clients again.
       }
     },
 
-    /** Returns a vault that any client has, or undefined. */
+    /** Returns the description of a vault if at least one client has it, else undefined. */
     async getVaultOnChain(key: VaultKey): Promise<VaultOnChain | undefined> {
       const [vault] = await table.getMany(VaultOnChain, [chainVaultKey(key)])
       return vault

@@ -1,14 +1,14 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 
-/** Date headers have whole seconds, and responses take a while. */
+/** Milliseconds by which this computer's clock may differ from `Date` headers, which have whole seconds and arrive with a delay. */
 const TOLERATED_MS = 5_000
 
 const Answer = z.object({ headers: z.object({ date: z.string().transform(Date.parse).pipe(z.number()) }) })
 
 /**
- * Returns a clock for comparison with the functions' clocks, for example for leases, in epoch milliseconds. It is this computer's clock. If
- * the `Date` of the client's responses differs by more than five seconds, it follows that.
+ * Returns a clock in epoch milliseconds that is comparable with the clocks of functions, for example for leases. It returns this computer's
+ * time. If the `Date` headers of DynamoDB's responses differ by more than five seconds, it returns their time.
  */
 export function clockOf(client: DynamoDBClient, now: () => number): () => number {
   let ahead = 0

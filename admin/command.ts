@@ -9,7 +9,7 @@ export type Command = {
   readonly summary: string
   /** Options by their names in camel case. */
   readonly options: z.ZodObject
-  /** Parses the options' values, or throws a ZodError. Returns the work, which returns the lines to print. */
+  /** Parses the options' values, or throws a ZodError. Returns a function that runs the command and returns the lines to print. */
   readonly prepare: (values: Readonly<Record<string, unknown>>) => (admin: Admin) => Promise<string[]>
 }
 
@@ -32,16 +32,16 @@ export function buildCommand<Options extends z.ZodObject>(
   }
 }
 
-/** Help of an option: a word for its value (none for a flag), and its meaning. */
+/** Help texts of options: a placeholder for the value (none for a flag), and the meaning. */
 export const optionHelp = z.registry<{ value?: string; meaning: string }>()
 
-/** Builds a schema of non-empty text with at most this many characters. */
+/** Builds a schema of non-empty text with at most `longest` characters. */
 export const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
 
-/** Builds an option without a value, which is given or not. */
+/** Builds a schema of a flag: an option without a value, false by default. */
 export const flag = (meaning: string) => z.boolean().default(false).register(optionHelp, { meaning })
 
-/** Splits a list at its commas. */
+/** Splits a comma-separated list into its trimmed parts. */
 export const splitList = (text: string) => text.split(',').map((part) => part.trim())
 
 /** Option for a client. */

@@ -16,21 +16,21 @@ export type ComparedNode = {
 export type Comparison = {
   readonly block: bigint
   readonly differences: readonly string[]
-  /** Results that one node lacks and another returns. */
+  /** Results that one node does not return although another does. */
   readonly silent: readonly string[]
 }
 
-/** Requests to each node of a comparison. */
+/** Number of requests that a comparison sends to each node. */
 export const COMPARISON_REQUESTS = 3
 
-/** Number of last blocks whose transfers are compared: few enough for every plan. */
+/** Number of last blocks whose transfers are compared: a range that every provider's plan allows. */
 const EVENT_BLOCKS = 2n
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const Identity = z.object({ number: Quantity, hash: HashText })
 const Events = z.array(Log)
 
-/** Compares nodes of one chain at the lowest of their heads: the block's hash, a call of Multicall3, and events. */
+/** Compares nodes of one chain at the lowest of their last blocks: the block's hash, a call of Multicall3, and events. */
 export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comparison> {
   const block = nodes.reduce((lowest, { head }) => min(lowest, head), nodes[0]?.head ?? 0n)
   const questions = requestsAt(block)
@@ -57,7 +57,9 @@ export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comp
   }
 }
 
-/** Lists requests with the same correct result at every node. `textOf` extracts the part to compare; undefined for a refusal. */
+/**
+ * Lists requests whose correct result is the same at every node. `textOf` extracts the part to compare, or returns undefined for a refusal.
+ */
 function requestsAt(block: bigint) {
   const number = numberToHex(block)
   const from = block < EVENT_BLOCKS ? 0n : block - EVENT_BLOCKS + 1n
@@ -90,7 +92,7 @@ function requestsAt(block: bigint) {
   ]
 }
 
-/** Burnt coins and the time, in one call. */
+/** Call of Multicall3 that reads the balance of an address to which coins are burnt, and the block's time. */
 const STATE = encodeAggregate(
   [
     encodeFunctionData({ abi: multicall3Abi, functionName: 'getEthBalance', args: [zeroAddress] }),

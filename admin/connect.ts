@@ -86,7 +86,7 @@ export async function connectLocal(stateFile: string): Promise<Admin> {
 /** Parts of a local service, and the connection to its database. */
 type LocalParts = Omit<z.output<typeof LocalState>, 'dynamoEndpoint'> & {
   readonly dynamo: OperatorDynamo
-  /** Clock for comparison with the functions' clocks, in epoch milliseconds. */
+  /** Clock in epoch milliseconds that is comparable with the functions' clocks. */
   readonly sharedNow: () => number
 }
 
@@ -170,7 +170,7 @@ export function connectStage(stage: Stage): Admin {
       ...examined,
       checkAccess: () => checkAccess(client, examined.probeTable),
       stage,
-      // Its clients take a quarter of a second to load, and npm start does not need them.
+      // The AWS clients that it imports take a quarter of a second to load, and `npm start` does not need them.
       openAccount: async () => (await import('./stage/aws-account.ts')).awsAccount(),
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
@@ -178,12 +178,12 @@ export function connectStage(stage: Stage): Admin {
   }
 }
 
-/** Builds a client of SNS, by default in the stage's own region. */
+/** Builds a client of SNS, by default in the region of the AWS configuration. */
 function snsIn(region?: string): SNSClient {
   return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }
 
-/** Time limits of a check, which calls AWS several times, and of one request to another server. */
+/** Time limits in milliseconds of one check of `doctor`, which calls AWS several times, and of one request to another server. */
 const LIMIT_MS = 20_000
 const QUESTION_MS = 5_000
 
@@ -241,7 +241,7 @@ function buildServices(
     simulateRoundTrip: async (vault) => {
       const { chainId } = vault
       const reader = createChainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
-      // A random account has nothing on any chain, and no one can send it anything in advance.
+      // The simulated user is a random account: it has nothing on any chain, and no one can send it anything in advance.
       return await simulateRoundTrip(reader, vault, checksumAddress(bytesToHex(randomBytes(20))))
     },
     nodes: {
@@ -260,7 +260,7 @@ async function readLocalState(stateFile: string): Promise<z.output<typeof LocalS
     throw notRunning
   })
   const state = LocalState.parse(JSON.parse(text))
-  // The file outlives a service that was killed.
+  // The state file remains if the service was killed, so this request checks that the database still responds.
   await fetch(state.dynamoEndpoint).catch(() => {
     throw notRunning
   })

@@ -14,14 +14,14 @@ type Surroundings = {
   readonly say: (line: string) => void
 }
 
-/** Result of a redrive of one queue. SQS counts approximately, and some seconds late. */
+/** Result of moving one queue's dead letters back. SQS's counts are approximate and some seconds late. */
 type RedriveResult = {
   readonly queue: string
-  /** Messages that are processed again. */
+  /** Number of messages that were moved back to the queue. */
   readonly moved: number
-  /** Messages that remain: in flight, or new dead letters. */
+  /** Number of messages that remain in the dead-letter queue, either hidden or new. */
   readonly left: number
-  /** Reason why some remain; undefined if SQS is done. */
+  /** Reason why some remain; undefined if SQS completed the move. */
   readonly problem?: string
 }
 
@@ -35,17 +35,20 @@ type DeadLetterList = {
 /** Maximum messages that SQS returns in a request, and maximum listed messages of one queue. */
 const BATCH = 10
 export const MAX_LISTED = 100
-/** Seconds that listed messages are hidden: SQS shows no message without receiving it. Hidden messages are neither listed nor moved. */
+/**
+ * Seconds for which listed messages are hidden: SQS shows a message only by receiving it. Hidden messages are neither listed again nor
+ * moved.
+ */
 export const HIDDEN_SECONDS = 30
 
 /** Maximum duration of a purge according to SQS, which does not report its end. */
 const PURGE_MS = 60_000
 
 const POLL_MS = 500
-/** SQS continues after the last poll. */
+/** Maximum polls of a move's progress. SQS continues the move after the last poll. */
 const MAX_POLLS = 120
 
-/** Returns the dead letters of a stage's queues. */
+/** Returns operations on the dead letters of a stage's queues. */
 export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: Surroundings) {
   const describe = async (name: string) => {
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
@@ -78,7 +81,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     let moved = 0
     for (let polls = 0; polls < MAX_POLLS; polls += 1) {
       const task = await getLastMove(dead.arn)
-      // A move that just started may not be listed yet.
+      // SQS may not list a move that just started, so its count belongs to the earlier move until the start time changes.
       const isListed = isUnderWay || task?.StartedTimestamp !== before?.StartedTimestamp
       moved = isListed ? (task?.ApproximateNumberOfMessagesMoved ?? 0) : 0
       const toMove = task?.ApproximateNumberOfMessagesToMove ?? 0
@@ -92,14 +95,14 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return { queue, moved, left: (await describe(deadName)).count, problem: 'SQS goes on by itself' }
   }
 
-  /** Receives until nothing new comes: SQS may return fewer messages than there are. */
+  /** Lists a queue's dead letters. Receives until no new message comes, because SQS may return fewer messages than there are. */
   async function listQueue(queue: string, deadName: string): Promise<DeadLetterList> {
     const { QueueUrl, count } = await describe(deadName)
     const letters = new Map<string | undefined, DeadLetterList['letters'][number]>()
     for (let isMore = true; isMore && letters.size < MAX_LISTED; ) {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
-          // Long polling covers all of SQS's servers.
+          // A positive wait (long polling) makes SQS query all of its servers; without it some messages would be missed.
           ...{ QueueUrl, VisibilityTimeout: HIDDEN_SECONDS, WaitTimeSeconds: 1 },
           MaxNumberOfMessages: Math.min(BATCH, MAX_LISTED - letters.size),
           MessageSystemAttributeNames: ['SentTimestamp'],
@@ -133,8 +136,8 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     },
 
     /**
-     * Deletes the dead letters of this queue, and new ones meanwhile. Waits the minute that it takes, during which moved messages are
-     * processed again. Returns the approximate number left. Throws if SQS refuses, as it does for a second purge within a minute.
+     * Deletes the dead letters of this queue, and those that arrive meanwhile. Waits a minute for the deletion; moved messages are
+     * processed again during it. Returns the approximate number left. Throws if SQS refuses, as it does for a second purge within a minute.
      */
     async drop(queue: string): Promise<number> {
       const { QueueUrl } = await describeDead(queue)
@@ -144,7 +147,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
       return (await describeDead(queue)).count
     },
 
-    /** Moves all dead letters back to their queues, and waits at most a minute for SQS. Waits for a move that is already under way. */
+    /** Moves all dead letters back to their queues, and waits at most a minute for SQS. Joins a move that is already under way. */
     redrive: (): Promise<RedriveResult[]> => ofEach(redriveQueue),
   }
 }

@@ -21,17 +21,17 @@ import { checkPasskeyDomain } from './doctor/passkeys.ts'
 import { checkSecrets, type ReadSecret } from './doctor/secrets.ts'
 import { checkSources } from './doctor/sources.ts'
 
-/** Parts of one environment that the doctor reads. It writes nothing. */
+/** Parts of one environment that the command `doctor` reads. It writes nothing. */
 export type Examined = {
-  /** Undefined for the local service. */
+  /** Deployed stage; undefined for the local service. */
   readonly stage: Stage | undefined
   /** Finds reasons why AWS cannot be called at all; nothing for the local service. */
   readonly checkAccess: () => Promise<readonly Finding[]>
   readonly probeTable: ProbeTable
   readonly readSecret: ReadSecret
-  /** Counts subscribers of alarms; only stages have any. */
+  /** Counts the subscribers of alarms; undefined for the local service. */
   readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
-  /** Opens the AWS account; only stages have one. */
+  /** Opens the AWS account; undefined for the local service. */
   readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch
@@ -53,7 +53,7 @@ type Admin = {
 
 const NOT_LOCAL = 'not on the local service'
 
-/** Error for findings with FAIL: the lines are the requested output, and the command ends with 1. */
+/** Error if a finding has the mark FAIL. The command prints its lines as usual output and ends with exit code 1. */
 export class FailedExamination extends Error {
   readonly lines: readonly string[]
 
@@ -65,14 +65,15 @@ export class FailedExamination extends Error {
 
 /**
  * Returns the findings of an environment, one line each, with the remedy on the next line. Throws FailedExamination with the same lines if
- * one is FAIL. Calls each node URL at most five times, each source once, the passkeys' domain twice and the edge twice. Reads the clients'
- * table, and sends AWS at most 53 other requests and two more per hundred vaults. If AWS cannot be called, reports only that.
+ * one is FAIL. Calls each node URL at most five times, each source of data once, the passkeys' domain twice and the edge's domain twice.
+ * Reads the clients' table, and sends AWS at most 53 other requests and two more per hundred vaults. If AWS cannot be called, reports only
+ * that.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs, checkAccess, openAccount } = admin.examined
   const limits = { limitMs, say: admin.nodes.say }
   const hindrances = await examine([{ name: 'AWS', look: checkAccess }], limits)
-  // Loaded first: loading the clients would delay the requests of the other checks.
+  // The account's AWS clients load before the checks begin: loading them later would delay the checks' requests.
   const account = await openAccount?.()
   const findings = hindrances.length > 0 ? hindrances : await examine(listChecks(admin, account, stagesFile), limits)
   const lines = describeFindings(findings)
@@ -89,7 +90,7 @@ function listChecks(
   const { stage, readSecret, countSubscribers } = examined
   const command = (text: string) => `npm run admin -- ${text}${stage ? ` --stage ${stage}` : ''}`
 
-  // Shared data of several checks.
+  // Several checks use these functions; each reads its data only once.
   const getConfig = once(async () => {
     const { data } = Config.safeParse(await readSecret('config'))
     if (!data) throw new Error('the secret config is not of its form')
@@ -121,7 +122,7 @@ function listChecks(
     {
       name: 'nodes',
       look: async () => {
-        // Without known vaults, each chain may have some.
+        // Every chain counts as used if the list of vaults cannot be read.
         const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
         return asked.map((nodes) => {
           const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true
@@ -144,7 +145,7 @@ function listChecks(
       name: 'alarms',
       look: async () => {
         if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
-        // The passkeys' check reports problems of the file.
+        // An invalid file of stages counts as absent here, because the check `passkeys` reports it.
         const { edge, observe } = (await readStage().catch(() => undefined)) ?? {}
         if (observe === 'none') return [{ mark: 'skip', name: 'alarms', found: 'the stage observes nothing' }]
         const topics: readonly AlarmsOf[] = edge ? ['stage', 'edge'] : ['stage']
@@ -164,7 +165,7 @@ function listChecks(
     {
       name: 'records',
       look: async () => {
-        // The lag is known without nodes too.
+        // The check can compute the lag without a node's last block, so failing nodes do not stop it.
         const [used, asked] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
         return await Promise.all(
           used.map(async ({ chain, vaults }) => {

@@ -12,7 +12,7 @@ type RestoreServices = {
   readonly say: (line: string) => void
 }
 
-/** Items to restore, from the table that AWS restored under this name. */
+/** Request to copy items from the table that AWS restored from a backup under this name. */
 type RestoreRequest = {
   readonly table: TableKey
   readonly from: string
@@ -23,15 +23,15 @@ type RestoreRequest = {
   readonly isConfirmed: boolean
 }
 
-/** Number of items in the restored table; how many are missing in the stage's table, and how many differ. */
+/** Numbers of items in the restored table: all, those missing from the stage's table, and those that differ there. */
 export type Comparison = { readonly items: number; readonly missing: number; readonly different: number }
 
 const Item = z.looseObject({ pk: z.string(), sk: z.string() })
 
 /**
- * Returns a function that compares a restored table with the stage's own. If confirmed, it writes missing items, and if requested also
- * those that differ. It reads pages of 1 MB and skips expired items. Throws if a table cannot be read: earlier writes stay, and it can run
- * again.
+ * Returns a function that compares a restored table with the stage's own. If confirmed, it writes missing items to the stage's table, and
+ * if requested overwrites those that differ. It reads pages of 1 MB and skips expired items. Throws if a table cannot be read; writes made
+ * until then stay, and the function can run again.
  */
 export function createItemsRestorer({ dynamo, nameOf, now, say }: RestoreServices) {
   return async ({ table, from, partition = '', isReplaced, isConfirmed }: RestoreRequest): Promise<Comparison> => {

@@ -35,7 +35,7 @@ export type GivenUpEvent = WebhookKey & {
 /** Numbers of webhooks with undelivered events: those that are resumed, and those that are disabled. */
 export type ResumeCounts = { readonly resumed: number; readonly disabled: number }
 
-/** Returns the webhooks of clients, for operators. The first three methods do what the endpoints do. */
+/** Returns an operator's operations on the webhooks of clients. `add`, `list` and `remove` do the same as the API's endpoints. */
 export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServices) {
   const { webhooks, eventLog, attempts, now } = dependencies
 
@@ -56,7 +56,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServi
     list: (clientId: string) => listStatuses(dependencies, clientId),
     remove: (clientId: string, id: string) => webhooks.remove(clientId, id),
 
-    /** Lists the given-up events of a client's webhooks, a hundred of each. */
+    /** Lists the given-up events of a client's webhooks, at most a hundred per webhook. */
     async listGivenUp(clientId: string): Promise<GivenUpEvent[]> {
       const giving = (await listAttempts(clientId)).map(({ key, of }) => ({ key, events: listGivenUp(of, now()) }))
       const logged = await eventLog.getEvents(
@@ -71,7 +71,10 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServi
       )
     },
 
-    /** Resumes a client's webhooks with undelivered events. Returns their number, and the number of disabled ones, which it skips. */
+    /**
+     * Sends the undelivered events of a client's webhooks now. Returns the number of such webhooks, and the number of disabled ones, which
+     * it skips.
+     */
     async resume(clientId: string): Promise<ResumeCounts> {
       const behind = (await listAttempts(clientId)).filter(
         ({ webhook, of }) => webhook.behind || listUndelivered(of, now()).length > 0,
@@ -81,7 +84,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServi
       return { resumed: active.length, disabled: behind.length - active.length }
     },
 
-    /** Deletes the given-up events of a webhook; returns false if its attempts were written meanwhile. */
+    /** Deletes the given-up events of a webhook; returns false if another process wrote the webhook's attempts meanwhile. */
     async dropGivenUp(key: WebhookKey): Promise<boolean> {
       const [stored] = await attempts.list([key])
       return !stored || (await attempts.put(key, stored, { ...stored.attempts, givenUp: [], givenUpBefore: 0 }, now()))

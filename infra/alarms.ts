@@ -40,23 +40,28 @@ import type { QueueKey } from './queues.ts'
 import type { ServiceFunction } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 
-/** Percentage of requests that may fail in a month. */
+/** Percentage of requests that may fail in a month (the error budget). */
 const ERROR_BUDGET = 0.1
-/** Multiple of the budget's pace at which an hour uses 2 % of a month's budget (Google's SRE workbook, chapter 5). */
+/**
+ * Factor by which failures exceed the budget's even pace in an alarm. At this factor an hour uses 2 % of a month's budget (Google's SRE
+ * workbook, chapter 5).
+ */
 const BURN_RATE = 14.4
-/** Minimum of requests in 15 minutes, and the percentage of failures that pages on-call. */
+/** Minimum number of requests in 15 minutes, and percentage of failures among them, from which an alarm pages on-call. */
 const [MIN_REQUESTS, MAX_FAILED] = [10, 20]
-/** Minimum of calls of a new version, and the percentage of failures that rolls its deploy back. */
+/** Minimum number of calls of a new version, and percentage of failures among them, from which its deploy is rolled back. */
 const [MIN_CALLS, MAX_ERRORS] = [50, 5]
-/** Periods of five minutes that messages of a queue wait before an alarm. */
+/** Number of consecutive periods of five minutes in which a queue's messages wait before an alarm. */
 const BACKLOG_PERIODS = 6
-/** Minimum of clients: one server can be down, and two clients may share a host. */
+/** Minimum number of clients with unreachable servers for an alarm. One server can be down, and two clients may share a host. */
 const MANY_CLIENTS = 3
-/** Delivery failures that can be our fault. For other reasons the server was reached, or its name is not public. */
+/**
+ * Reasons of failed deliveries that can be a fault of this service. With other reasons the server was reached, or its name is not public.
+ */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
-/** Milliseconds. A host is given up after three seconds; with its replacement a request takes four. */
+/** Latency in milliseconds from which an alarm starts. A node is given up after three seconds; with a second node a request takes four. */
 const MAX_LATENCY_MS = 5_000
-/** Lag metric of each job. All chains share one: the worst chain counts. */
+/** Lag metric of each job. All chains share one metric, whose maximum is the lag of the worst chain. */
 const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-chain': 'lag of chains',
   'jobs/refresh-market': 'lag of the market',
@@ -64,10 +69,10 @@ const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-rewards': 'lag of rewards',
 }
 
-/** Metrics of functions that record chains, except for the lag of the worst chain. */
+/** Further metrics in the logs of functions that record the events of chains; `lag of chains` is added separately. */
 const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'unreported vaults'] as const
 
-/** Pages of `docs/runbooks` that alarms name. */
+/** Names of pages in `docs/runbooks` to which alarms refer. */
 type Runbook =
   | 'blocked-requests'
   | 'changed-vaults'
@@ -87,7 +92,7 @@ type Runbook =
   | 'unreported-vaults'
 
 type AlarmText = {
-  /** Effect on users, in sentences. */
+  /** Sentences about the effect on users. */
   readonly impact: string
   readonly runbook: Runbook
 }
@@ -95,14 +100,14 @@ type Condition = AlarmText & {
   readonly metric: IMetric
   readonly threshold: number
   readonly periods?: number | undefined
-  /** True if missing data sets the alarm off. */
+  /** True if missing data triggers the alarm. */
   readonly isSilenceBad?: boolean
 }
 
-/** Failures of a queue's function per period of 15 minutes, and the number of such periods, before an alarm. */
+/** Alarm thresholds of each queue: the failures of its function per period of 15 minutes, and the number of such periods. */
 const QUEUE_FAILURES = {
   deliveryQueue: { runbook: 'late-webhooks', threshold: 3, periods: 1 },
-  // A node that is down for one minute fails all shards of its chain. A shard that always fails does so 15 times per period.
+  // A node that is down for one minute fails all messages of its chain. A group of vaults that always fails does so 15 times per period.
   shardQueue: { runbook: 'failing-jobs', threshold: 10, periods: 3 },
 } as const satisfies Record<QueueKey, Pick<Condition, 'runbook' | 'threshold' | 'periods'>>
 
@@ -111,15 +116,15 @@ type QueueNames = { readonly queue: string; readonly deadLetters: string }
 
 type TopicSettings = { readonly topicName: string; readonly email: string | undefined }
 
-/** Adds the topic of a stage's alarms, and a subscription of the address if given. */
+/** Adds the topic of a stage's alarms, and subscribes the e-mail address if one is given. */
 export function addAlarmsTopic(scope: Construct, { topicName, email }: TopicSettings): void {
   const topic = new Topic(new Construct(scope, 'Alarms'), 'Topic', {
-    // A fixed name: alarms and the operators' command find the topic by stage.
+    // The name is fixed, so that alarms of other stacks and the command `doctor` find the topic by the stage.
     topicName,
-    // No encryption with the account's SNS key: alarms may not use that key, and they contain no secret.
+    // The topic is not encrypted with the account's default SNS key: alarms may not use that key, and they contain no secret.
     enforceSSL: true,
   })
-  // Replaces the default policy, which lets the account's alarms publish.
+  // This policy replaces the default one, and lets the alarms of this account publish.
   topic.addToResourcePolicy(
     new PolicyStatement({
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
@@ -138,8 +143,8 @@ type Settings = Pick<StageEnvironment, 'observe'> & {
 }
 
 /**
- * Alarms of a stage, all to one topic. Five page on-call and report when they are over. The others are tickets: their texts begin with
- * `[ticket]`, and only a stage with `observe: 'all'` has them.
+ * Alarms of a stage, all to one topic. Five of them page on-call, and also report when they end. The others are tickets: their texts begin
+ * with `[ticket]`, and only a stage with `observe: 'all'` has them.
  */
 export class Alarms {
   readonly #namespace: string
@@ -152,7 +157,7 @@ export class Alarms {
     this.#observe = observe
   }
 
-  /** Pages when failing requests use up the month's error budget too fast, or when transactions or logins fail. */
+  /** Adds alarms that page if failing requests use up the month's error budget too fast, or if transactions or logins fail. */
   onApi(stack: Stack, apiId: string, accessLogs: ILogGroup): void {
     this.#onBurnRate(stack, apiId)
     this.#onFailing(stack, accessLogs, 'transactions', {
@@ -187,7 +192,10 @@ export class Alarms {
     })
   }
 
-  /** Two windows: the hour shows that it matters, the five minutes that it goes on. */
+  /**
+   * Adds the alarm for the error budget. It needs failures in two windows: the hour shows that they matter, the five minutes that they
+   * continue.
+   */
   #onBurnRate(stack: Stack, apiId: string): void {
     if (this.#observe === 'none') return
     const text = {
@@ -222,7 +230,7 @@ export class Alarms {
     this.#wake(stack, `Failing ${what}`, { ...told, metric, threshold: MAX_FAILED })
   }
 
-  /** Adds tickets for an edge that fails, an edge that refuses most requests, and a firewall that blocks too many. */
+  /** Adds tickets for an edge (CloudFront) that fails or refuses most requests, and for a firewall that blocks too many. */
   onEdge(
     stack: Stack,
     { distributionId, firewall }: { readonly distributionId: string; readonly firewall: string },
@@ -253,12 +261,12 @@ export class Alarms {
     })
   }
 
-  /** Adds a ticket for an endpoint that crashes or returns an error of ours. */
+  /** Adds a ticket for an endpoint that crashes or returns a 500. */
   onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): void {
     this.#onErrors(name, deployed, { impact, runbook: 'failing-requests', threshold: 1 })
   }
 
-  /** Adds a ticket for repeated failures of a queue's function; retries cover single ones. */
+  /** Adds a ticket for repeated failures of a queue's function; retries handle single ones. */
   onConsumer(
     name: FunctionName,
     deployed: ServiceFunction,
@@ -273,7 +281,8 @@ export class Alarms {
     { period = PERIOD, ...condition }: Omit<Condition, 'metric'> & { readonly period?: Duration },
   ): void {
     if (this.#observe !== 'all') return
-    // The frame turns a failure of ours into a 500 and logs it as an error. Lambda counts that as a success.
+    // The function's common code returns a 500 for our own failures and logs them as errors. Lambda counts such a response as a success, so
+    // the log is counted too.
     const logged = deployed.logGroup.addMetricFilter('Errors', {
       filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
       metricNamespace: this.#namespace,
@@ -291,8 +300,8 @@ export class Alarms {
   }
 
   /**
-   * Pages when webhook messages wait for half an hour, or become dead letters through a fault of ours. Messages that pause after a failure
-   * do not count, nor do events that a client's server refused.
+   * Adds an alarm that pages if webhook messages wait for half an hour, or become dead letters through a fault of this service. Messages
+   * that pause after a failure do not count, nor do events that a client's server refused.
    */
   onLateWebhooks(stack: Stack, { queue, deadLetters }: QueueNames): void {
     this.#wake(stack, 'Late webhooks', {
@@ -300,7 +309,7 @@ export class Alarms {
         'Webhooks come late or not at all: for half an hour more messages wait than are handed out, or some failed for good.',
       runbook: 'late-webhooks',
       metric: new MathExpression({
-        // MAX leaves out metrics without data, such as an unused dead-letter queue.
+        // MAX ignores metrics without data, such as that of an unused dead-letter queue.
         expression: `MAX([${BACKLOG}, dead])`,
         usingMetrics: { ...backlogMetrics(queue), dead: visibleMessagesMetric(deadLetters) },
         period: PERIOD,
@@ -310,7 +319,7 @@ export class Alarms {
     })
   }
 
-  /** Adds tickets for messages with shards of vaults that wait or become dead letters. */
+  /** Adds tickets for messages with groups of vaults (shards) that wait too long or become dead letters. */
   onShards(stack: Stack, { queue, deadLetters }: QueueNames): void {
     this.#ticket(stack, 'Backlog of shards', {
       impact:
@@ -329,8 +338,8 @@ export class Alarms {
   }
 
   /**
-   * Counts deliveries, failures, events given up after ten attempts, and disabled webhooks. Adds tickets for a disabled webhook, and for so
-   * many unreachable clients' servers that the fault is ours.
+   * Counts deliveries, failed deliveries, events given up after ten attempts, and disabled webhooks. Adds a ticket for a disabled webhook.
+   * Adds another if so many clients' servers are unreachable that the fault is probably ours.
    */
   onDeliveries(stack: Stack, { logGroup }: ServiceFunction): void {
     if (this.#observe !== 'all') return
@@ -350,7 +359,7 @@ export class Alarms {
           Filters: [
             { Match: '$.message', In: ['deliveries failed'] },
             { Match: '$.reason', In: UNREACHED },
-            // Only if at least one event did not arrive: one slow response of a busy webhook means nothing.
+            // A log line counts only if at least one event was not delivered: one slow response of a busy webhook means nothing.
             { Match: '$.failures', GreaterThan: 0 },
           ],
         },
@@ -362,7 +371,7 @@ export class Alarms {
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-        // One hour: a quiet client has few events, and a webhook that is behind gets twelve probes in this time.
+        // The period is an hour, because a quiet client has few events. A webhook that is behind gets twelve test requests in this time.
         period: Duration.hours(1),
       }),
       threshold: MANY_CLIENTS,
@@ -375,8 +384,8 @@ export class Alarms {
   }
 
   /**
-   * Alarms when a job's data lags, or when one input has no successful run for three periods. The job of the chains pages; its metric is
-   * the lag of the worst chain with vaults.
+   * Adds an alarm for a job whose data lags, or of which one input has no successful run for three periods. The alarm of refresh-chain
+   * pages; its metric is the lag of the worst chain with vaults. The alarms of other jobs are tickets.
    */
   onJob(name: FunctionName, deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): void {
     const lag = LAG_METRICS[name]
@@ -389,14 +398,15 @@ export class Alarms {
     const runsOfInput = minutes / everyMinutes
     const ofFunction = { FunctionName: deployed.functionName }
     const limit = longestLagSeconds({ everyMinutes })
-    // One whole input is missing. The tolerance covers a run that the clock moves into another period.
+    // The count of successful runs is too low if all runs of one input are missing. The tolerance (0.8) covers a run that the clock moves
+    // into another period.
     const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput
     const add = isOfChains ? this.#wake : this.#ticket
     add.call(this, deployed, 'Late', {
       impact: isOfChains ? `${impact} The worst chain with vaults is late, or fails in each run.` : impact,
       runbook: 'lagging-jobs',
       metric: new MathExpression({
-        // MAX leaves out metrics without data, such as the lag in a stage without vaults.
+        // MAX ignores metrics without data, such as the lag in a stage without vaults.
         expression: `MAX([IF(FILL(ran, 0) - FILL(failed, 0) <= ${tooFew}, ${limit}, 0), lag])`,
         usingMetrics: {
           ran: lambdaMetric('Invocations', ofFunction, period),
@@ -411,18 +421,18 @@ export class Alarms {
     })
   }
 
-  /** Adds the log of a function that records chains to the metrics of chains. */
+  /** Adds the log of a function that records the events of chains to the chains' metrics. */
   countChains({ logGroup }: ServiceFunction): void {
     if (this.#observe !== 'none') addLogMetric(this.#namespace, 'lag of chains', [logGroup])
     for (const name of CHAIN_METRICS) this.count(name, [logGroup])
   }
 
-  /** Counts in this function's log how often two hosts disagree. */
+  /** Counts in this function's log the reads about which two node hosts disagree. */
   countDisagreements({ logGroup }: ServiceFunction): void {
     this.count('nodes disagree on what is recorded', [logGroup])
   }
 
-  /** Adds tickets for vaults that changed, for clients that get no events, and for nodes that disagree on recorded data. */
+  /** Adds tickets for vaults whose code or price changed, for clients that get no events, and for nodes that disagree on recorded data. */
   onChains(stack: Stack): void {
     this.#onLogged(stack, 'changed vaults', 1, {
       impact:
@@ -442,12 +452,12 @@ export class Alarms {
     })
   }
 
-  /** Adds these logs to a metric that only tickets and the dashboard read. */
+  /** Adds these logs to a metric that only tickets and the dashboard use. */
   count(metricName: LoggedMetric, logs: readonly ILogGroup[]): void {
     if (this.#observe === 'all') addLogMetric(this.#namespace, metricName, logs)
   }
 
-  /** Adds tickets for events that functions of several areas count. */
+  /** Adds tickets for metrics that functions of several areas of the API log: disagreeing nodes, and requests without a rate count. */
   onCounted(stack: Stack): void {
     this.#onLogged(stack, 'nodes disagree on what is signed', 3, {
       impact:
@@ -461,7 +471,7 @@ export class Alarms {
     })
   }
 
-  /** Adds a ticket for runs that failed for good: their inputs wait in this queue. */
+  /** Adds a ticket for job runs that failed after all retries: this queue holds their inputs. */
   onDeadLetters(stack: Stack, queueName: string): void {
     this.#ticket(stack, 'Undone runs', {
       impact: 'Runs of a job failed for good; the queue holds their inputs.',
@@ -509,16 +519,14 @@ export class Alarms {
     })
   }
 
-  /** Builds the topic's ARN from its fixed name, so no stack reads it from another. */
+  /** Builds the topic's ARN from its fixed name, so that no stack reads it from another. */
   #action(alarm: AlarmBase): IAlarmAction {
     const alarmActionArn = Stack.of(alarm).formatArn({ service: 'sns', resource: this.#topicName })
     return { bind: () => ({ alarmActionArn }) }
   }
 }
 
-/**
- * Adds the alarm that stops a deploy: too many errors of the new version among enough calls. It has no action; CodeDeploy reads its state.
- */
+/** Adds the alarm that stops a deploy if too many of the new version's calls fail. It has no action; CodeDeploy reads its state. */
 export function newVersionAlarm(deployed: ServiceFunction, namespace: string, name: FunctionName): Alarm {
   const period = Duration.minutes(10)
   const { version } = deployed.lambda.currentVersion

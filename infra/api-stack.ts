@@ -19,12 +19,13 @@ type Settings = StackProps & {
   readonly shared: SharedStack
 }
 
-// Every method but OPTIONS. The gateway answers a preflight only where no route takes OPTIONS, as $default and ANY do
-// (docs/decisions/0002-http-api.md).
+// All methods but OPTIONS, for a route that refuses unknown paths. The gateway answers a preflight itself only on paths without a route for
+// OPTIONS, which $default and ANY include (docs/decisions/0002-http-api.md).
 const UNKNOWN_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UNKNOWN_PATHS = ['/', '/{proxy+}']
 
-// Logs the route, never the path, which can contain a wallet's address. Logs no query, no header, no caller's address.
+// Format of an access log line. It has the route but not the path, which can contain a wallet's address. It has no query, header or
+// caller's address.
 const ACCESS_LOG = JSON.stringify({
   time: '$context.requestTime',
   requestId: '$context.requestId',
@@ -38,9 +39,9 @@ const ACCESS_LOG = JSON.stringify({
 })
 
 /**
- * Public HTTP API of a stage: throttled, logged, and open only to the web pages of its environment. One document has all its routes: API
- * Gateway takes ten calls a second and refuses a second change at the same time. Its functions are in other stacks, which are deployed
- * first and have fixed names.
+ * Public HTTP API of a stage: throttled, logged, and open only to the web pages of its environment. One OpenAPI document has all its
+ * routes, because API Gateway's own API allows ten calls a second and refuses concurrent changes. Its functions are in other stacks, which
+ * are deployed first and have fixed names.
  */
 export class ApiStack extends Stack {
   /** URL of the API for callers, without a slash at the end. */
@@ -53,7 +54,7 @@ export class ApiStack extends Stack {
     const { corsOrigins, throttling, edge, observe } = environment
     const accessLogs = new LogGroup(this, 'AccessLogs', {
       ...shared.logs,
-      // Under this prefix, logs that AWS services write need no room in the account's log policy.
+      // A log group with this prefix needs no entry in the account's CloudWatch resource policy, whose size is limited.
       logGroupName: `/aws/vendedlogs/${shared.name}/access`,
     })
     const api = new CfnApi(this, 'Api', { body: this.#document(shared.name, corsOrigins) })
@@ -106,7 +107,7 @@ export class ApiStack extends Stack {
         allowMethods: [...methods].filter((method) => method !== 'ANY'),
         allowHeaders: CORS.allowHeaders,
         exposeHeaders: CORS.exposeHeaders,
-        // Callers authenticate with headers; no cookie is ever needed.
+        // Callers authenticate with headers only; the API uses no cookie.
         allowCredentials: false,
         maxAge: CORS.maxAgeSeconds,
       },
@@ -161,7 +162,7 @@ function operation(name: FunctionName, path: string) {
   }
 }
 
-/** Names of components have no slash. */
+/** Returns the name of the integration of a function in the document: component names of OpenAPI contain no slash. */
 function integrationOf(name: FunctionName): string {
   return name.replace('/', '-')
 }

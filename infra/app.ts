@@ -5,18 +5,19 @@ import manifest from '../package.json' with { type: 'json' }
 import { ServiceStage } from './stage.ts'
 import { readStages } from './stages.ts'
 
-// Account and region are those of the deployer's credentials.
+// The account and region of all stacks are those of the deployer's AWS credentials.
 const app = new App({
   context: {
-    // Reports a template that CloudFormation would refuse as an error; the default is a warning.
+    // The setting makes synthesis fail for a template that CloudFormation would refuse; the default is a warning.
     [VALIDATE_AGAINST_DEFAULT_RULES]: true,
-    // Stacks read each other's outputs: an export could not change while another stack imports it.
+    // Stacks read each other's outputs at deploy time. With CloudFormation exports, a value could not change while another stack imports
+    // it.
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   },
 })
-// `npm run docs:build` and `npm run build --workspace wallet` write into these folders.
+// Folders into which `npm run docs:build` and `npm run build --workspace wallet` write.
 const built = { docs: 'dist/docs', wallet: 'wallet/dist' }
-// A finding that is not acknowledged with a reason stops the synthesis.
+// A finding of these security checks stops the synthesis unless the code acknowledges it with a reason.
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
 const stages = await readStages(app.node.tryGetContext('stages')).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)

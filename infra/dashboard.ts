@@ -29,7 +29,7 @@ type Settings = {
   readonly accessLogs: ILogGroup
   readonly tables: readonly string[]
   readonly queues: readonly { readonly queue: string; readonly deadLetters: string }[]
-  /** Names of the stacks that have functions. */
+  /** Names of the stacks that contain functions. */
   readonly areas: readonly string[]
   readonly hasEdge: boolean
 }
@@ -38,8 +38,8 @@ const WIDTH = 8
 const HEIGHT = 6
 
 /**
- * Adds the dashboard of a stage and the Contributor Insights rules that it shows. `SEARCH` finds metrics of other stacks by the words in
- * their names: every function and chain.
+ * Adds the dashboard of a stage and the Contributor Insights rules that it shows. Its `SEARCH` expressions find metrics of other stacks by
+ * words in their names, so each new function or chain appears by itself.
  */
 export function addDashboard(stack: Stack, settings: Settings): void {
   const { name, apiId, accessLogs, tables, queues, areas, hasEdge } = settings
@@ -154,7 +154,7 @@ export function addDashboard(stack: Stack, settings: Settings): void {
   })
 }
 
-/** Adds a rule that counts the stage's warnings by the values of these fields; returns its name. */
+/** Adds a Contributor Insights rule that counts the stage's warnings by the values of these log fields; returns the rule's name. */
 function countErrors(stack: Stack, name: string, what: string, Keys: readonly string[]): string {
   const ruleName = `${name}-${what}`
   new CfnInsightRule(stack, `${what} rule`, {
@@ -171,7 +171,7 @@ function countErrors(stack: Stack, name: string, what: string, Keys: readonly st
   return ruleName
 }
 
-/** Metrics of CloudFront and of the firewall with this name, in their own region. CloudFront's metrics do not name the stage. */
+/** Returns graphs of CloudFront and of the firewall with this name, in CloudFront's region. CloudFront's metrics do not name the stage. */
 function edgeRow(firewall: string): GraphWidget[] {
   const judged = (metric: 'AllowedRequests' | 'BlockedRequests') =>
     firewallMetric(firewall, metric).with({ region: EDGE_REGION })
@@ -190,12 +190,12 @@ function graph(title: string, left: readonly IMetric[]): GraphWidget {
   return new GraphWidget({ title, left: [...left], period: PERIOD, width: WIDTH, height: HEIGHT })
 }
 
-/** Builds a metric from a search expression, optionally in another region. The label names a result of one line. */
+/** Builds a metric from a search expression, optionally in another region. The label names the line if the search finds only one. */
 function search(expression: string, label = '', searchRegion?: string): MathExpression {
   return new MathExpression({ expression, label, period: PERIOD, ...(searchRegion && { searchRegion }) })
 }
 
-/** Widget with the top contributors of a Contributor Insights rule, for which CDK has none. */
+/** Dashboard widget with the top contributors of a Contributor Insights rule. CDK has no such widget. */
 class RuleWidget extends ConcreteWidget {
   readonly #title: string
   readonly #ruleName: string

@@ -6,20 +6,20 @@ import type { Stage } from './environments.ts'
 type Settings = StackProps & {
   readonly stage: Stage
   readonly deployedFrom: string
-  /** Regions of the stage's other stacks. */
+  /** Regions in which the stage's other stacks are deployed. */
   readonly regions: readonly string[]
 }
 
-/** Issuer of the tokens that identify a workflow, and their audience. */
+/** OIDC issuer of the tokens by which GitHub identifies a workflow, and the tokens' audience. */
 const ISSUER = 'token.actions.githubusercontent.com'
 const AUDIENCE = 'sts.amazonaws.com'
 
-/** Roles that `cdk bootstrap` creates and CDK assumes. */
+/** Names of roles that `cdk bootstrap` creates and that CDK assumes at a deploy. */
 type BootstrapRole = 'deploy' | 'file-publishing' | 'lookup'
 
 /**
- * Roles of GitHub Actions workflows in the stage's account, without stored keys. The environment with the stage's name deploys; the one
- * with the suffix `-diff` only reads what is deployed.
+ * IAM roles that GitHub Actions workflows assume in the stage's account, without stored keys. A workflow in the GitHub environment with the
+ * stage's name may deploy. One in the environment with the suffix `-diff` may only read deployed stacks.
  */
 export class DeployerStack extends Stack {
   readonly #deployedFrom: string
@@ -37,7 +37,7 @@ export class DeployerStack extends Stack {
   #role(id: string, environment: string, assumes: readonly BootstrapRole[]): void {
     const role = new Role(this, id, {
       assumedBy: this.#workflow(environment),
-      // Maximum duration of the job that deploys.
+      // Two hours cover the deploy job of .github/workflows/stage.yml, which may take 90 minutes.
       maxSessionDuration: Duration.hours(2),
     })
     const { partition, account } = this

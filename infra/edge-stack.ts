@@ -31,12 +31,14 @@ type Settings = StackProps &
     readonly endpoints: readonly EndpointContract[]
   }
 
-/** API errors that CloudFront caches for ten seconds by default, for all callers of the same path. */
+/**
+ * HTTP error statuses that CloudFront caches for ten seconds by default, for all callers of the same path. Their cache time is set to 0.
+ */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
 /**
- * CloudFront before the API of a stage, with its firewall and alarms. All of it is in the one region where CloudFront reads certificates
- * and firewalls and publishes metrics. It refers to no other stack.
+ * CloudFront distribution in front of the API of a stage, with its firewall and alarms. All of it is in the one region where CloudFront
+ * reads certificates and firewalls and publishes metrics. It refers to no other stack.
  */
 export class EdgeStack extends Stack {
   constructor(scope: Construct, { stage, edge, endpoints, observe, alarmEmail: email, ...props }: Settings) {
@@ -53,10 +55,10 @@ export class EdgeStack extends Stack {
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
       allowedMethods: AllowedMethods.ALLOW_ALL,
       originRequestPolicy: this.#requestPolicy(),
-      // The signature covers the bytes that leave the function.
+      // CloudFront does not compress, because a response's signature covers the bytes that the function sends.
       compress: false,
     }
-    // Caches only public documents, by their cache-control: a cache hit would bypass the check of the key.
+    // Only public documents are cached, by their cache-control: a cached response would bypass the check of the API key.
     const documents = { ...behavior, cachePolicy: this.#documentsPolicy() }
     const distribution = new Distribution(this, 'Distribution', {
       comment: this.node.path,
@@ -64,7 +66,7 @@ export class EdgeStack extends Stack {
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.domain.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
-      // The firewall counts each IPv6 address separately, and every user has more of them than it can count.
+      // IPv6 is off, because the firewall would count each address separately, and one user has countless addresses.
       enableIpv6: false,
       webAclId: firewall.acl.attrArn,
       errorResponses: CACHED_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
@@ -87,8 +89,9 @@ export class EdgeStack extends Stack {
   }
 
   /**
-   * Forwards everything but the host, as the gateway finds its API by its own host, and cookies, as the API has none. With cookies
-   * CloudFront would remove If-None-Match (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html).
+   * Returns a policy that forwards everything but the host and cookies. The gateway finds its API by its own host, and the API uses no
+   * cookies. With cookies CloudFront would remove If-None-Match
+   * (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html).
    */
   #requestPolicy(): OriginRequestPolicy {
     return new OriginRequestPolicy(this, 'Requests', {
@@ -99,7 +102,7 @@ export class EdgeStack extends Stack {
     })
   }
 
-  /** Cache key: path, Origin (the response varies on it), accepted encoding. */
+  /** Returns a policy whose cache key has the path, the accepted encoding, and the header Origin, on which responses depend. */
   #documentsPolicy(): CachePolicy {
     return new CachePolicy(this, 'Documents', {
       comment: 'Public documents, by their cache-control',
@@ -112,14 +115,17 @@ export class EdgeStack extends Stack {
   }
 }
 
-/** Lists the paths of public documents that may be cached. */
+/** Lists the paths of public documents that CloudFront may cache. */
 function listDocuments(endpoints: readonly EndpointContract[]): readonly string[] {
   return endpoints.flatMap(({ method, path, caller, cacheControl }) =>
     method === 'GET' && caller === 'anyone' && cacheControl !== 'no-store' ? [path] : [],
   )
 }
 
-/** Returns a reference that CloudFormation resolves at the deploy. The template contains no key; its reference changes with the key. */
+/**
+ * Returns a reference that CloudFormation resolves to CloudFront's key at the deploy. The template contains no key; its reference changes
+ * with the key.
+ */
 function keyReference(stage: Stage, { keys: [sent] }: EdgeEnvironment): string {
   return SecretValue.secretsManager(edgeSecretName(stage), { jsonField: sent }).unsafeUnwrap()
 }

@@ -9,13 +9,13 @@ import type { SharedStack } from './shared-stack.ts'
 type Settings = StackProps & { readonly shared: SharedStack; readonly endpoints: typeof ENDPOINTS }
 
 const FUNCTION_SETTINGS = {
-  // One whole vCPU. A request runs on one thread: less lengthens cold starts, more gains nothing.
+  // This memory size gives a function one whole vCPU. A request runs on one thread: less lengthens cold starts, more gains nothing.
   memoryMiB: 1769,
-  // Time limit of a request, all upstreams included. The frame itself returns 504 half a second earlier.
+  // Time limit of a request, with all calls to nodes and APIs. The function itself returns a 504 half a second earlier.
   timeout: Duration.seconds(10),
 }
 
-/** Endpoints of one area: their functions and alarms. */
+/** Endpoints of one area of the API: their functions and alarms. */
 export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)

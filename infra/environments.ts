@@ -16,10 +16,10 @@ export type Environment = {
   readonly rateLimits: RateLimits
 }
 
-/** Usual origins of web pages under development: Next, Vite, Expo. */
+/** Usual origins of web pages under development with Next, Vite and Expo. */
 export const LOCALHOST = ['http://localhost:3000', 'http://localhost:5173', 'http://localhost:8081']
 
-/** Applications that cannot exist. */
+/** Invented mobile applications for local passkeys. */
 const EXAMPLE_APPS = {
   iosApps: ['ABCDE12345.example.wallet'],
   androidApps: [
@@ -35,11 +35,11 @@ const EXAMPLE_APPS = {
 export const LOCAL = {
   corsOrigins: LOCALHOST,
   relyingParty: { id: 'localhost', name: 'Vaultline', ...EXAMPLE_APPS },
-  // All requests on one machine come from one address.
+  // The limits are high, because all requests on one machine come from one address.
   rateLimits: { perNetwork: 5000, perUser: 500, perSeed: 5000 },
 } as const satisfies Environment
 
-/** CORS headers, and the seconds that a browser may cache the permission; the same everywhere. */
+/** CORS headers, and the seconds that a browser may cache a preflight's response. All environments use the same values. */
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
   exposeHeaders: [
@@ -54,11 +54,11 @@ export const CORS = {
     'ratelimit',
     'ratelimit-policy',
   ],
-  // Chromium's maximum is two hours.
+  // Two hours is Chromium's maximum.
   maxAgeSeconds: 7200,
 } as const
 
-/** Returns the settings of functions that deal with users, as JSON. */
+/** Returns the environment variables of functions that handle users, with values as JSON. */
 export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Environment) {
   return {
     relyingParty: JSON.stringify({ ...relyingParty, webOrigins: corsOrigins }),
@@ -66,12 +66,12 @@ export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Envir
   }
 }
 
-/** Returns the name of a stage's stack. `stack` is `shared`, for example, or an area of the API. */
+/** Returns the name of a stage's stack. `stack` is `shared`, `api`, or an area of the API, for example. */
 export function stackName(stage: Stage, stack: string): string {
   return `vaultline-${stage}-${stack}`
 }
 
-/** Returns the name of the secret with a stage's own key. */
+/** Returns the name of the secret with the key from which a stage's one-time codes are derived. */
 export function identitySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/identity`
 }
@@ -86,25 +86,25 @@ export function webhookKeySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/webhook-key`
 }
 
-/** Returns the name of the secret with a stage's RPC URLs; an operator fills it (docs/operate/secrets.md). */
+/** Returns the name of the secret with a stage's node URLs and API keys; an operator fills it (docs/operate/secrets.md). */
 export function configSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/config`
 }
 
 /**
- * Returns the name of the secret with CloudFront's keys, in the edge's region. Functions recognize CloudFront by them; an operator's
- * command fills it.
+ * Returns the name of the secret with the keys that CloudFront sends, in CloudFront's region. Functions recognize CloudFront by them; an
+ * operator's command fills the secret.
  */
 export function edgeSecretName(stage: Stage): string {
   return `vaultline/${stage}/edge`
 }
 
-/** Returns the name of the topic of a stage's alarms. */
+/** Returns the name of the SNS topic of a stage's alarms. */
 export function alarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-alarms`
 }
 
-/** Returns the name of the topic of the edge's alarms, in the edge's region. */
+/** Returns the name of the SNS topic of the edge's alarms, in CloudFront's region. */
 export function edgeAlarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-edge-alarms`
 }

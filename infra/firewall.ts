@@ -7,7 +7,7 @@ import { MAX_BODY_BYTES } from '../lib/frame/request.ts'
 import type { EdgeEnvironment } from './stages.ts'
 
 type Settings = Pick<EdgeEnvironment, 'requestsPerMinute' | 'servers'> & {
-  /** Name of its metrics, such as `vaultline-dev`. */
+  /** Name of the firewall's metrics, such as `vaultline-dev`. */
   readonly name: string
   readonly endpoints: readonly EndpointContract[]
 }
@@ -17,17 +17,17 @@ type Statement = CfnWebACL.StatementProperty
 const KEY_HEADER = 'x-join-key'
 const WINDOW_SECONDS = 60
 
-/** Error codes of the firewall's responses. The key of each body is its code. */
+/** Error codes of the firewall's responses. Each response body is registered under its error code. */
 const REFUSALS = ['payload_too_large', 'too_many_requests', 'rate_limit_exceeded'] as const satisfies ErrorCode[]
 type Refusal = (typeof REFUSALS)[number]
 
-/** Headers redacted in sampled requests. */
+/** Headers that samples of requests show redacted. */
 const SECRET_HEADERS = [KEY_HEADER, 'authorization']
 
 /**
- * Firewall before the edge of a stage: it refuses bodies that no function takes, and callers over their rate. WAF looks back some seconds
- * and counts roughly; the functions enforce the exact limits of keys and attempts. It writes no logs, which would show who reads which
- * wallet. Metrics and samples show what it refuses.
+ * Firewall in front of the CloudFront distribution of a stage. It refuses bodies that no function accepts, and callers over their rate. AWS
+ * WAF counts with a delay of some seconds and roughly; the functions enforce the exact limits of keys and attempts. It writes no logs,
+ * which would show who reads which wallet. Metrics and samples show the refused requests.
  */
 export class Firewall extends Construct {
   readonly acl: CfnWebACL
@@ -36,7 +36,7 @@ export class Firewall extends Construct {
     super(scope, 'Firewall')
     const rules: readonly Pick<Rule, 'name' | 'statement' | 'action' | 'overrideAction'>[] = [
       {
-        // Count only: a false positive must never block a withdrawal.
+        // The rule only counts: blocking by reputation could stop a withdrawal by mistake.
         name: 'reputation',
         statement: {
           managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
@@ -55,7 +55,7 @@ export class Firewall extends Construct {
         action: blockWith('too_many_requests'),
       },
       {
-        // A separate count: a page whose preflight is refused can read neither the error nor retry-after.
+        // Preflights have a count of their own: a page whose preflight is refused can read neither the error nor retry-after.
         name: 'preflights-by-address',
         statement: perAddress(requestsPerMinute.address, preflights()),
         action: blockWith('too_many_requests'),
@@ -80,7 +80,7 @@ export class Firewall extends Construct {
     })
   }
 
-  /** Undefined, which matches everyone, if no server is named. */
+  /** Returns a statement that excludes these servers' addresses from a rule; undefined, which excludes none, if there are no servers. */
   #notServers(servers: readonly string[]): Statement | undefined {
     if (servers.length === 0) return undefined
     const addresses = [...servers]
@@ -89,7 +89,7 @@ export class Firewall extends Construct {
   }
 }
 
-/** Matches bodies larger than a function takes, also beyond the part that WAF inspects. */
+/** Matches bodies larger than a function accepts, including those longer than the part that WAF inspects. */
 function largeBodies(): Statement {
   return {
     sizeConstraintStatement: {
@@ -101,7 +101,9 @@ function largeBodies(): Statement {
   }
 }
 
-/** Matches paths that need no user session: to register, log in and recover. They need only a client's key, which is no secret. */
+/**
+ * Matches paths of accounts that need no user session: to register, log in and recover. They need only a client's key, which is no secret.
+ */
 function accountPaths(endpoints: readonly EndpointContract[]): Statement {
   const paths = endpoints.flatMap(({ tag, caller, path }) => (tag === 'Accounts' && caller !== 'user' ? [path] : []))
   return {
@@ -111,7 +113,7 @@ function accountPaths(endpoints: readonly EndpointContract[]): Statement {
           fieldToMatch: { uriPath: {} },
           positionalConstraint: 'EXACTLY',
           searchString,
-          // The gateway decodes paths.
+          // The text is decoded first, because API Gateway decodes paths before it routes them.
           textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
         },
       })),
@@ -144,7 +146,7 @@ function perAddress(limit: number, scopeDownStatement: Statement): Statement {
   }
 }
 
-/** Requests without a key are not counted. */
+/** Matches requests above the limit per API key; does not count requests without a key. */
 function perKey(limit: number): Statement {
   return {
     rateBasedStatement: {
@@ -164,7 +166,7 @@ function blockWith(code: Refusal): CfnWebACL.RuleActionProperty {
         customResponseBodyKey: code,
         responseHeaders: [
           { name: 'cache-control', value: 'no-store' },
-          // The gateway's CORS headers are missing here: without these headers no page could read the error.
+          // The response needs CORS headers of its own, because it bypasses the gateway. Without them no page could read the error.
           { name: 'access-control-allow-origin', value: '*' },
           ...(isTooOften
             ? [
@@ -178,7 +180,7 @@ function blockWith(code: Refusal): CfnWebACL.RuleActionProperty {
   }
 }
 
-/** Returns the usual error body with `edge` as request id, as the firewall knows none. */
+/** Returns the usual error body with `edge` as request id, because a firewall's response has no id. */
 function bodyOf(code: Refusal): string {
   return errorReply(new AppError(code), 'edge').body ?? ''
 }

@@ -5,12 +5,12 @@ import type { Access } from '../lib/frame/resources.ts'
 import { type Stage, stackName } from './environments.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
-/** Folder of one function in `functions/`. */
+/** Name of a function: its folder in `functions/`. */
 export type FunctionName = keyof typeof endpoints | keyof typeof jobs | keyof typeof consumers
 
 type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]['name']
 
-/** Access that a table allows: its queries name only its own indexes. */
+/** Access that a function may have to a table. A query may name only an index of that table. */
 type AccessTo<Table extends TableKey> = Exclude<Access, `Query ${string}`> | `Query ${IndexOf<Table>}`
 type AllowedAccess = { readonly uses: { readonly [Table in TableKey]?: readonly AccessTo<Table>[] } }
 
@@ -18,16 +18,16 @@ const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract 
 const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & AllowedAccess>> = jobs
 const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & AllowedAccess>> = consumers
 
-/** Contract of every endpoint, with its folder. */
+/** Contracts of all endpoints, with the names of their folders. */
 export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [
   keyof typeof endpoints,
   EndpointContract,
 ])[]
 
-/** Contract of every job, with its folder. */
+/** Contracts of all jobs, with the names of their folders. */
 export const JOBS = Object.entries(jobsByName) as readonly (readonly [keyof typeof jobs, JobContract])[]
 
-/** Contract of every function that consumes a queue, with its folder. */
+/** Contracts of all functions that consume a queue, with the names of their folders. */
 export const CONSUMERS = Object.entries(consumersByName) as readonly (readonly [
   keyof typeof consumers,
   QueueContract,

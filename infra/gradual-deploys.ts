@@ -7,8 +7,8 @@ import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 
 /**
- * Gives a new version a tenth of its function's traffic for ten minutes, then all. If the version's alarm goes off, CodeDeploy shifts the
- * traffic back, and CloudFormation rolls the stack back.
+ * Gradual deployment: a new version gets a tenth of its function's traffic for ten minutes, then all. If the version's alarm goes off,
+ * CodeDeploy shifts the traffic back, and CloudFormation rolls the stack back.
  */
 export class GradualDeploys extends Construct {
   readonly #application: LambdaApplication
@@ -30,7 +30,7 @@ export class GradualDeploys extends Construct {
     })
   }
 
-  /** Deploys one function gradually. */
+  /** Adds one function to the gradual deployment. */
   add(name: FunctionName, deployed: ServiceFunction): void {
     new LambdaDeploymentGroup(deployed, 'Deploys', {
       application: this.#application,

@@ -11,7 +11,7 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack }
 
-/** Scheduled jobs: their functions, a schedule for each run, and the inputs of runs that failed for good. */
+/** Scheduled jobs: their functions, a schedule for each input, and a queue with the inputs of runs that failed after all retries. */
 export class JobsStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'jobs', props)
@@ -35,25 +35,25 @@ export class JobsStack extends Stack {
   }
 }
 
-/** Settings with which a run ends before the next one of the same input begins, within Lambda's limit of 15 minutes. */
+/** Returns settings with which a run ends before the next run of the same input begins, within Lambda's limit of 15 minutes. */
 function runSettings({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'> {
   return {
     // A run mostly waits for a chain, and no caller waits for the run: a third of a vCPU is enough.
     memoryMiB: 512,
     timeout: Duration.seconds(Math.min(everyMinutes * 60 - 10, 15 * 60)),
-    // Retries a failed run once, unless the next one is due by then.
+    // A failed run is retried once, unless the next scheduled run is due by then.
     retries: { retryAttempts: 1, maxEventAge: Duration.minutes(Math.min(everyMinutes, 6 * 60)) },
   }
 }
 
-// No reserved concurrency: runs of different inputs never wait for each other, and a new account with ten concurrent functions has none to
-// reserve. Runs of one input do not overlap, because of their timeout.
+// Functions get no reserved concurrency. Runs of different inputs never wait for each other, and a new account with ten concurrent
+// executions has none to reserve. Runs of one input do not overlap, because of their timeout.
 function addSchedules(deployed: ServiceFunction, contract: JobContract, deadLetterQueue: Queue): void {
   const { summary, runs, everyMinutes } = contract
   const role = schedulerRole(deployed, deadLetterQueue)
   for (const run of runs) {
-    // A role invokes the job. EventBridge rules would add a statement per run to the policies of function and queue, which have room for
-    // about 45 and 19 (docs/decisions/0026-a-stack-for-each-area.md).
+    // EventBridge Scheduler invokes the job through a role. EventBridge rules would instead add a statement per input to the resource
+    // policies of the function and the queue. Those have room for about 45 and 19 (docs/decisions/0026-a-stack-for-each-area.md).
     new Schedule(deployed, JSON.stringify(run), {
       description: summary,
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
@@ -69,7 +69,8 @@ function addSchedules(deployed: ServiceFunction, contract: JobContract, deadLett
 }
 
 /**
- * Adds the role of a job's schedules: it may invoke the function and store failed inputs. The target's own role would include all versions.
+ * Adds the role of a job's schedules: it may invoke the function and store failed inputs. The role that CDK would add by default may invoke
+ * all versions of the function.
  */
 function schedulerRole(deployed: ServiceFunction, deadLetterQueue: Queue): IRole {
   const { account, partition, region } = Stack.of(deployed)

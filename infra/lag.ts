@@ -1,9 +1,9 @@
 import type { JobContract } from '../lib/frame/contract.ts'
 
-/** Maximum age of data that users may take for current. */
+/** Seconds by which data may be late while users may still take it for current. */
 const MAX_LAG_SECONDS = 30 * 60
 
-/** Returns the lag of a job, in seconds, that raises an alarm: 30 minutes, or three runs if that is longer. */
+/** Returns the lag of a job's data, in seconds, that triggers an alarm: 30 minutes, or three intervals of the job if that is longer. */
 export function longestLagSeconds({ everyMinutes }: Pick<JobContract, 'everyMinutes'>): number {
   return Math.max(MAX_LAG_SECONDS, 3 * everyMinutes * 60)
 }

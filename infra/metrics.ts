@@ -2,20 +2,20 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import { FilterPattern, type IFilterPattern, type ILogGroup, type JsonPattern } from 'aws-cdk-lib/aws-logs'
 import { Duration } from 'aws-cdk-lib/core'
 
-/** Default period over which metrics are aggregated. */
+/** Default period over which CloudWatch aggregates metrics. */
 export const PERIOD = Duration.minutes(5)
 
 const TRANSACTIONS = route('POST /defi-vaults/v1/defi/vault/*')
 const LOGINS = route('POST /auth/login*')
 const FAILED = FilterPattern.stringValue('$.status', '=', '5*')
 
-/** Metrics counted in the logs of a stage: the number of matching lines, or the value of a field in them. */
+/** Metrics that CloudWatch counts in the logs of a stage. Each is the number of matching lines, or the sum of a field's values in them. */
 const LOGGED = {
   transactions: { pattern: TRANSACTIONS },
   'transactions failed': { pattern: FilterPattern.all(TRANSACTIONS, FAILED) },
   logins: { pattern: LOGINS },
   'logins failed': { pattern: FilterPattern.all(LOGINS, FAILED) },
-  // Runs of chains without vaults report none. The zero keeps the metric alive in a stage without vaults.
+  // Jobs log no lag for chains without vaults. The default value 0 keeps the metric present in a stage without vaults.
   'lag of chains': { ...reportField('lagSeconds'), defaultValue: 0 },
   'lag by chain': { ...reportField('lagSeconds'), dimensions: { chainId: '$.report.chainId' } },
   'lag of the market': reportField('lagSeconds'),
@@ -26,7 +26,7 @@ const LOGGED = {
   'nodes disagree on what is signed': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'nodes disagree on what is recorded': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'requests not counted': { pattern: messagePattern('requests are not counted') },
-  // Only the gateway's own refusals: refusals by key or source come from a function and have its duration.
+  // The filter selects the gateway's own refusals: a function's refusal has the function's duration, where these have `-`.
   'requests refused by the gateway': {
     pattern: FilterPattern.all(
       FilterPattern.stringValue('$.status', '=', '429'),
@@ -44,7 +44,7 @@ const LOGGED = {
 
 type Logged = {
   readonly pattern: IFilterPattern
-  /** Field with the value that a line adds; 1 by default. */
+  /** Log field whose value the metric records; each line counts as 1 by default. */
   readonly value?: string
   readonly defaultValue?: number
   readonly dimensions?: Readonly<Record<string, string>>
@@ -53,7 +53,7 @@ type Logged = {
 /** Name of a metric that is counted in logs. */
 export type LoggedMetric = keyof typeof LOGGED
 
-/** Adds these logs to a metric. */
+/** Adds these log groups to the sources of a metric. */
 export function addLogMetric(namespace: string, metricName: LoggedMetric, logGroups: readonly ILogGroup[]): void {
   const { pattern, value, defaultValue, dimensions }: Logged = LOGGED[metricName]
   for (const logGroup of logGroups) {
@@ -68,7 +68,7 @@ export function addLogMetric(namespace: string, metricName: LoggedMetric, logGro
   }
 }
 
-/** Returns a metric that is counted in logs, over a period. */
+/** Returns a metric that is counted in logs, aggregated over a period. */
 export function loggedMetric(
   namespace: string,
   metricName: LoggedMetric,
@@ -77,7 +77,7 @@ export function loggedMetric(
   return new Metric({ namespace, metricName, statistic, period })
 }
 
-/** Returns a metric of the API with this id, over all its routes. */
+/** Returns a metric of the HTTP API with this id, over all its routes. */
 export function apiMetric(
   apiId: string,
   metricName: 'Count' | '5xx' | 'Latency',
@@ -87,7 +87,9 @@ export function apiMetric(
   return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period })
 }
 
-/** Returns a metric of a distribution. CDK's own lacks a dimension, without which there is no data. */
+/**
+ * Returns a metric of a CloudFront distribution. The metric that CDK provides lacks the dimension `Region`, without which there is no data.
+ */
 export function edgeMetric(distributionId: string, metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate'): Metric {
   return new Metric({
     namespace: 'AWS/CloudFront',
@@ -109,7 +111,7 @@ export function firewallMetric(firewall: string, metricName: 'BlockedRequests' |
   })
 }
 
-/** Returns a metric of a function, of one version behind its alias, or of all functions of the account. */
+/** Returns a metric of a Lambda function, of one version behind its alias, or of all functions of the account. */
 export function lambdaMetric(
   metricName: 'Invocations' | 'Errors' | 'Throttles' | 'ConcurrentExecutions',
   dimensionsMap: Readonly<Record<string, string>> = {},
@@ -119,7 +121,7 @@ export function lambdaMetric(
   return new Metric({ namespace: 'AWS/Lambda', metricName, dimensionsMap, statistic, period })
 }
 
-/** Returns the capacity units of a table that were consumed in a period. */
+/** Returns the read or write capacity units that a table consumed in a period. */
 export function consumedUnitsMetric(tableName: string, of: 'Read' | 'Write'): Metric {
   const metricName = `Consumed${of}CapacityUnits`
   const dimensionsMap = { TableName: tableName }
@@ -132,9 +134,9 @@ export function visibleMessagesMetric(queueName: string, statistic: 'Maximum' | 
 }
 
 /**
- * Returns metrics of a queue for `BACKLOG`: the waiting messages if the queue hands out fewer in a period, else 0. The age of the oldest
- * message is no measure: it includes messages that pause, and omits those received three times. Source:
- * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+ * Returns the metrics of a queue that the expression `BACKLOG` uses. Its value is the number of waiting messages if the queue delivers
+ * fewer in a period, else 0. The age of the oldest message is unsuitable: it includes messages that pause, and omits those received three
+ * times. Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
 export function backlogMetrics(queueName: string): Record<'waiting' | 'received', Metric> {
   return {
@@ -143,10 +145,10 @@ export function backlogMetrics(queueName: string): Record<'waiting' | 'received'
   }
 }
 
-/** Expression over `backlogMetrics`. */
+/** CloudWatch expression over the metrics of `backlogMetrics`. */
 export const BACKLOG = 'IF(waiting > FILL(received, 0), waiting, 0)'
 
-/** Returns the value of an expression if the period has at least `least` `requests`, else 0. */
+/** Returns the value of an expression if the metric `requests` is at least `least` in the period, else 0. */
 export function ifEnoughRequests(
   least: number,
   expression: string,

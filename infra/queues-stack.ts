@@ -9,10 +9,10 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack }
 
-/** Default batch size: the maximum that SQS hands out without a batching window. */
+/** Default number of messages per batch: the maximum that SQS delivers without a batching window. */
 const BATCH = 10
 
-/** Functions that consume queues, and the alarms of both. */
+/** Functions that consume queues, with the alarms of the functions and the queues. */
 export class QueuesStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'queues', props)
@@ -30,7 +30,7 @@ export class QueuesStack extends Stack {
       } = contract
       const consumer = new ServiceFunction(this, name, {
         ...shared.settingsFor(name, contract),
-        // It waits for tables and third-party servers, and no caller waits for it.
+        // A third of a vCPU is enough: the function waits for tables and third-party servers, and no caller waits for it.
         memoryMiB: 512,
         timeout: Duration.seconds(timeoutSeconds),
         enqueuesItself,
@@ -38,10 +38,10 @@ export class QueuesStack extends Stack {
       consumer.live.addEventSource(
         new SqsEventSource(Queue.fromQueueArn(this, queue, shared.queueArn(queue)), {
           batchSize,
-          // Otherwise one failure returns the whole batch.
+          // The function reports failed messages one by one. Otherwise one failure would return the whole batch to the queue.
           reportBatchItemFailures: true,
-          // The webhooks' consumers together use half of a new account's ten concurrent functions; the API needs the rest. With reserved
-          // concurrency, throttled messages would count as received and become dead letters.
+          // The functions that deliver webhooks may use half of a new account's ten concurrent executions; the API needs the rest. The
+          // limit is no reserved concurrency, with which throttled messages would count as received and become dead letters.
           maxConcurrency: maxConcurrency,
         }),
       )

@@ -1,16 +1,17 @@
 /** Definition of a queue. */
 export type QueueDefinition = {
   readonly name: string
-  /** Seconds a received message stays hidden: at least six times its function's timeout, as AWS advises. */
+  /** Seconds that a received message stays hidden. AWS advises at least six times the timeout of the function that receives it. */
   readonly visibilitySeconds: number
-  /** Receives after which an unprocessed message becomes a dead letter. */
+  /** Number of receives after which an unprocessed message becomes a dead letter. */
   readonly maxReceives: number
   readonly keptDays: number
 }
 
-/** Queues of the service, each with a dead-letter queue. The stack and the local service both create them from this. */
+/** Queues of the service, each with a dead-letter queue. The stack and the local service both create them from these definitions. */
 export const QUEUES = {
-  // A waiting event is received ten times, and more often while its webhook is behind. A hundred receives are our own fault.
+  // An undelivered event is received ten times, and more often while its webhook is behind. A hundred receives can only be a fault of this
+  // service.
   deliveryQueue: { name: 'deliveries', visibilitySeconds: 180, maxReceives: 100, keptDays: 14 },
   shardQueue: { name: 'shards', visibilitySeconds: 300, maxReceives: 5, keptDays: 4 },
 } as const satisfies Record<string, QueueDefinition>

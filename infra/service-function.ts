@@ -21,18 +21,18 @@ import type { FunctionName } from './functions.ts'
 
 /** Settings of one function. */
 export type FunctionSettings = {
-  /** A fixed name, so other stacks know it without reading it from this one. */
+  /** Fixed name, so that other stacks can address the function without reading an output of this one. */
   readonly functionName: string
   readonly description: string
   readonly variables: Readonly<Record<string, string>>
   readonly permissions: readonly PolicyStatement[]
   readonly memoryMiB: number
   readonly timeout: Duration
-  /** Retries of failed runs, for functions without a waiting caller. */
+  /** Retries of failed asynchronous runs, for functions without a waiting caller. */
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
-  /** True if the function may receive messages from itself without a limit on the chain. */
+  /** True if the function may send messages to its own queue without end. Lambda otherwise stops such a loop after 16 invocations. */
   readonly enqueuesItself?: boolean
-  /** Queue for the input of a run that failed for good. */
+  /** Queue for the input of a run that failed after all retries. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
 }
@@ -40,10 +40,10 @@ export type FunctionSettings = {
 /** Function of the service, with its own role and log group. */
 export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction
-  /** Alias that all callers use: the current version, and during a deploy the previous one too. */
+  /** Alias by which all callers invoke the function. It leads to the current version, and during a deploy also to the previous one. */
   readonly live: Alias & IFunction
   readonly logGroup: LogGroup
-  /** Literal name, not a token. */
+  /** Name as plain text, not a CDK token, so that it can be part of other names. */
   readonly functionName: string
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
@@ -71,7 +71,8 @@ export class ServiceFunction extends Construct {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
     })
-    // CDK's Alias says `role: IRole | undefined` and its IFunction `role?: IRole`; exactOptionalPropertyTypes distinguishes them.
+    // The cast: CDK's Alias has `role: IRole | undefined` and its IFunction has `role?: IRole`, which exactOptionalPropertyTypes
+    // distinguishes.
     this.live = this.lambda.addAlias('live', settings.retries) as Alias & IFunction
   }
 }

@@ -24,7 +24,7 @@ import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
-/** Settings with which CloudFormation generates a key that no human needs to know. A change would replace the keys of every stage. */
+/** Settings with which CloudFormation generates a key that no human needs to know. Changing them would replace the keys of every stage. */
 const GENERATED_KEY = {
   secretStringTemplate: '{}',
   generateStringKey: 'key',
@@ -46,7 +46,7 @@ export class SharedStack extends Stack {
   readonly name: string
   readonly #stage: Stage
   readonly #environment: StageEnvironment
-  /** Value of each resource in a function's environment. */
+  /** Name or URL of each table, queue and secret, as the functions' environment variables contain it. */
   readonly #values: Readonly<Record<Resource, string>>
 
   constructor(scope: Construct, { stage, environment, version, ...props }: Settings) {
@@ -80,13 +80,13 @@ export class SharedStack extends Stack {
     if (monthlyUsd && email) addBudget(this, { name: this.name, monthlyUsd, email })
   }
 
-  /** Returns the name, variables, permissions and log group of a function, as its contract requires. */
+  /** Returns the name, variables, permissions and log group of a function, as its contract requires them. */
   settingsFor(
     name: FunctionName,
     contract: Contract,
   ): Pick<FunctionSettings, 'functionName' | 'description' | 'variables' | 'permissions' | 'logs'> {
     const uses = listUses(contract)
-    // The cast is safe: a contract's uses have no other names.
+    // The cast is safe: the type of a contract's `uses` allows only these keys.
     const resources = Object.keys(uses) as Resource[]
     return {
       functionName: functionName(this.#stage, name),
@@ -104,7 +104,7 @@ export class SharedStack extends Stack {
     }
   }
 
-  // ARNs are built from fixed names: a stack whose output another stack reads could not be replaced separately.
+  // ARNs are built from fixed names. A stack whose output another stack reads could not be replaced separately.
 
   /** Returns the ARN of a queue. */
   queueArn(key: QueueKey): string {
@@ -120,24 +120,24 @@ export class SharedStack extends Stack {
     return `https://sqs.${this.region}.${this.urlSuffix}/${this.account}/${queueName(this.#stage, key)}`
   }
 
-  /** Keys by which endpoints recognize CloudFront; empty without an edge. */
+  /** Returns the variable with the hashes of the keys by which endpoints recognize CloudFront; empty without a CloudFront distribution. */
   #edgeVariable(): Readonly<Record<string, string>> {
     if (!this.#environment.edge) return {}
     const { keys, isOnlyWay } = this.#environment.edge
     return { [EDGE_VARIABLE]: JSON.stringify({ keys, isOnlyWay } satisfies Edge) }
   }
 
-  /** Retention of logs, and their removal policy. */
+  /** Retention of log groups, and their removal policy. */
   get logs() {
     return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
   }
 
-  /** True if a new version gets its traffic gradually and loses it when its alarm goes off. */
+  /** True if a new version gets its traffic gradually, and loses it if its alarm goes off. */
   get isGradual(): boolean {
     return this.#environment.gradual
   }
 
-  /** Removal policy of data, secrets and logs. */
+  /** Removal policy of the stage's data, secrets and logs. */
   get removalPolicy(): RemovalPolicy {
     return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
   }
@@ -145,14 +145,14 @@ export class SharedStack extends Stack {
   #addTable(key: TableKey): void {
     const { partitionKey, sortKey, indexes, timeToLive }: TableDefinition = TABLES[key]
     const table = new Table(this, `${key}-table`, {
-      // A fixed name: the operators' command addresses the tables by stage.
+      // The name is fixed, because operators' commands address the tables by the stage's name.
       tableName: tableName(this.#stage, key),
       partitionKey: keyAttribute(partitionKey),
       sortKey: keyAttribute(sortKey),
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      // The account's own DynamoDB key: CloudTrail shows its use, and functions need no permission for it. A key of ours costs $1 a month
-      // each and excludes no one whom the account's IAM admits.
+      // Tables use the account's AWS managed key for DynamoDB: CloudTrail shows its use, and functions need no permission for it. A
+      // customer managed key costs $1 a month each and excludes no one whom the account's IAM admits.
       encryption: TableEncryption.AWS_MANAGED,
       ...(timeToLive && { timeToLiveAttribute: timeToLive }),
       deletionProtection: this.#environment.retain,
@@ -169,13 +169,13 @@ export class SharedStack extends Stack {
 
   /**
    * Adds a queue and its dead-letter queue. SQS's own key encrypts messages: it costs nothing and needs no permission. Messages contain
-   * only the ids of clients and webhooks.
+   * only ids of clients and webhooks.
    */
   #addQueue(key: QueueKey): void {
     const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy: this.removalPolicy }
     const deadLetters = new Queue(this, `${key}-dead-letters`, {
       ...safe,
-      // A fixed name: the operators' command addresses the queues by stage.
+      // The name is fixed, because operators' commands address the queues by the stage's name.
       queueName: deadLettersName(this.#stage, key),
       retentionPeriod: Duration.days(14),
     })
@@ -205,8 +205,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the secret without an RPC URL, so chains are read at the registry's public nodes. An operator stores others
-   * (docs/operate/secrets.md). Never change `GenerateSecretString`: CloudFormation would then overwrite what operators stored.
+   * Adds the configuration secret without node URLs, so that functions read chains at the registry's public nodes. An operator stores other
+   * URLs (docs/operate/secrets.md). Never change `GenerateSecretString`: CloudFormation would then overwrite the stored values.
    */
   #configSecret(stage: Stage): Secret {
     return new Secret(this, 'Config', {
@@ -218,7 +218,7 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the key from which the secrets of one-time codes are derived. Never change it: with another key every one-time code of the stage
+   * Adds the key from which the secrets of one-time codes are derived. Never change it: with another key, every one-time code of the stage
    * fails.
    */
   #identitySecret(stage: Stage): Secret {
@@ -231,8 +231,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the secret without a key: CloudFormation cannot create an Ed25519 key, but an operator's command can. Never change it: that would
-   * replace the keys.
+   * Adds the secret for signing keys, without a key: CloudFormation cannot create an Ed25519 key, but an operator's command can. Never
+   * change it: that would replace the keys.
    */
   #signingSecret(stage: Stage): Secret {
     return new Secret(this, 'Signing', {
@@ -276,7 +276,7 @@ export class SharedStack extends Stack {
     )
   }
 
-  /** Secrets Manager appends six characters to the ARN of a secret. */
+  /** The resource ends in a wildcard, because Secrets Manager appends six characters to the ARN of a secret. */
   #secretPermissions(resources: readonly Resource[]): PolicyStatement[] {
     return SECRETS.filter((key) => resources.includes(key)).map((key) => {
       const arnFormat = ArnFormat.COLON_RESOURCE_NAME

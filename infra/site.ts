@@ -20,22 +20,22 @@ import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import type { SiteDomain } from './stages.ts'
 
-/** Role that copies a site's files at a deploy, and its log group. */
+/** IAM role that copies a site's files into its bucket at a deploy, and its log group. */
 export type CopySettings = { readonly role: IRole; readonly logGroup: ILogGroup }
 
 type Settings = {
-  /** Files whose names change with their content: browsers keep them. */
+  /** Files whose names change with their content, so that browsers may keep them. */
   readonly lasting: ISource
-  /** All other files: browsers revalidate them each time. */
+  /** All other files; browsers revalidate them at each use. */
   readonly changing: readonly ISource[]
   readonly contentSecurityPolicy: string
-  /** `one`: a path that names no file shows the site's one document. `folder`: the files are pages below /docs/. */
+  /** `one`: a path that names no file shows the site's only HTML document. `folder`: the files are HTML pages below /docs/. */
   readonly pages: keyof typeof FIND_PAGE
   readonly domain: SiteDomain | undefined
   readonly copying: CopySettings
 }
 
-/** Code that replaces a page's path with its document; paths of files stay as they are. */
+/** CloudFront functions that replace the path of a page by the path of its HTML document; paths of files stay unchanged. */
 const FIND_PAGE = {
   one: `function handler(event) {
   var request = event.request
@@ -52,7 +52,7 @@ const FIND_PAGE = {
 }`,
 } as const
 
-/** Static files in a private bucket, which only CloudFront reads and serves over HTTPS. */
+/** Static website in a private bucket, which only CloudFront reads and serves over HTTPS. */
 export class Site extends Construct {
   readonly distribution: Distribution
   readonly origin: string
@@ -64,16 +64,16 @@ export class Site extends Construct {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
-      // All of it can be built again.
+      // The bucket may be deleted with the stack, because its files can be built again.
       removalPolicy: RemovalPolicy.DESTROY,
       autoDeleteObjects: true,
-      // The cast: optional properties of CDK's class may be undefined, which its interface does not say.
+      // The cast: optional properties of CDK's class may be undefined, which its interface does not declare.
     }) as IBucket
     this.distribution = new Distribution(this, 'Distribution', {
       comment: this.node.path,
       defaultRootObject: 'index.html',
       httpVersion: HttpVersion.HTTP2_AND_3,
-      // Without a certificate the site has CloudFront's own name, and CloudFront chooses the TLS versions.
+      // Without a certificate, CloudFront chooses the domain name and the TLS versions.
       ...(domain && {
         domainNames: [domain.name],
         certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
@@ -83,7 +83,7 @@ export class Site extends Construct {
       ...(pages === 'folder' && {
         errorResponses: [{ httpStatus: 403, responseHttpStatus: 404, responsePagePath: '/docs/404.html' }],
       }),
-      // The cache follows the cache-control of each file, and compresses it.
+      // CloudFront caches each file as its cache-control says, and compresses it.
       defaultBehavior: {
         origin: S3BucketOrigin.withOriginAccessControl(bucket),
         viewerProtocolPolicy: ViewerProtocolPolicy.REDIRECT_TO_HTTPS,
@@ -114,7 +114,7 @@ export class Site extends Construct {
         contentSecurityPolicy: { contentSecurityPolicy, override: true },
         contentTypeOptions: { override: true },
         referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
-        // The names below this one are unknown to us.
+        // Subdomains are not included, because they may belong to others.
         strictTransportSecurity: {
           accessControlMaxAge: Duration.days(365),
           includeSubdomains: false,
@@ -132,7 +132,10 @@ export class Site extends Construct {
     }
   }
 
-  /** Copies lasting files first and deletes nothing: a page that was opened yesterday still finds its files. */
+  /**
+   * Copies files into the bucket, those with lasting names first, and deletes none: a page that a user opened yesterday still finds its
+   * files.
+   */
   #copy(destinationBucket: IBucket, { lasting, changing, copying, pages }: Settings): void {
     const folder = pages === 'folder' && { destinationKeyPrefix: 'docs' }
     const options = { ...copying, ...folder, destinationBucket, prune: false, outputObjectKeys: false }

@@ -13,19 +13,19 @@ import { type CopySettings, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { buildWalletCsp, type WalletConfig } from './wallet-config.ts'
 
-/** Folders of the documentation and the wallet, which are built before a deploy. */
+/** Folders with the built documentation and wallet; both are built before a deploy. */
 export type BuiltFolders = { readonly docs: string; readonly wallet: string }
 
 type Settings = StackProps &
   Pick<StageEnvironment, 'corsOrigins' | 'relyingParty'> & {
-    /** URL of the API for the pages. */
+    /** URL of the API that the pages call. */
     readonly publicUrl: string
     readonly logs: Pick<LogGroupProps, 'retention' | 'removalPolicy'>
     readonly sites: Sites
     readonly built: BuiltFolders
   }
 
-/** Pages of a stage. A problem is an error of this stack and stops no other from being deployed. */
+/** Websites of a stage. A problem of a website is an error of this stack only, so the other stacks can still be deployed. */
 export class SitesStack extends Stack {
   readonly #settings: Settings
 
@@ -87,7 +87,7 @@ export class SitesStack extends Stack {
     )
   }
 
-  /** CDK's function copies files into the sites' buckets, with the permissions that CDK gives it. */
+  /** Acknowledges findings about CDK's function that copies files into the websites' buckets: CDK gives it wide permissions. */
   #acknowledgeCopying(role: Role): void {
     const actions = ['GetObject', 'GetBucket', 'List', 'DeleteObject', 'Abort'].map((name) => `Action::s3:${name}*`)
     const buckets = this.node.findAll().filter((construct) => construct instanceof CfnBucket)
@@ -109,7 +109,7 @@ export class SitesStack extends Stack {
   }
 }
 
-/** Lists reasons why these sites cannot be deployed or used. */
+/** Lists reasons why these websites cannot be deployed or used. */
 function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): Iterable<string> {
   for (const [name, site] of Object.entries(sites)) {
     const domain = site?.domain

@@ -13,9 +13,9 @@ import { type BuiltFolders, SitesStack } from './sites-stack.ts'
 import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
- * One stage of the service on AWS: only what the contracts require. The shared stack comes first, then a stack for each folder of
- * `functions/`, then the API's stack. The edge and the roles of a deploying workflow have their own stacks. It is not a CDK Stage, whose
- * stacks `cdk deploy --all` does not find.
+ * One stage of the service on AWS, with only the resources that the contracts require. The shared stack comes first, then a stack for each
+ * folder of `functions/`, then the API's stack. CloudFront, and the roles of workflows that deploy, have stacks of their own. The class is
+ * no CDK Stage, whose stacks `cdk deploy --all` does not find.
  */
 export class ServiceStage extends Construct {
   readonly #shared: SharedStack
@@ -49,7 +49,7 @@ export class ServiceStage extends Construct {
     if (deployedFrom) new DeployerStack(this, { ...this.#propsOf('deployer'), stage, deployedFrom, regions })
   }
 
-  /** Adds the stack of these sites from the built folders; adds none without sites. */
+  /** Adds a stack with these websites from the built folders; adds none if there are no websites. */
   addSites(sites: Sites = {}, built: BuiltFolders): void {
     if (Object.keys(sites).length === 0) return
     const { publicUrl } = this.#api

@@ -35,7 +35,7 @@ const Sites = z
   .describe('Pages that a stage serves beside its API, each at a name that CloudFront makes up unless it has its own')
 export type Sites = z.output<typeof Sites>
 
-/** Range that WAF accepts as the limit of a rule. */
+/** Limit of requests per minute, in the range that AWS WAF accepts for a rate rule. */
 const RequestsPerMinute = z.int().min(10).max(2_000_000_000)
 
 const EdgeEnvironment = z
@@ -66,7 +66,7 @@ const EdgeEnvironment = z
       .prefault({})
       .describe('From how many requests on the firewall answers 429'),
     servers: z
-      // The edge takes no IPv6, and WAF no /0.
+      // CloudFront accepts no IPv6 here, and WAF no range /0.
       .array(z.cidrv4().refine((range) => !range.endsWith('/0'), 'must not be everybody'))
       .max(100)
       .default([])
@@ -117,7 +117,7 @@ const StageEnvironment = z.strictObject({
 })
 export type StageEnvironment = z.output<typeof StageEnvironment>
 
-/** Failed attempts; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 per authenticator. */
+/** Maximum failed attempts; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 per authenticator. */
 const RATE_LIMITS: Environment['rateLimits'] = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
 /** Default settings of each stage. */
@@ -145,7 +145,7 @@ const DEFAULTS = {
 } as const satisfies Record<Stage, Partial<StageEnvironment>>
 
 const StagesFile = z.strictObject(
-  // The cast is safe: the entries are exactly the stages, each with its own name.
+  // The cast is safe: the keys of the object are exactly the names of the stages.
   Object.fromEntries(STAGES.map((stage) => [stage, z.record(z.string(), z.unknown()).optional()])) as Record<
     Stage,
     z.ZodOptional<z.ZodRecord<z.ZodString, z.ZodUnknown>>
@@ -153,9 +153,9 @@ const StagesFile = z.strictObject(
 )
 
 /**
- * Returns the stages in the text of an operator's file, and always `dev`. Throws an Error that lists the problems: values that do not fit,
- * passkeys that cannot be created, and budgets or edges that cannot work. `staging` and `prod` may not use names that no one can own. The
- * alarms of `prod` need an address.
+ * Returns the stages in the text of an operator's file, and always `dev`. Throws an Error that lists all problems: invalid values,
+ * impossible passkeys, and budgets or CloudFront settings that cannot work. `staging` and `prod` may not use reserved example names. The
+ * alarms of `prod` need an e-mail address.
  */
 export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> {
   const file = parse(StagesFile, parseJson(text), 'The file of stages')
@@ -199,7 +199,7 @@ export async function readStages(path: string | undefined): Promise<ReadonlyMap<
 /** Default file of stages. */
 export const STAGES_FILE = 'stages.json'
 
-/** Lists values that are not the operator's own: reserved names (RFC 2606, RFC 6761), and applications of the example. */
+/** Lists settings that still have example values: reserved domain names (RFC 2606, RFC 6761), and the invented applications. */
 function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnvironment): Iterable<string> {
   const RESERVED = /(^|\.)(localhost|test|invalid|example|example\.(com|net|org))$/
   if (RESERVED.test(relyingParty.id)) yield `relyingParty.id: nobody can own ${relyingParty.id}`
@@ -218,7 +218,7 @@ function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnv
   }
 }
 
-/** Lists reasons why the edge cannot work. */
+/** Lists reasons why the CloudFront settings cannot work. */
 function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<string> {
   if (!edge) return
   const { name, certificateArn } = edge.domain

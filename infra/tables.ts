@@ -1,6 +1,6 @@
 type KeyAttribute = { readonly name: string; readonly type: 'S' | 'N' }
 
-/** Definition of a DynamoDB table: its keys and indexes. An index holds only the items that have both of its keys. */
+/** Definition of a DynamoDB table: its keys and indexes. An index contains only items that have both of its keys. */
 export type TableDefinition = {
   readonly partitionKey: KeyAttribute
   readonly sortKey: KeyAttribute
@@ -9,29 +9,29 @@ export type TableDefinition = {
     readonly partitionKey: KeyAttribute
     readonly sortKey: KeyAttribute
   }[]
-  /** Attribute with the time, in seconds since 1970, after which DynamoDB may delete an item. Deletion can take days. */
+  /** Attribute with the time, in seconds since 1970, after which DynamoDB may delete an item. The deletion can take days. */
   readonly timeToLive?: string
 }
 
 const PK = { name: 'pk', type: 'S' } as const
 const SK = { name: 'sk', type: 'S' } as const
 
-/** Tables of the service. The stack and the local service both create them from this. */
+/** Tables of the service. The stack and the local service both create them from these definitions. */
 export const TABLES = {
   clients: { partitionKey: PK, sortKey: SK, indexes: [] },
   deposits: {
     partitionKey: PK,
     sortKey: SK,
     indexes: [
-      // Transfers that the job follows, by source chain and time of the next read. Negative chain ids hold the accounts whose rewards
-      // clients watch.
+      // Index of the bridge transfers that jobs follow, by source chain and time of the next read. Negative chain ids contain accounts
+      // whose rewards clients watch.
       {
         name: 'followedTransfers',
         partitionKey: { name: 'followedOnChain', type: 'N' },
         sortKey: { name: 'lookAt', type: 'N' },
       },
     ],
-    // Only quotes and watched accounts expire.
+    // Only bridge quotes and watched accounts expire.
     timeToLive: 'expiresAt',
   },
   users: {
@@ -40,9 +40,9 @@ export const TABLES = {
     indexes: [],
     timeToLive: 'expiresAt',
   },
-  // Webhooks and their events: docs/decisions/0038-events.md.
+  // The table holds webhooks and the events for them (docs/decisions/0038-events.md).
   webhooks: { partitionKey: PK, sortKey: SK, indexes: [], timeToLive: 'expiresAt' },
-  // Responses of upstreams: each can be fetched again.
+  // The table holds responses of other services; each can be fetched again.
   cache: { partitionKey: PK, sortKey: SK, indexes: [], timeToLive: 'expiresAt' },
 } as const satisfies Record<string, TableDefinition>
 

@@ -6,8 +6,8 @@ const ERROR_TABLE = /^var ERRORS = \{\n.*?^\};$/ms
 const DESCRIPTION = /\.describe\(\s*(?:"(?:[^"\\]|\\.)*"|`[^`$]*`)\s*\)/g
 
 /**
- * Returns a function's own code, as esbuild writes it, without unused errors and without the descriptions of fields. An error is used if
- * its code is a word in the function's code. Throws if there is no table of errors.
+ * Returns a function's own code, as esbuild writes it, without unused errors and without descriptions of fields. An error counts as used if
+ * its code appears as a word in the function's code. Throws if the code has no table of errors.
  */
 export function trimOwnCode(code: string): string {
   if (!ERROR_TABLE.test(code)) throw new Error('The own code of a function has no table of errors.')
@@ -18,10 +18,10 @@ export function trimOwnCode(code: string): string {
     .replaceAll(DESCRIPTION, '')
 }
 
-/** zod writes and compiles a function for each object schema when it first parses one. */
+/** Patterns of the lines in which zod generates and compiles a parser for an object schema at its first parse. */
 const COMPILES = /^ *if \(!fastpass\)\n *fastpass = generateFastpass\(def\.shape\);$/m
 const DECLARES = /^ *let fastpass;$/m
-/** Parses of a schema before zod compiles it. A cold start takes fewer, and zod's other way reads them without a compiler. */
+/** Number of parses of a schema before zod compiles a parser for it. A cold start needs fewer parses, which zod does without compiling. */
 const MIN_PARSES = 100
 const SCHEMA_WRITER = /^ *inst\._zod\.processJSONSchema = .*;\n/gm
 const REFUSAL = `function refuse() {
@@ -30,8 +30,8 @@ const REFUSAL = `function refuse() {
 `
 
 /**
- * Copies zod into the `node_modules` of a directory, for bundles. Removes the writer of JSON schemas: 18 KiB, which only the reference
- * needs. Delays the compilation of a schema. Throws if zod's code has changed there.
+ * Copies zod into the `node_modules` of a directory, for bundles. Removes zod's generator of JSON Schema, 18 KiB, which only the API
+ * reference uses. Delays the compilation of a schema's parser. Throws if the lines to change are not in zod's code.
  */
 export function copyZod(root: string, directory: string): void {
   const zod = join(directory, 'node_modules', 'zod')

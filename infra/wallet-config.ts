@@ -8,25 +8,25 @@ type SigningKey = Pick<PublicKey, 'kty' | 'crv' | 'x' | 'kid'>
 export type WalletConfig = {
   readonly apiUrl: string
   readonly apiKey: string
-  /** Public keys of the stage's signatures: the wallet sends only transactions that they signed. */
+  /** Public keys of the stage's signatures. The wallet sends only transactions that are signed with one of them. */
   readonly signingKeys: readonly SigningKey[]
   readonly chains: readonly {
     readonly chainId: number
     readonly rpcUrl: string
-    /** Block explorer without a trailing slash: it has `/tx/<hash>` and `/address/<address>`. */
+    /** Base URL of a block explorer without a trailing slash. It has the paths `/tx/<hash>` and `/address/<address>`. */
     readonly explorerUrl: string
   }[]
   readonly sandbox?: {
     readonly accounts: readonly Address[]
     readonly controlsUrl: string
-    /** URL of the events that the client's webhook received; it replaces the wallet's own back end. */
+    /** URL of the events that the webhook of the wallet's client received. In the sandbox it replaces the wallet's own back end. */
     readonly receivedUrl: string
   }
 }
 
 /**
- * Returns the `Content-Security-Policy` of the wallet's pages. They load only their own files and call only the API and the chains. Only
- * the sandbox's control room may frame them. `apiUrl` has no path.
+ * Returns the `Content-Security-Policy` of the wallet's pages. They load only their own files and call only the API and the chains' nodes.
+ * Only the sandbox's control page may frame them. `apiUrl` has no path.
  */
 export function buildWalletCsp({ apiUrl, chains, sandbox }: WalletConfig): string {
   const rpcOrigins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type EventType, WebhookEvent, WebhookTestEvent } from '../lib/webhooks/event.ts'
 
-/** Description of a delivery, as Markdown. */
+/** Description of webhook deliveries, as Markdown. */
 export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
 [Standard Webhooks](https://www.standardwebhooks.com).
 
@@ -20,7 +20,7 @@ export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the UR
   the reverted event.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
-/** Headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
+/** HTTP headers of a webhook delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export const DeliveryHeaders = z.object({
   'webhook-id': z.string().describe("The event's `id`, the same in each attempt. Skip an `id` that you already have"),
   'webhook-timestamp': z
@@ -35,7 +35,7 @@ export const DeliveryHeaders = z.object({
     ),
 })
 
-/** Effect of each response to a delivery, by its status in OpenAPI's form; each has a name. */
+/** Effect of each response to a webhook delivery, by status as OpenAPI writes it (`2XX`). Each has a name. */
 export const DELIVERY_ANSWERS = {
   '2XX': {
     name: 'Delivered',
@@ -105,8 +105,8 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
 }
 
 /**
- * Deliveries: each type of event and a test, with schema and meaning. Meanings stay out of the schemas, so that functions that
- * send events do not bundle them.
+ * Webhook deliveries: each type of event and the test event, with schema and description. Descriptions are outside the schemas, so that
+ * functions that send events do not bundle them.
  */
 export const DELIVERIES = [...WebhookEvent.options, WebhookTestEvent].map((schema) => {
   const type = schema.shape.type.value

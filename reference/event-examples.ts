@@ -4,7 +4,8 @@ import type { Outcome } from '../lib/bridge/transfer.ts'
 import { type EventType, WebhookEvent } from '../lib/webhooks/event.ts'
 import recorded from './examples.json' with { type: 'json' }
 
-// No run of the service has all types of events. Their entries and their transfer are those of the recorded examples.
+// The examples are composed, because no recorded run has all types of events. Their deposits, withdrawals and transfer come from recorded
+// responses.
 const DEPOSIT = first(recorded.listDeposits.response.deposits)
 const WITHDRAWAL = first(recorded.listWithdrawals.response.withdrawals)
 const TRANSFER = recorded.getTransferStatus.response
@@ -56,7 +57,7 @@ function endingWith(kind: string, overrides: object = {}) {
 
 const reverted = (data: object) => ({ ...VAULT, eventId: 'evt_f5cf0a79c7f0c50fdb5aadc94943ceff', ...data })
 
-/** `data` of an event of each type, with fields of the response that its schema leaves out. */
+/** Field `data` of an example event of each type. It may have more fields than the schema, which removes them. */
 const DATA: Readonly<Record<EventType, object>> = {
   'deposit.pending': {
     ...deposit('pending', 'Deposit request submitted, awaiting curator settlement.', { pendingDeposit: ASSETS }),
@@ -129,7 +130,7 @@ const TEST = { type: 'webhook.test', timestamp: AT, data: { webhookId: recorded.
 
 const idOf = (number: number) => `evt_f5cf0a79c7f0c50fdb5aadc94943ce${number.toString(16).padStart(2, '0')}`
 
-/** Example of each delivery as sent, by type. Throws if one does not fit its schema. */
+/** Example of each delivery as sent, by type of event. Throws if an example does not fit its schema. */
 export const EVENT_EXAMPLES: Readonly<Record<string, unknown>> = Object.fromEntries([
   ...WebhookEvent.options.map((schema, index) => {
     const type = schema.shape.type.value

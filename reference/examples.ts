@@ -8,14 +8,14 @@ const MAX_COLUMNS = 120
 const MAX_CHARACTERS = 80
 const SENT_BY_CLIENT = ['authorization', 'origin']
 
-/** Request of an operation's example: the path after the API's URL, and the headers that identify no caller. */
+/** Request of an operation's example: the path after the API's URL, and the headers except those that identify the caller. */
 export type ExampleRequest = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
-/** Returns the request of an operation's example; undefined if none was recorded. */
+/** Returns the request of an operation's recorded example; undefined if none was recorded. */
 export function exampleRequest(contract: EndpointContract): ExampleRequest | undefined {
   const example = EXAMPLES[operationId(contract)]
   if (!example) return undefined
@@ -35,14 +35,14 @@ export function exampleRequest(contract: EndpointContract): ExampleRequest | und
   }
 }
 
-/** Formats an operation's example for curl and for our client, and its response, as Markdown blocks. */
+/** Formats an operation's example as Markdown blocks: the request for curl and for our client, and the response. */
 export function exampleBlocks(contract: EndpointContract): string[] {
   const request = exampleRequest(contract)
   if (!request) return []
   const { response } = EXAMPLES[operationId(contract)] ?? {}
   return [
     `\`\`\`sh\n${curlText(contract, request)}\n\`\`\``,
-    // The client has the operations that wallets call.
+    // Operations with the tag System have no example for the client, except getHealth: the client has only operations that wallets call.
     ...(contract.tag === 'System' && operationId(contract) !== 'getHealth'
       ? []
       : [`\`\`\`ts\n${clientText(contract)}\n\`\`\``]),
@@ -85,12 +85,12 @@ function clientText(contract: EndpointContract): string {
   ].join('\n')
 }
 
-/** Formats a value as JSON, each part on one line if it fits; long texts are cut short. */
+/** Formats a value as JSON, each part on one line if it fits, and shortens long texts. */
 function jsonText(value: unknown): string {
   return valueText(value, (text) => JSON.stringify(text), JSON.stringify)
 }
 
-/** Formats a value as TypeScript in the same way. */
+/** Formats a value as a TypeScript literal, each part on one line if it fits, and shortens long texts. */
 function typescriptText(value: unknown): string {
   const quote = (text: string) => (/['\\\n]/.test(text) ? JSON.stringify(text) : `'${text}'`)
   return valueText(value, quote, (name) => (/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name)))

@@ -37,7 +37,7 @@ const GatewayErrorSchema = z
   .object({ message: z.string().describe('The status in words') })
   .meta({ id: 'GatewayError', description: 'Body of the errors of the gateway itself' })
 
-/** Reason for each status that the gateway itself sends (docs/decisions/0002-http-api.md). */
+/** Reason for each error status that API Gateway itself sends (docs/decisions/0002-http-api.md). */
 const GATEWAY_ERRORS: Readonly<Record<number, string>> = {
   413: 'the body is above 10 MB.',
   429: 'all callers together send too many requests. Try again.',
@@ -57,10 +57,10 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'invalid_content_digest',
   'payload_too_large',
 ]
-/** An edge counts requests by address before any function does. */
+/** Error codes that every endpoint can return. A firewall may send too_many_requests before any function runs. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['too_many_requests', 'timed_out', 'service_unavailable', 'internal']
 
-/** Lists every error that an endpoint can return, in the order of their statuses. */
+/** Lists every error code that an endpoint can return, in the order of their statuses. */
 export function listErrors(contract: EndpointContract): ErrorCode[] {
   const { caller, request, errors } = contract
   const codes = [
@@ -75,7 +75,7 @@ export function listErrors(contract: EndpointContract): ErrorCode[] {
   return [...new Set(codes)].sort((a, b) => ERRORS[a].status - ERRORS[b].status)
 }
 
-/** Lists the errors of an object's fields, and of those inside them. */
+/** Lists the error codes that invalid fields of an object cause, nested ones included. */
 function errorsIn(schema: z.ZodType): ErrorCode[] {
   const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   const inner = object instanceof z.ZodObject ? Object.values<z.ZodType>(object.shape).flatMap(errorsIn) : []
@@ -89,10 +89,7 @@ export type Example = {
   readonly response?: unknown
 }
 
-/**
- * Builds the OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0), with these examples by operation
- * name.
- */
+/** Builds the OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0). `examples` are keyed by operation name. */
 export function buildOpenApi(
   contracts: readonly EndpointContract[],
   version: string,
@@ -219,7 +216,7 @@ function deliveries(components: Components) {
   return Object.fromEntries(DELIVERIES.map((event) => [event.type, { post: delivery(event) }]))
 }
 
-/** The deliveries have a tag of their own, apart from the operations that register webhooks. */
+/** Webhook deliveries have a tag of their own, separate from the operations that register webhooks. */
 const EVENTS = { name: 'Events', description: DELIVERY }
 
 /** Returns the name of a contract's operation: its title in camel case. */
@@ -228,7 +225,10 @@ export function operationId({ title }: EndpointContract): string {
   return [first.toLowerCase(), ...rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
 
-/** Returns the required credentials. The key's scope stands where OpenAPI 3.1 allows roles of schemes other than OAuth. */
+/**
+ * Returns the credentials that an operation requires. OpenAPI 3.1 allows roles for schemes other than OAuth; they contain the required
+ * scope of the key.
+ */
 function security(contract: EndpointContract): readonly Record<string, readonly string[]>[] {
   const { caller } = contract
   const scope = scopeOf(contract)
@@ -278,7 +278,7 @@ function headers(...names: readonly HeaderName[]): Readonly<Record<string, objec
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** Returns whether a response with this error goes to a known key. */
+/** Returns whether this error can occur only after the API key was recognized. */
 function isForKnownKey(code: ErrorCode): boolean {
   return code !== 'missing_api_key' && code !== 'invalid_api_key'
 }
@@ -288,12 +288,12 @@ function canRetry(code: ErrorCode): boolean {
   return definition.retryAfterSeconds !== undefined
 }
 
-/** Maximum number of codes that name a shared response; responses with more codes are described in place. */
+/** Maximum number of error codes in the name of a shared response. A response with more codes is written inline. */
 const MAX_NAMED = 4
 
 /**
- * Builds the responses of these errors and of the gateway's own, by status. Responses with few codes are shared, under a name
- * made of the codes.
+ * Builds the responses of these error codes and of API Gateway's own errors, by status. Responses with few codes are shared components,
+ * whose names list the codes.
  */
 function errorResponses(codes: readonly ErrorCode[], { responses }: Components): Readonly<Record<string, object>> {
   const statuses = new Set([...codes.map((code) => ERRORS[code].status), ...Object.keys(GATEWAY_ERRORS).map(Number)])
@@ -373,7 +373,7 @@ function parameters(
   })
 }
 
-/** Adds a schema to the shared ones, by its own name or by this one. Returns a reference to it. */
+/** Adds a schema to the shared components, by its own name or by `name`. Returns a reference to it. */
 function nameSchema(schema: JsonSchema, components: Components, name?: string): JsonSchema {
   const own = moveDefinitions(schema, components)
   if (own.$ref || !name) return own
@@ -381,21 +381,21 @@ function nameSchema(schema: JsonSchema, components: Components, name?: string): 
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Moves a schema's named parts to the shared ones. Returns the schema. */
+/** Moves a schema's definitions (`$defs`) to the shared components. Returns the schema without them. */
 function moveDefinitions({ $defs, ...schema }: JsonSchema, { schemas }: Components): JsonSchema {
   Object.assign(schemas, pointReferences($defs ?? {}))
   return pointReferences(schema)
 }
 
-/** Points references at the document's schemas. */
+/** Replaces references to `$defs` by references to the document's shared components. */
 function pointReferences<Json>(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
-/** JSON Schema that zod writes. */
+/** JSON Schema, as zod generates it. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** Returns the JSON Schema of the sent form: codecs and defaults are described by their text. Named parts are in `$defs`. */
+/** Returns the JSON Schema of a value as sent over HTTP: codecs and defaults appear in their text form. Named parts are in `$defs`. */
 export function jsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
@@ -410,33 +410,33 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return rest
 }
 
-/** Adds a default: zod leaves it out if a value is parsed into another form. */
+/** Adds the default of a field, which zod omits if parsing turns the value into another type. */
 function addDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'default') return
   part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
 }
 
 /**
- * Removes limits that hold for every integer of JavaScript. Gives tuples a length. Drops required names of records, and fields
- * that a reference repeats.
+ * Removes limits that hold for every safe integer of JavaScript. Sets the length of tuples. Removes `required` from records, and the
+ * keywords `type` and `pattern` beside a reference.
  */
 function tidySchema(part: z.core.JSONSchema.BaseSchema): void {
   if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
   if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
   if (part.prefixItems) {
     part.minItems = part.maxItems = part.prefixItems.length
-    // Some generators need the type of a list's items, whatever its length.
+    // Some generators need one type for all elements of a list, even if its length is fixed.
     part.items = { anyOf: part.prefixItems.filter((item) => typeof item !== 'boolean') }
   }
   if (part.propertyNames) delete part.required
-  // The referenced part has these.
+  // The referenced schema has these keywords already.
   if (part.$ref) {
     delete part.type
     delete part.pattern
   }
 }
 
-/** Titles each variant with its value in the field that distinguishes them, by which references list the variants. */
+/** Sets the title of each variant to its value of the field that distinguishes the variants; references list variants by title. */
 function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
   for (const variant of oneOf) {
     const fields = Object.values(variant.properties ?? {}).filter((field) => typeof field !== 'boolean')
@@ -446,7 +446,7 @@ function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
   }
 }
 
-/** Declares the field that distinguishes named variants, and the variant of each value. */
+/** Adds OpenAPI's `discriminator`: the field that distinguishes named variants, and the variant of each value. */
 function mapVariants({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'union' || !('discriminator' in def)) return
   const propertyName = String(def.discriminator)
@@ -457,7 +457,7 @@ function mapVariants({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchem
   if (mapping.length > 0) part['discriminator'] = { propertyName, mapping: Object.fromEntries(mapping) }
 }
 
-/** Returns the schema with null allowed in every optional field of an object, as parseRequest accepts it in bodies. */
+/** Returns the schema with null allowed in every optional field of an object, because parseRequest accepts null there in request bodies. */
 function allowNulls(schema: JsonSchema): JsonSchema {
   const { properties, required = [], items, anyOf, oneOf, $defs } = schema
   const inside = (part: z.core.JSONSchema._JSONSchema) => (typeof part === 'boolean' ? part : allowNulls(part))

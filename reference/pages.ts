@@ -22,8 +22,8 @@ const EveryEvent = z.object({
 })
 
 /**
- * Builds the pages of `docs/api` by name: one for each endpoint, their list, the events, and `operations.json`. The site builds
- * its menu and the requests to try from that file.
+ * Builds the pages of `docs/api` by name: one for each endpoint, their list, the events, and `operations.json`. From `operations.json` the
+ * documentation site builds its menu, and the requests that readers can try.
  */
 export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<string, string> {
   const tags = Object.keys(TAGS)
@@ -111,10 +111,10 @@ function eventsPage(): string {
   ])
 }
 
-/** Returns the fields of a type of event, or names a type with the same fields; `shown` has the types by their tables. */
+/** Returns the table of an event type's fields, or a reference to an earlier type with the same table. `shown` maps tables to types. */
 function ownTable({ type, schema }: (typeof DELIVERIES)[number], shown: Map<string, string>): string[] {
   if (type === 'webhook.test') return fieldTable(schema)
-  // The pages of the lists have the fields of an entry.
+  // The fields of `entry` are left out, because the pages of listDeposits and listWithdrawals describe them.
   const table = fieldTable(schema.shape.data)
     .join('\n')
     .replaceAll(/^\| `entry\..*\n/gm, '')

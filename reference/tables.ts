@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { type JsonSchema, jsonSchema } from './openapi.ts'
 
-/** Formats the fields of a schema, nested ones included, as a table; returns no lines if there are no fields. */
+/** Formats the fields of a schema, nested ones included, as the lines of a Markdown table; returns no lines if there are no fields. */
 export function fieldTable(schema: z.ZodType | undefined): string[] {
   if (!schema) return []
   const { $defs = {}, ...own } = jsonSchema(schema)
@@ -23,7 +23,7 @@ function inPlace(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>
 function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[] {
   if (typeof schema === 'boolean') return []
   const { properties = {}, required = [], allOf, anyOf, oneOf, discriminator } = schema
-  // Each of the variants is described by itself.
+  // A union with a discriminator has no rows, because each of its variants has a table of its own.
   if (discriminator) return []
   if (allOf) return allOf.flatMap((part) => fields(part, prefix))
   const tagged = oneOf && variantsByTag(oneOf, prefix)
@@ -39,7 +39,7 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
   })
 }
 
-/** Returns the fields of variants under the value that distinguishes each; undefined if no field distinguishes them. */
+/** Returns the rows of each variant below the value that distinguishes it; undefined if no field distinguishes the variants. */
 function variantsByTag(oneOf: readonly z.core.JSONSchema._JSONSchema[], prefix: string): string[] | undefined {
   const variants = oneOf.map((variant) => (typeof variant === 'boolean' ? {} : variant))
   const tagOf = ({ properties = {} }: z.core.JSONSchema.BaseSchema, name: string) => {
@@ -66,7 +66,7 @@ function variantsByTag(oneOf: readonly z.core.JSONSchema._JSONSchema[], prefix: 
   ]
 }
 
-/** Returns the fields of an object, of a list's elements, or of a record's values. */
+/** Returns the rows of the fields of an object, of a list's elements, or of a record's values. */
 function fieldsWithin(schema: z.core.JSONSchema._JSONSchema, path: string): string[] {
   if (typeof schema === 'boolean') return []
   const { items, properties, additionalProperties } = schema

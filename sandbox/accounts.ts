@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem'
 
-/** An account of local chains, whose private key is public. */
+/** Account of the local chains. Its private key is public. */
 export type LocalAccount = { readonly address: Address; readonly privateKey: Hex }
 
 /** The test mnemonic of anvil, Hardhat and others. */
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk'
 
-// Constants, because deriving them takes longer than starting a chain; a test checks them.
+// The addresses are constants, because deriving them takes longer than starting a chain; a test checks them.
 const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer, smart, ...states] = [
   account(
     '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
@@ -87,9 +87,9 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
 ]
 
 /**
- * Funded accounts by role. `users` are free to use. `admin` owns every contract. `safe` holds the async vaults' assets
- * and settles. `anchor` makes every vault's first deposit. `relayer` fills transfers. `smart` batches its calls
- * (EIP-7702). `states` own the prepared states.
+ * Accounts with coins on the local chains, by role. `users` have no fixed role. `admin` owns every contract. `safe` holds the async vaults'
+ * assets and settles requests. `anchor` makes every vault's first deposit. `relayer` fills bridge transfers. `smart` is a contract account
+ * that batches its calls (EIP-7702). `states` own the prepared states.
  */
 export const ACCOUNTS = {
   admin,
@@ -103,7 +103,7 @@ export const ACCOUNTS = {
   states,
 } as const
 
-/** A Solana wallet with a public 32-byte Ed25519 private key. */
+/** Solana wallet with a publicly known Ed25519 private key of 32 bytes. */
 export const SOLANA_WALLET = {
   address: 'JEHoor4Hqp3nqFPznqq7mb8j8pJmaZNrHdeZeYyVPzbT',
   privateKey: '0x98d50791874d1507960e99f637a8cfb7e29283743a6f9aadff360a7005029285',

@@ -2,23 +2,23 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 
-/** A resource of a template. */
+/** Resource of a CloudFormation template. */
 export type TemplateResource = z.output<typeof Resource>
 
-/** A synthesized stack. */
+/** CloudFormation stack that CDK synthesized. */
 export type SynthesizedStack = {
   readonly name: string
   readonly terminationProtection: boolean
   readonly tags: Readonly<Record<string, string>>
   readonly dependsOn: readonly string[]
   readonly template: z.output<typeof Template>
-  /** Folders by upload key. */
+  /** Folders of the stack's assets, by the object key of each upload. */
   readonly assets: Readonly<Record<string, string>>
 }
 
-/** Functions that resolve the references of a template. */
+/** Functions that resolve `Ref` and `Fn::GetAtt` in a template. */
 export type References = {
-  /** Resolves a resource of the same stack or a pseudo parameter. */
+  /** Resolves `Ref`: to a resource of the same stack, or to a pseudo parameter such as `AWS::Region`. */
   readonly ref: (logicalId: string) => string
   readonly attribute: (logicalId: string, name: string) => string
   readonly output: (stackName: string, name: string) => unknown
@@ -58,7 +58,7 @@ const AssetManifest = z.object({
 })
 const StackOutput = z.object({ StackName: z.string(), OutputName: z.string() })
 
-/** Returns the stacks that were synthesized into a folder. */
+/** Returns the CloudFormation stacks that CDK synthesized into a folder. */
 export async function readStacks(directory: string): Promise<SynthesizedStack[]> {
   const artifacts = await readArtifacts(directory, StackArtifact)
   return await Promise.all(
@@ -85,7 +85,7 @@ async function readArtifacts<T extends z.ZodType>(directory: string, form: T): P
   )
 }
 
-/** Returns the value with all references resolved. */
+/** Returns the value with all references of CloudFormation resolved. */
 export function resolveReferences(value: unknown, references: References): unknown {
   const resolve = (child: unknown) => resolveReferences(child, references)
   if (Array.isArray(value)) return value.map(resolve)

@@ -34,7 +34,7 @@ import { createRewards, type Rewards } from './rewards.ts'
 /** Every service that the functions call, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
-  /** RPC nodes in front of each chain, by chain id; empty if the functions read the chain directly. */
+  /** Imitated RPC nodes in front of each chain, by chain id; empty if the functions read the chain directly. */
   readonly hosts: Readonly<Record<number, readonly Node[]>>
   readonly rpcUrls: RpcUrls
   readonly dynamo: Database
@@ -42,17 +42,17 @@ export type Backends = {
   readonly providers: Providers
   readonly relayer: Relayer
   readonly rewards: Rewards
-  /** Undefined without a past. */
+  /** Prepared states of requests and transfers; undefined if the chains have no history. */
   readonly states: States | undefined
-  /** The functions' environment variables. */
+  /** Environment variables of the functions. */
   readonly environment: Readonly<Record<string, string>>
   readonly signingKey: PublicKey
   /** Lists all published keys, the signing key first. */
   readonly listSigningKeys: () => readonly PublicKey[]
   readonly admin: Admin
-  /** Sets RPC URLs for functions that start later; other chains have fake nodes. */
+  /** Sets the nodes' URLs for functions that start later. Chains without a URL here get fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
-  /** Changes other configuration of functions that start later. */
+  /** Changes other parts of the configuration for functions that start later. */
   configure(
     changes: {
       readonly [Api in
@@ -75,28 +75,30 @@ const WEBHOOK_KEY_SECRET = webhookKeySecretName('local')
 const IDENTITY_SECRET = identitySecretName('local')
 const SIGNING_SECRET = signingSecretName('local')
 
-/** A wallet index, by its name in the configuration. */
+/** Name of a wallet index (an API that lists all tokens of a wallet) in the configuration. */
 export type IndexName = z.output<typeof TokenIndexApis>[number]
 
-/** Options of the backends. */
+/** Options for starting the backends. */
 export type BackendsOptions = {
   readonly chainIds?: readonly number[]
   readonly blockSeconds?: number
-  /** More chains, without vaults. */
+  /** Ids of further chains, to which the bridge leads but which have no vaults. */
   readonly bridgedChainIds?: readonly number[]
   /** True if the chains have months of history. */
   readonly withPast?: boolean
   readonly withStates?: boolean
-  /** Wallet indexes in the order of the calls; GoldRush by default. */
+  /** Wallet indexes in the order in which the functions call them; GoldRush by default. */
   readonly indexes?: readonly IndexName[]
   readonly realMarkets?: boolean
-  /** Node profiles in front of each chain, in the order of their URLs; none by default. */
+  /** Profiles of the imitated nodes in front of each chain, in the order of their URLs; none by default. */
   readonly nodes?: readonly NodeProfileName[]
-  /** The backends stop it too; by default a server in this process. */
+  /** Database to use and to stop; by default the backends start one in this process. */
   readonly database?: Database
 }
 
-/** Starts chains, DynamoDB, SQS and the outside services, with the service's contracts, tables and queues. */
+/**
+ * Starts chains, DynamoDB, SQS and fakes of the outside services. Deploys the local contracts, and creates the service's tables and queues.
+ */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
   const { nodes: profiles = [], withStates = false, indexes = ['goldRush'] } = options
@@ -207,7 +209,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {
-      // Runs in parallel: the relayer would wait for a stopped chain.
+      // All stop in parallel: if the chains stopped first, the relayer would wait for one.
       await Promise.all(
         [relayer, ...Object.values(hosts).flat(), ...chains, dynamo, queues, providers].map((backend) =>
           backend.stop(),

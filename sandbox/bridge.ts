@@ -40,7 +40,7 @@ const STRUCTS = [
   'struct Replacement { address token; uint256 offset; }',
 ] as const
 
-/** ABI of the real pool, plus the V3 events that `LegacySpokePool` emits. */
+/** ABI of Across' SpokePool (the pool), with the V3 events of `LegacySpokePool` added. */
 export const spokePoolAbi = parseAbi([
   ...STRUCTS,
   'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -108,7 +108,7 @@ export const spokePoolAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** ABI of the handler that runs a message's calls on the destination. */
+/** ABI of Across' MulticallHandler, which runs the calls of a deposit's message on the destination chain. */
 export const multicallHandlerAbi = parseAbi([
   ...STRUCTS,
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
@@ -128,7 +128,7 @@ const UPDATE_DETAILS =
   'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
-/** A deposit from the pool's event, and the log's location. Accounts and tokens are 32-byte words. */
+/** Bridge deposit from the pool's event, with the location of the event's log. Accounts and tokens are 32-byte words. */
 export type BridgeDeposit = {
   readonly originChainId: number
   readonly destinationChainId: number
@@ -142,7 +142,7 @@ export type BridgeDeposit = {
   readonly inputAmount: bigint
   /** Amount in the output token's smallest unit. */
   readonly outputAmount: bigint
-  /** Seconds since 1970, like the deadlines; by the destination's clock. */
+  /** Seconds since 1970, like the deadlines below. The destination chain's clock decides. */
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   readonly exclusivityDeadline: number
@@ -152,7 +152,7 @@ export type BridgeDeposit = {
   readonly logIndex: number
 }
 
-/** Changed terms that a depositor signed; `outputAmount` is in the smallest unit. */
+/** Terms of a deposit that its depositor changed by a signature; `outputAmount` is in the smallest unit. */
 export type SpeedUp = {
   readonly originChainId: number
   readonly depositId: bigint
@@ -167,11 +167,11 @@ type BridgedToken = { readonly address: Address; readonly decimals: number }
 
 const RELAYER = ACCOUNTS.relayer.address
 const USER_FUNDS = '1000000'
-// Whole tokens; more than any account on a local chain has.
+// Funds of the relayer and of the pool in whole tokens. No account on a local chain has more.
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
-/** Returns the bridge's addresses on a chain; throws for an unsupported chain. */
+/** Returns the addresses of the bridge's contracts on a chain; throws for a chain without the bridge. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
   if (!bridge) throw new Error(`The bridge does not support chain ${chainId}`)
@@ -179,8 +179,8 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Installs the bridge at its real addresses, with the wrapped coin if the pool accepts it. Funds the relayer and the
- * pool. Deposit ids start at the chain id, so the ids of two chains differ.
+ * Installs the bridge at its real addresses, with the chain's wrapped coin if the pool accepts it. Funds the relayer and the pool. Deposit
+ * ids start at the chain id, so that two chains have different ids.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { chainId } = chain
@@ -188,7 +188,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
   const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
   const coin = toBridgedToken(chainId, COIN_ADDRESS)
   const hasCoin = coin !== COIN_ADDRESS
-  // The pool's first storage word, last variable first.
+  // The value is packed with the last variable of this storage slot first.
   const state = encodePacked(
     ['uint48', 'address', 'bool', 'bool', 'uint32'],
     [0, hasCoin ? coin : zeroAddress, false, false, chainId],
@@ -203,8 +203,8 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
 }
 
 /**
- * Installs a pool's code at an address, by default the pool's; the storage stays. `LegacySpokePool` emits the old
- * events. At another address it imitates the pool.
+ * Installs the code of a pool contract at an address, by default the bridge's address; the storage stays. `LegacySpokePool` emits the old
+ * events. At another address the contract imitates the pool.
  */
 export async function installPool(
   chain: LocalChain,
@@ -216,8 +216,8 @@ export async function installPool(
 }
 
 /**
- * Deploys these bridged tokens at their real addresses and mints a million of each to every user. Throws for a symbol
- * that the bridge does not accept.
+ * Deploys these tokens of the bridge at their real addresses, and mints a million of each to every user. Throws for a symbol that the
+ * bridge does not accept.
  */
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
@@ -268,7 +268,7 @@ async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]):
   await plan.execute()
 }
 
-/** Returns the deposits of a block range in order, from current and old events. */
+/** Returns the deposits in a range of blocks in order, from events of the current and the old form. */
 export async function readDeposits(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -285,7 +285,7 @@ export async function readDeposits(
     .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
     .map(({ args, transactionHash, blockNumber, logIndex }) => ({
       originChainId: chain.chainId,
-      // No known chain has an id above 2^53.
+      // The conversion is exact, because no known chain has an id above 2^53.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
       depositor: padToWord(args.depositor),
@@ -305,7 +305,7 @@ export async function readDeposits(
     }))
 }
 
-/** Returns the speed-ups of a block range in order. */
+/** Returns the changes of deposits (`SpeedUp`) in a range of blocks, in order. */
 export async function readSpeedUps(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -326,7 +326,7 @@ export async function readSpeedUps(
   }))
 }
 
-/** Returns the speed-up with the depositor's signature. */
+/** Returns the changed terms with the depositor's signature. */
 export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
   const { originChainId, depositId, outputAmount, recipient, message } = unsigned
   const signature = await privateKeyToAccount(privateKey).signTypedData({
@@ -348,12 +348,12 @@ function clientOf(chain: LocalChain) {
   return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }
 
-// The old events have 20-byte addresses.
+// Pads an address to 32 bytes, because the old events contain addresses of 20 bytes.
 function padToWord(accountOrWord: Hex): Hex {
   return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 
-/** Returns a deposit's relay data, for calls of the destination's pool. */
+/** Returns the relay data of a deposit, with which calls of the destination chain's pool identify it. */
 export function relayDataOf(deposit: BridgeDeposit) {
   const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
   const { depositId, fillDeadline, exclusivityDeadline, message } = deposit
@@ -364,7 +364,7 @@ export function relayDataOf(deposit: BridgeDeposit) {
   }
 }
 
-/** Returns the deposit's key at the destination: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Returns the hash by which the destination chain's pool identifies a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHashOf(deposit: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
 }

@@ -2,10 +2,10 @@ import { readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { extname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A built site and its build. */
+/** Folder of a built website, its sources, and the function that builds it. */
 export type SiteOptions = {
   readonly folder: string
-  /** Paths relative to the repository's root; folders include their contents. */
+  /** Paths of the sources, relative to the repository's root; folders include their contents. */
   readonly sources: readonly string[]
   /** Builds the folder; ends early when the signal aborts. */
   readonly build: (signal: AbortSignal) => Promise<void>
@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json',
-  // Browsers download a file of type text/markdown.
+  // Markdown is served as plain text, because browsers download a file of type text/markdown.
   '.md': 'text/plain; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
   '.svg': 'image/svg+xml',
@@ -38,7 +38,9 @@ export function pageHeaders(policy: string): Readonly<Record<string, string>> {
   return { 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }
 }
 
-/** Returns a site that is rebuilt when its sources are newer, one build at a time. */
+/**
+ * Returns functions to build and read a website. It is rebuilt when a source is newer than the build, and only one build runs at a time.
+ */
 export function builtSite({ folder, sources, build }: SiteOptions) {
   const index = join(folder, 'index.html')
   const ending = new AbortController()
@@ -49,7 +51,7 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
     if (builtAt > changedAt) return
     const startedAt = new Date()
     await build(ending.signal)
-    // A source that changes during the build is newer than the build.
+    // The build gets its start time as modification time, so that a source that changes during the build counts as newer.
     await utimes(index, startedAt, startedAt)
   }
   return {
@@ -59,11 +61,11 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
       })
       return running
     },
-    /** Returns true if there is a site, even an old one. */
+    /** Returns true if there is a built website, even an outdated one. */
     async isBuilt(): Promise<boolean> {
       return (await timeOf(index)) > 0
     },
-    /** Reads a file of the site; undefined if it does not exist. */
+    /** Reads a file of the built website; undefined if it does not exist. */
     async read(name: string): Promise<Buffer | undefined> {
       const path = resolve(folder, name)
       return path.startsWith(resolve(folder) + sep) ? await readFile(path).catch(() => undefined) : undefined
@@ -78,14 +80,14 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
 async function newest(paths: readonly string[]): Promise<number> {
   const times = paths.map(async (path) => {
     const place = resolve(ROOT, path)
-    // A deleted or renamed file changes the time of its folder.
+    // Folders are checked too, because a deleted or renamed file changes the time of its folder only.
     const inside = await readdir(place, { recursive: true }).catch(() => [])
     return Math.max(...(await Promise.all(['', ...inside].map((name) => timeOf(join(place, name))))))
   })
   return Math.max(0, ...(await Promise.all(times)))
 }
 
-/** Returns the modification time in epoch milliseconds; 0 if there is none. */
+/** Returns the modification time of a file in epoch milliseconds; 0 if the file does not exist. */
 async function timeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,

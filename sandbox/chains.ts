@@ -12,20 +12,20 @@ import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 import { type Switch, startSwitch } from './switch.ts'
 
-/** A local chain; without `blockSeconds`, each transaction has its own block. */
+/** Local chain. If `blockSeconds` is absent, the chain mines a block for each transaction. */
 export type LocalChain = {
   readonly chainId: number
   readonly rpcUrl: string
   readonly blockSeconds: number | undefined
 }
 
-/** A local chain in its own process. */
+/** Local chain whose node runs in its own process. */
 export type RunningChain = LocalChain & {
-  /** The URL for other callers, which can be switched off; `rpcUrl` stays on. */
+  /** URL of the chain for the service and the wallet, which can be switched off. The sandbox's own `rpcUrl` stays on. */
   readonly nodes: Switch
-  /** Mines a block at this interval in seconds; fractions are possible. */
+  /** Mines a block at this interval in seconds, which may be a fraction. */
   keepTime(blockSeconds: number): Promise<void>
-  /** Pauses or resumes these blocks. */
+  /** Pauses or resumes the mining at an interval. */
   hold(isHeld: boolean): void
   stop(): Promise<void>
 }
@@ -34,48 +34,49 @@ export type RunningChain = LocalChain & {
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Stores the last 8,191 block hashes (EIP-2935). Removed, because our contracts do not read it. anvil hashes its whole
- * storage for every block, so each block would take longer than the last.
+ * Address of the contract with the last 8,191 block hashes (EIP-2935). Its code is removed, because the local contracts do not read it.
+ * anvil hashes its whole storage for every block, so each block would take longer than the last.
  */
 const BLOCK_HASHES: Address = '0x0000F90827F1C53a10cb7A02335B175320002935'
 
-// About the limit of real chains, and of an eth_call (geth's rpc.gascap).
+// Block gas limit. It is close to that of real chains, and to the limit of an eth_call (geth's rpc.gascap).
 const BLOCK_GAS_LIMIT = 50_000_000
 
-// The watcher's input ends with this process, even if it is killed; the watcher then kills anvil.
+// Shell script that starts anvil with a watcher. The watcher's stdin closes when this process ends, even if it is killed; the watcher then
+// kills anvil.
 const START_WATCHED = `states=$1; shift; exec 3<&0
 (cat <&3; kill -9 $$; rm -rf "$states") >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null`
 
 /**
- * Starts an anvil chain with Multicall3 and 10,000 ether for each of `ACCOUNTS`, on `port` or a free one. Throws
- * anvil's error output if it does not start.
+ * Starts an anvil chain on `port` or a free port. It has Multicall3, and 10,000 ether for each of `ACCOUNTS`. Throws an Error with anvil's
+ * stderr if it does not start.
  */
 export async function startChain(options: {
   readonly chainId: number
   readonly blockSeconds?: number
   readonly port?: number
-  /** Seconds since 1970; now by default. */
+  /** Time of the first block in seconds since 1970; now by default. */
   readonly startsAt?: number
 }): Promise<RunningChain> {
   const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
   args.push('--accounts', Object.values(ACCOUNTS).flat().length)
-  // `safe` is two blocks behind the head, `finalized` four.
+  // The option puts the block with the tag `safe` two blocks behind the head, and the one with `finalized` four.
   args.push('--slots-in-an-epoch', 2)
-  // Some contracts exceed the size limit, because they skip the optimizer's slowest step.
+  // The option allows larger contracts. Some exceed the size limit, because they are compiled without the optimizer's slowest step.
   args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
-  // A test chain mines thousands of blocks immediately and reads no old state.
+  // A chain without an interval keeps few old states: tests mine thousands of blocks immediately and read no old state.
   else if (blockSeconds === undefined) args.push('--prune-history', 200)
-  // States of old blocks, about 200 KB each. anvil leaves them, so the watcher removes them.
+  // anvil stores states of old blocks in this folder, about 200 KB each, and never removes them. The watcher does.
   const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))
   args.push('--cache-path', states)
   const anvil = spawn(
     '/bin/sh',
     ['-c', START_WATCHED, anvilBinary(), states, ...args.map(String), '--mnemonic', TEST_MNEMONIC],
-    // Own process group: Ctrl-C reaches only this process, which stops its chains in order.
+    // anvil gets its own process group, so that Ctrl-C reaches only this process, which then stops its chains in order.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
   const exited = once(anvil, 'exit')
@@ -129,7 +130,9 @@ export async function startChain(options: {
   }
 }
 
-/** Replaces anvil's timer, which counts whole seconds. Blocks in one second share a timestamp, as on Base. */
+/**
+ * Mines blocks at an interval. It replaces anvil's timer, which counts whole seconds. Blocks in one second share a timestamp, as on Base.
+ */
 async function mineEvery(
   chain: LocalChain,
   milliseconds: number,
@@ -144,6 +147,6 @@ async function mineEvery(
 function anvilBinary(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const binary = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`
-  // anvil's package depends on the platform's package.
+  // The path is resolved from anvil's main package, because only that one depends on the platform's package.
   return createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')).resolve(binary)
 }

@@ -13,15 +13,15 @@ type Invoke = (
   options: { readonly timeoutSeconds: number; readonly trace: string },
 ) => Promise<SQSBatchResponse>
 
-/** A Lambda event source mapping from a queue to a function. */
+/** Imitated Lambda event source mapping from a queue to a function. */
 export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'maxConcurrency'> & {
   readonly name: string
-  /** True if loop detection spares this function. */
+  /** True if Lambda's detection of recursive loops is off for this function. */
   readonly enqueuesItself: boolean
   readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
   readonly queueArn: string
   readonly batchSize: number
-  /** True if the function reports failed messages; otherwise any response completes the batch. */
+  /** True if the function reports failed messages one by one. Otherwise any response counts as success for the whole batch. */
   readonly reportsFailures: boolean
 }
 
@@ -29,16 +29,16 @@ const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
-/** Maximum invocations of one function in a chain of messages; Lambda treats the next as a loop. */
+/** Maximum invocations of one function in a chain of messages; Lambda treats one more as a loop. */
 const MAX_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
-// The SDK reads the trace here, as in Lambda; the SDK may have made the store itself.
+// The AWS SDK reads the trace id from this store, as in Lambda. The SDK may have created the store itself.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
 const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
 process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 
-/** Returns the contracts' mappings, with the queues in this process's environment. */
+/** Returns the mappings of the contracts' queues. This process's environment variables locate the queues. */
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const findQueue = ({ queue }: QueueContract) => {
@@ -57,11 +57,14 @@ export function localMappings(): Mapping[] {
 }
 
 /**
- * Returns substitutes for Lambda's event source mappings. They invoke functions with batches, and delete completed
- * messages and loops.
+ * Returns substitutes for Lambda's event source mappings. They invoke functions with batches of messages. They delete processed messages,
+ * and messages that belong to a loop.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
-  /** Returns the batch's size. SQS hides a crashed function's messages until their timeout. */
+  /**
+   * Receives a batch, invokes the function and returns the batch's size. Messages of a crashed function stay in the queue; SQS shows them
+   * again after their timeout.
+   */
   async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
     const { name, timeoutSeconds, batchSize, reportsFailures, enqueuesItself, queueArn } = mapping
     const { QueueUrl, client } = mapping.place()
@@ -81,7 +84,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
     const failures = reportsFailures ? (answer?.batchItemFailures ?? []) : []
     const failed = new Set(failures.map(({ itemIdentifier }) => itemIdentifier))
-    // A response with a message outside the batch completes nothing.
+    // A response that names a message outside the batch is invalid, so no message counts as processed.
     const isAnswered = answer && failed.isSubsetOf(new Set(taken.map(({ MessageId }) => MessageId)))
     const done = Messages.filter((message) => isLoop(message) || (isAnswered && !failed.has(message.MessageId ?? '')))
     const Entries = done.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
@@ -90,7 +93,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 
   return {
-    /** Handles available messages and those that follow, with the concurrency of AWS; returns their number. */
+    /** Processes available messages, and messages that these cause, with the same concurrency as in AWS. Returns their number. */
     async consume(): Promise<number> {
       const counts = mappings.flatMap((mapping) =>
         Array.from({ length: mapping.maxConcurrency }, () => takeBatch(mapping, 0)),
@@ -98,7 +101,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
     },
-    /** Handles all messages until the returned function is called. */
+    /** Processes all messages until the returned function is called. */
     poll(): () => void {
       const stopping = new AbortController()
       const { signal } = stopping
@@ -119,7 +122,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 }
 
-/** Counts each function's invocations in the message chain; the maximum over these messages. */
+/** Returns the number of each function's invocations in the chain that led to these messages; the maximum over the messages. */
 function parseLineage(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { Attributes = {} } of messages) {

@@ -6,30 +6,31 @@ import { join } from 'node:path'
 import type { Abi, Hex } from 'viem'
 import { once } from '../lib/core/once.ts'
 
-/** A compiled contract; `bytecode` deploys it, `deployedBytecode` is then its code. */
+/** Compiled Solidity contract. `bytecode` deploys it; `deployedBytecode` is its code afterwards. */
 export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly deployedBytecode: Hex }
 
-/** Every deployable contract of `sandbox/contracts`, by name. */
+/** All deployable contracts of `sandbox/contracts`, by name. */
 export type CompiledContracts = { readonly [name: string]: CompiledContract }
 
-/** Path of the compiled contracts, with a fingerprint of their sources. */
+/** Path of the file with the compiled contracts and a fingerprint of their sources. */
 export const COMPILED_FILE = join(import.meta.dirname, 'contracts/compiled.json')
 
-/** `deployed` locates the deployed code in the bytecode: offset and length in bytes. */
+/** Contract as stored in the file. `deployed` locates the deployed code in the bytecode: offset and length in bytes. */
 type StoredContract = { readonly abi: Abi; readonly bytecode: string; readonly deployed: readonly [number, number] }
 type CompiledFile = { readonly fingerprint: string; readonly contracts: Readonly<Record<string, StoredContract>> }
 type Sources = { readonly [path: string]: { readonly content: string } }
 
 const SOURCES = join(import.meta.dirname, 'contracts')
 const SETTINGS = {
-  // The slowest optimizer step takes a third of the time; without it the code is a fifth larger.
+  // The optimizer's slowest step (common subexpression elimination) is off. It takes a third of the time and makes the code a fifth
+  // smaller.
   optimizer: { enabled: true, runs: 200, details: { cse: false } },
   evmVersion: 'prague',
   metadata: { bytecodeHash: 'none', appendCBOR: false },
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 }
 
-/** Returns every compiled contract; throws if a source, the compiler or a library changed since. */
+/** Returns every compiled contract. Throws if a source, the compiler or a library changed since the compilation. */
 export const compiledContracts: () => Promise<CompiledContracts> = once(async () => {
   const { fingerprint, contracts } = await readCompiledFile()
   if (fingerprint !== fingerprintOf(await readSources())) {
@@ -52,7 +53,7 @@ export const compiledContracts: () => Promise<CompiledContracts> = once(async ()
   )
 })
 
-/** Returns one compiled contract by name; throws the known names otherwise. */
+/** Returns the compiled contract with this name. Throws an Error with the known names if there is none. */
 export async function compiledContract(name: string): Promise<CompiledContract> {
   const contracts = await compiledContracts()
   const contract = contracts[name]
@@ -65,7 +66,7 @@ export async function areContractsCompiled(): Promise<boolean> {
   return (await readCompiledFile()).fingerprint === fingerprintOf(await readSources())
 }
 
-/** Returns new text for `COMPILED_FILE` after about 15 seconds; throws solc's messages. */
+/** Compiles the contracts and returns the new text of `COMPILED_FILE`, in about 15 seconds. Throws an Error with solc's messages. */
 export async function compileContracts(): Promise<string> {
   const sources = await readSources()
   const file: CompiledFile = { fingerprint: fingerprintOf(sources), contracts: await compile(sources) }
@@ -105,7 +106,7 @@ type Output = {
 }
 
 async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
-  // 8 MB of WebAssembly, needed only after a source changed.
+  // The compiler is imported here, because its 8 MB of WebAssembly are needed only after a source changed.
   const { default: solc }: { default: Compiler } = await import('solc')
   const input = { language: 'Solidity', sources, settings: SETTINGS }
   const output: Output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport }))
@@ -116,7 +117,7 @@ async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
   for (const path of Object.keys(sources)) {
     for (const [name, { abi, evm }] of Object.entries(output.contracts?.[path] ?? {})) {
       const [bytecode, deployed] = [evm.bytecode.object, evm.deployedBytecode.object]
-      // Abstract contracts and interfaces have no code.
+      // Abstract contracts and interfaces have no code and are left out.
       if (bytecode === '') continue
       if (!bytecode.includes(deployed))
         throw new Error(`${name} has immutable values, which compiled.json cannot store`)

@@ -33,21 +33,21 @@ import type { Rewards } from './rewards.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
-/** Parts of the sandbox that the controls change. */
+/** Parts of the sandbox that the controls (operations of the control page) read and change. */
 export type ControlledParts = {
   readonly chains: readonly (RunningChain &
     Pick<LocalWorld, 'vaults' | 'tokens' | 'unlisted' | 'rewardToken'> & { readonly hosts: readonly Node[] })[]
   readonly relayer: Relayer
   readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
-  /** Fakes of the outside services, by name in the controls. */
+  /** Fakes of the outside services, by their names in the controls. */
   readonly sources: Readonly<Record<string, FakeService>>
   readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
-  /** Pins a vault's current code, as an operator does after a review. */
+  /** Pins a vault's current code and price, as an operator does after a review. */
   readonly confirmVault: (vault: VaultKey) => Promise<unknown>
-  /** Answers 429 to every API call for these seconds; 0 ends it. */
+  /** Makes the API respond with 429 to every call for these seconds; 0 ends it. */
   readonly throttle: (seconds: number) => void
-  /** Changes the receiver in signed responses. */
+  /** Starts or stops replacing the receiver's address in signed responses. */
   readonly tamper: (isOn: boolean) => void
   readonly states: readonly ShownState[]
 }
@@ -57,7 +57,7 @@ export type ControlsOptions = {
   readonly origins: readonly string[]
   /** Public URL of the controls; the server's own by default. */
   readonly shownUrl?: string
-  /** URL to which browsers are redirected. */
+  /** URL of the control page, to which browsers are redirected. */
   readonly roomUrl?: string
 }
 
@@ -65,9 +65,9 @@ export type ControlsOptions = {
 export type Controls = { readonly url: string; stop(): Promise<void> }
 
 type VaultKey = { readonly chainId: number; readonly address: Address }
-/** `name` is also the path; `group` is undefined without a form in the room. */
+/** Control in the list. `name` is also its path; `group` is undefined if the control page has no form for it. */
 type Listed = Control & { readonly name: string; readonly group: string | undefined }
-/** A value of one field, or the values of several fields; `decimals` for a token. */
+/** Choice in a form: a value of one field, or the values of several fields. A token's choice also has `decimals`. */
 type Choice = { readonly label: string; readonly decimals?: number } & (
   | { readonly value: string | number }
   | { readonly body: object }
@@ -77,18 +77,18 @@ const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 const PAUSABLE = parseAbi(['function pause()', 'function unpause()'])
 const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
-/** The other states need no words. */
+/** Words for states of transfers in a choice's label; other states are left out of the label. */
 const STATE_WORDS: Partial<Record<Relay['state'], string>> = {
   ignored: 'not filled',
   stranded: 'to a chain outside the sandbox',
 }
-/** Blocks; finality needs more. */
+/** Maximum depth of a reorganisation in blocks; a block is final only at a greater depth. */
 const MAX_REORGANISED = 100
 
 /**
  * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox`. `GET
- * /sandbox/webhooks/received?after=<number>` lists later webhook deliveries, oldest first. Pages of other origins get
- * 403. `stop` also resumes the chains.
+ * /sandbox/webhooks/received?after=<number>` lists webhook deliveries with a higher number, oldest first. Pages of other origins get 403.
+ * `stop` also resumes paused chains.
  */
 export async function startControls(
   controlled: ControlledParts,
@@ -346,7 +346,7 @@ function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
   return vaults.find((vault) => vault.address.toLowerCase() === address.toLowerCase())
 }
 
-/** Returns the possible values of fields, by the name in their schemas. */
+/** Returns the choices of fields, by the key `choices` in their schemas. */
 async function listChoices({ chains, relayer }: ControlledParts): Promise<Readonly<Record<string, readonly Choice[]>>> {
   const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
   const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
@@ -372,7 +372,7 @@ async function listChoices({ chains, relayer }: ControlledParts): Promise<Readon
     transfers: relays.toReversed().map(({ state, deposit }) => {
       const { depositId, originChainId, transactionHash, inputAmount, inputToken } = deposit
       const { decimals, symbol } = tokens.find(
-        // The bridge writes addresses as 32-byte words.
+        // The deposit's token is a 32-byte word, so only its end is compared with the address.
         ({ chainId, address }) =>
           chainId === originChainId && inputToken.toLowerCase().endsWith(address.slice(2).toLowerCase()),
       ) ?? { decimals: 0, symbol: '' }
@@ -389,12 +389,15 @@ function resume({ nodes, hold }: RunningChain): void {
   hold(false)
 }
 
-/** Rejects foreign pages, from which browsers let such requests through. Other clients send no Origin. */
+/**
+ * Returns false for pages of other origins, because browsers send such requests without a preflight. Clients that are no browsers send no
+ * Origin.
+ */
 function isAllowed({ headers: { origin } }: IncomingMessage, origins: readonly string[]): boolean {
   return origin === undefined || origins.includes(origin)
 }
 
-/** Detects a browser; programs that accept anything get JSON. */
+/** Returns whether a browser opens the page. Programs that accept any content type get JSON instead. */
 function isPageVisit({ method, url, headers: { accept = '' } }: IncomingMessage): boolean {
   return method === 'GET' && url === '/sandbox' && accept.includes('text/html')
 }
@@ -427,7 +430,7 @@ async function serve(
   } catch (error) {
     if (error instanceof z.ZodError) send(400, { error: z.prettifyError(error) })
     else if (error instanceof SyntaxError) send(400, { error: 'The body is no JSON' })
-    // The request is valid but fails in the current state.
+    // The status 409 means that the request is valid but cannot be executed in the current state.
     else send(409, { error: error instanceof Error ? error.message : String(error) })
   }
 }

@@ -4,37 +4,35 @@ import { asyncVaultHasPending, isAsyncVault, settleAsyncVault } from './curator/
 import { lagoonHasPending, settleLagoon } from './curator/lagoon.ts'
 import type { Settlement } from './curator/settlement.ts'
 
-/** A chain and its async vaults that a curator settles. */
+/** Chain, and those of its async vaults that a curator settles. */
 export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
 
-/** A running curator. */
+/** Running process that settles vaults, in the role of their curator. */
 export type Curator = {
-  /** Settles pending requests immediately; throws if no vault matches or one refuses. */
+  /** Settles pending requests immediately. Throws if no vault matches, or if a vault refuses. */
   settle(which: VaultQuery): Promise<readonly Settlement[]>
-  /** Resolves when the last round is over. */
+  /** Stops the curator; resolves when running settlements have ended. */
   stop(): Promise<void>
 }
 
 type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
- * Values an async vault at its total assets plus `gain`, which it mints, and settles pending requests. Calls from the
- * vault's roles, which must be local accounts. Throws if the vault refuses.
+ * Values an async vault at its total assets plus `gain`, and settles pending requests. Mints the gain first. Sends calls from
+ * the accounts with the vault's roles, which must be local accounts. Throws if the vault refuses.
  */
 export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
   const settleVault = (await isAsyncVault(chain, vault)) ? settleAsyncVault : settleLagoon
   return settleVault(chain, vault, gain)
 }
 
-/** Returns whether an open vault has anything to settle. */
+/** Returns whether the vault is open and has requests to settle. */
 export async function hasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const isPending = (await isAsyncVault(chain, vault)) ? asyncVaultHasPending : lagoonHasPending
   return isPending(chain, vault)
 }
 
-/**
- * Settles every vault with pending requests at this interval, without a gain. Failures are retried in the next round.
- */
+/** Settles every vault with pending requests at this interval, without a gain. A failed settlement is repeated in the next round. */
 export function startCurator(options: {
   readonly chains: readonly CuratedChain[]
   readonly everySeconds: number
@@ -42,7 +40,7 @@ export function startCurator(options: {
 }): Curator {
   const { chains, everySeconds, onError } = options
   let stopped = false
-  // One vault at a time: all share the safe, whose transactions need consecutive nonces.
+  // Settlements run one after another: all use the safe's account, whose transactions need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
   const runInOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)

@@ -5,16 +5,16 @@ import type { LocalChain } from './chains.ts'
 import { copyContract } from './copies.ts'
 import { callRpc } from './rpc.ts'
 
-/** A generation of Lagoon vaults; `unknown` reports v0.7.0 and behaves like 0.6. */
+/** Version of the Lagoon vault contract. `unknown` reports v0.7.0 and behaves like v0.6. */
 export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' | 'unknown'
 
 /** Constructor arguments of a token. */
 export type TokenOptions = { readonly name: string; readonly symbol: string; readonly decimals: number }
 
 /**
- * A kind of ERC-4626 vault. `illiquid` lends its assets out; `silent` returns 0 for every limit; `cooldown` pays after
- * a delay. `exitFee` charges withdrawals, `entryFee` also deposits. `noExit` never pays; `lying` contradicts its
- * previews; `strict` rejects redemptions worth nothing.
+ * Kind of ERC-4626 vault. `illiquid` has lent out its assets; `silent` returns 0 for every limit; `cooldown` pays after a delay. `exitFee`
+ * charges a fee on withdrawals, `entryFee` also on deposits. `noExit` never pays; `lying` contradicts its previews; `strict` rejects
+ * redemptions of shares worth no assets.
  */
 export type YieldVaultKind =
   | 'plain'
@@ -29,12 +29,12 @@ export type YieldVaultKind =
   | 'dailyLimit'
 
 /**
- * A harmful behaviour of a token's transfers; `callsBack` claims again. `changesDecimals` changes them every block.
- * `none` is for tokens that turn harmful later.
+ * Harmful behaviour of a token. `callsBack` claims again during a transfer. `changesDecimals` has other decimals in every block. `none` is
+ * for tokens that turn harmful later.
  */
 export type HarmfulBehavior = keyof typeof HARMS
 
-/** Options of a synchronous vault; by default it is plain and the admin owns it. */
+/** Options of a synchronous vault. By default its kind is `plain` and the account `admin` owns it. */
 export type YieldVaultOptions = {
   readonly make?: YieldVaultKind
   readonly asset: Address
@@ -44,24 +44,24 @@ export type YieldVaultOptions = {
 }
 
 /**
- * A kind of ERC-7540 vault. `aggregated` has request id 0 and a separate share token; `counted` has an id per request.
- * `redemptions` and `syncDeposits` take instant deposits; `deposits` pays instantly. `Deposit` events of `counted` and
+ * Kind of ERC-7540 vault. `aggregated` has request id 0 for all requests and a separate share token; `counted` has an id per request.
+ * `redemptions` and `syncDeposits` accept instant deposits; `deposits` pays withdrawals instantly. The `Deposit` events of `counted` and
  * `syncDeposits` name the shares' receiver first.
  */
 export type AsyncVaultKind = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
 
-/** Options of such a vault; by default 6 decimals, managed by the safe of `ACCOUNTS`. */
+/** Options of an ERC-7540 vault. By default shares have 6 decimals, and the account `safe` manages it. */
 export type AsyncVaultOptions = {
   readonly make: AsyncVaultKind
   readonly asset: Address
   readonly name: string
   readonly symbol: string
-  /** Only for `aggregated` and `counted`; others have the asset's decimals. */
+  /** Decimals of the shares, only for `aggregated` and `counted`; shares of other kinds have the asset's decimals. */
   readonly shareDecimals?: number
   readonly manager?: Address
 }
 
-/** Options of a Lagoon-like vault; the roles default to those of `ACCOUNTS`. */
+/** Options of a Lagoon-like vault. By default the accounts in `ACCOUNTS` have its roles. */
 export type LagoonVaultOptions = {
   readonly generation: LagoonGeneration
   readonly asset: Address
@@ -73,11 +73,11 @@ export type LagoonVaultOptions = {
   readonly whitelistManager?: Address
   readonly feeReceiver?: Address
   readonly whitelisted?: boolean
-  /** True if its proxy reads a beacon, as Lagoon's first vaults do. */
+  /** True if the vault is a proxy that reads its implementation from a beacon, as Lagoon's first vaults do. */
   readonly hasBeacon?: boolean
 } & Partial<LagoonRates>
 
-/** Fees in basis points; entry fee, exit fee and haircut apply from 0.6. */
+/** Fees of a Lagoon vault in basis points. Entry fee, exit fee and haircut exist since v0.6. */
 export type LagoonRates = {
   readonly managementRate: number
   readonly performanceRate: number
@@ -86,7 +86,7 @@ export type LagoonRates = {
   readonly haircutRate: number
 }
 
-/** Receiver of the protocol's share of every fee. */
+/** Address of Lagoon's fee registry, which receives the protocol's share of every fee. */
 export const FEE_REGISTRY: Address = '0x00000000000000000000000000000000FEE5fEe5'
 
 const NO_FEES: LagoonRates = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
@@ -114,7 +114,7 @@ const YIELD_VAULTS: { readonly [make in YieldVaultKind]: string } = {
   dailyLimit: 'DailyLimitYieldVault',
 }
 
-/** Numbers in the contract. */
+/** Numbers by which the contract HostileToken identifies each behaviour. */
 const HARMS = { none: 0, burnsGas: 1, changesDecimals: 2, callsBack: 3, reverts: 4, movesNothing: 5 } as const
 
 const ASYNC_VAULTS: { readonly [make in AsyncVaultKind]: string } = {
@@ -130,17 +130,20 @@ export function deployToken(chain: LocalChain, options: TokenOptions): Promise<A
   return deployPlanned(chain, (plan) => planToken(plan, options))
 }
 
-/** Deploys a token like USDT and returns its address: 6 decimals, no return values, approvals only from zero. */
+/**
+ * Deploys a token that behaves like USDT and returns its address. It has 6 decimals and no return values, and changes an allowance only
+ * from or to zero.
+ */
 export function deployTether(chain: LocalChain): Promise<Address> {
   return deployPlanned(chain, planTether)
 }
 
-/** Deploys an ERC-20 with 18 decimals and this harm, mintable by all, and returns its address. */
+/** Deploys an ERC-20 with 18 decimals and this harmful behaviour. Any account can mint it. Returns its address. */
 export function deployHostileToken(chain: LocalChain, harm: HarmfulBehavior): Promise<Address> {
   return deployPlanned(chain, (plan) => plan.deploy('HostileToken', [HARMS[harm]]))
 }
 
-/** Switches a hostile token to another harm. */
+/** Changes the harmful behaviour of a hostile token. */
 export async function setHarm(chain: LocalChain, token: Address, harm: HarmfulBehavior): Promise<void> {
   await deployPlanned(chain, (plan) => {
     plan.call(ACCOUNTS.admin.address, token, 'HostileToken', 'setHarm', [HARMS[harm]])
@@ -153,13 +156,13 @@ export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions):
   return deployPlanned(chain, (plan) => planYieldVault(plan, options))
 }
 
-/** Deploys an ERC-7540 vault, whose manager approves it to take assets, and returns its address. */
+/** Deploys an ERC-7540 vault and returns its address. Its manager approves it to take the manager's assets. */
 export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
   return deployPlanned(chain, (plan) => planAsyncVault(plan, options))
 }
 
 /**
- * Deploys a Lagoon-like vault and returns its address. The admin may upgrade its proxy; its safe approves it to take
+ * Deploys a Lagoon-like vault and returns its address. The account `admin` may upgrade its proxy; its safe approves it to take the safe's
  * assets.
  */
 export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions): Promise<Address> {
@@ -170,7 +173,7 @@ const [IMPLEMENTATION_SLOT, BEACON_SLOT] = (['implementation', 'beacon'] as cons
   numberToHex(BigInt(keccak256(toHex(`eip1967.proxy.${name}`))) - 1n, { size: 32 }),
 )
 
-/** Upgrades a vault, or all vaults of its beacon, to another generation; the storage stays. */
+/** Upgrades a vault, or all vaults of its beacon, to another version; the storage stays. */
 export async function upgradeLagoonVault(
   chain: LocalChain,
   vault: Address,
@@ -186,7 +189,7 @@ export async function upgradeLagoonVault(
   })
 }
 
-/** Upgrades a vault to a copy of its implementation, at another address, and returns that address. */
+/** Deploys a copy of a vault's implementation at another address, upgrades the vault to it, and returns that address. */
 export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<Address> {
   const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, IMPLEMENTATION_SLOT, 'latest'] }])
   if (BigInt(String(word)) === 0n)
@@ -202,7 +205,7 @@ export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<
 
 const lastDeployments = new Map<string, Promise<unknown>>()
 
-/** Deploys one by one, because parallel plans would compute the same addresses. */
+/** Runs deployments one after another, because concurrent plans would compute the same addresses. */
 function deployPlanned(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
   const earlier = lastDeployments.get(chain.rpcUrl) ?? Promise.resolve()
   const deployment = earlier.then(async () => {
@@ -234,22 +237,22 @@ export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address 
   return plan.deploy(YIELD_VAULTS[make], [asset, name, symbol, owner])
 }
 
-/** Plans an ERC-7540 vault with its manager's approval; returns its future address. */
+/** Plans an ERC-7540 vault, and its manager's approval of asset transfers; returns the vault's future address. */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
   const decimals = make === 'aggregated' || make === 'counted' ? [shareDecimals] : []
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
-  // The vault takes redeemed assets from the manager.
+  // The vault takes the assets of redemptions from its manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }
 
-/** Plans a generation's implementation; returns its future address. */
+/** Plans the implementation contract of a version; returns its future address. */
 export function planLagoonImplementation(plan: Plan, generation: LagoonGeneration): Address {
   return plan.deploy(IMPLEMENTATIONS[generation], [])
 }
 
-/** Plans a Lagoon-like vault with its safe's approval; returns its future address. */
+/** Plans a Lagoon-like vault, and its safe's approval of asset transfers; returns the vault's future address. */
 export function planLagoonVault(
   plan: Plan,
   options: LagoonVaultOptions,
@@ -274,7 +277,7 @@ export function planLagoonVault(
   const vault = options.hasBeacon
     ? plan.deploy('ProxyWithBeacon', [plan.deploy('Beacon', [implementation, ACCOUNTS.admin.address]), initialize])
     : plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
-  // The vault takes redeemed assets from the safe.
+  // The vault takes the assets of redemptions from its safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }

@@ -16,10 +16,10 @@ import { connectOperator } from '../lib/aws/operator-table.ts'
 import type { OperatorDynamo } from '../lib/aws/requests.ts'
 import { addTransactions, type Transactions } from './dynamo/transactions.ts'
 
-/** The physical name of each table. */
+/** Name in DynamoDB of each of the service's tables. */
 export type TableNames = Readonly<Record<TableKey, string>>
 
-/** DynamoDB with the service's tables. */
+/** DynamoDB server with the service's tables. */
 export type Database = {
   readonly endpoint: string
   readonly tableNames: TableNames
@@ -48,7 +48,7 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
     tableNames,
     connection: connectOperator(client),
     transactions,
-    // The server finishes its open requests first.
+    // The server stops only after it has responded to open requests.
     stop: () =>
       new Promise<void>((resolve, reject) => {
         client.destroy()
@@ -86,7 +86,7 @@ export async function createTables(client: DynamoDBClient, stage: string): Promi
   }
 }
 
-/** Creates a table if it is missing, and waits for it. */
+/** Creates a table if it is missing, and waits until it is ready. */
 export async function createTable(client: DynamoDBClient, input: CreateTableCommandInput): Promise<void> {
   await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
     if (!(error instanceof ResourceInUseException)) throw error

@@ -13,14 +13,14 @@ import { deploy } from './template/deployed.ts'
 import { fits } from './template/policies.ts'
 
 type Settings = {
-  /** Stands in for the distribution's origin, whatever its host. */
+  /** URL of the local API, to which all requests go, regardless of the distribution's origin. */
   readonly originUrl: string
   readonly secretsmanager: string
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** Header of a test's client address, because all local requests share one; the origin never receives it. */
+/** Header with the client address that a test chooses, because all local requests share one address. The origin never receives it. */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -30,7 +30,7 @@ const Behavior = z.strictObject({
   OriginRequestPolicyId: z.string(),
   Compress: z.boolean(),
   TargetOriginId: z.string(),
-  // Other values would let an API key travel in clear text.
+  // The schema accepts only HTTPS: with another policy an API key could travel unencrypted.
   ViewerProtocolPolicy: z.literal('https-only'),
 })
 type Behavior = z.output<typeof Behavior>
@@ -86,7 +86,7 @@ const OriginRequestPolicy = z.object({
 })
 type ForwardedParts = { readonly hasHost: boolean; readonly hasCookies: boolean }
 
-/** TTLs in seconds, and the parts of the cache key other than the path. */
+/** Cache policy: TTLs in seconds, and the parts of the cache key other than the path. */
 type Caching = {
   readonly least: number
   readonly usual: number
@@ -98,36 +98,35 @@ type Caching = {
 type Answer = Pick<RawHttpResponse, 'status' | 'headers' | 'bytes'>
 type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
 
-// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
+// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
 const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
-  // CachingDisabled
+  // Id of the managed cache policy CachingDisabled
   '4135ea2d-6df8-44a3-9df3-4b5a84be39ad': { least: 0, usual: 0, most: 0, headers: [], hasQuery: false, isGzip: false },
-  // CachingOptimized
+  // Id of the managed cache policy CachingOptimized
   '658327ea-f89d-4fab-a63d-7e88639e58f6': {
     ...{ least: 1, usual: 86_400, most: 31_536_000, headers: [], hasQuery: false, isGzip: true },
   },
 }
-// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
+// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
 const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
-  // AllViewer
+  // Id of the managed origin request policy AllViewer
   '216adef6-5c7f-47e4-b989-5492eafa07d3': { hasHost: true, hasCookies: true },
-  // AllViewerExceptHostHeader
+  // Id of the managed origin request policy AllViewerExceptHostHeader
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that CloudFront sets. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
-/** Failures that are cached regardless of their headers, and the default seconds. */
+/** Statuses of failures that CloudFront caches even without cache headers, and the default seconds. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MAX_BODY_BYTES = 20 * 1024 * 1024
 const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
- * Serves CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and
- * compresses by the distribution's policies. HTTP requests count as TLS. Throws for a template that AWS would reject or
- * this code does not support.
+ * Serves an imitation of CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and compresses
+ * by the distribution's policies. HTTP requests count as TLS. Throws for a template that AWS would reject or this code does not support.
  */
 export async function startEdge(
   stacks: readonly SynthesizedStack[],
@@ -200,7 +199,7 @@ export async function startEdge(
     }
   }
 
-  /** Returns CloudFront's own headers, which replace forged ones. */
+  /** Returns the headers that CloudFront sets itself, which replace forged ones. */
   function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
     return {
       'x-forwarded-for': [before, address].filter(Boolean).join(', '),
@@ -227,7 +226,7 @@ function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching
   }
 }
 
-/** Resolves secrets in the origin's headers, as CloudFormation does at deployment. */
+/** Replaces references to secrets in the origin's headers by their values, as CloudFormation does at deployment. */
 async function resolveSecrets(
   headers: z.output<typeof Origin>['OriginCustomHeaders'],
   endpoint: string,
@@ -252,7 +251,7 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** Returns the response unchanged if CloudFront may not compress it. */
+/** Compresses a response with gzip; returns it unchanged if CloudFront may not compress it. */
 function compressed(answer: Answer): Answer {
   const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers
@@ -262,8 +261,8 @@ function compressed(answer: Answer): Answer {
 }
 
 /**
- * Returns the seconds to cache: by headers and policy for a success, by the distribution or CloudFront's default for a
- * failure.
+ * Returns the seconds for which a response is cached. Headers and cache policy decide for a success. The distribution's settings or
+ * CloudFront's default decide for a failure.
  */
 function secondsOf(
   { status, headers }: Answer,
@@ -277,7 +276,7 @@ function secondsOf(
     return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
   }
   if (status !== 200) return 0
-  // A policy's minimum TTL overrides these directives.
+  // The cache policy's minimum TTL holds even if the response forbids caching.
   if (/no-store|no-cache|private/.test(said)) return least
   return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
 }

@@ -1,11 +1,11 @@
 const MAX = { size: 4096, operators: 300 }
 
 const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
-/** An update's assignments do not count. */
+/** Operators that DynamoDB counts in an update expression; assignments do not count. */
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
 /**
- * Returns DynamoDB's error for an expression beyond its limits, else undefined. `name` is the parameter's name.
+ * Returns DynamoDB's error for an expression that exceeds its limits, else undefined. `name` is the name of the request's parameter.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExpressionLimitError(name: string, expression: string): string | undefined {

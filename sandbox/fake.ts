@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request to a fake; `body` is the text as sent. */
+/** HTTP request to a fake of an outside service; `body` is the text as sent. */
 export type ProviderRequest = {
   readonly method: string
   readonly url: URL
@@ -8,7 +8,7 @@ export type ProviderRequest = {
   readonly body: string
 }
 
-/** A fake's reply: `body` is sent as JSON, a string unchanged. */
+/** Reply of a fake. `body` is sent as JSON, but a string is sent unchanged. */
 export type ProviderReply = {
   readonly status: number
   readonly body: unknown
@@ -16,7 +16,7 @@ export type ProviderReply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Returns undefined for requests to another fake. */
+/** Function that replies to requests of one fake. It returns undefined for requests to another fake. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
 type Rewrite = (
@@ -27,13 +27,13 @@ type Rewrite = (
 /** A fake of an outside service. */
 export type FakeService = {
   readonly answer: Provider
-  /** The last thousand paths with queries, without the prefix, newest last. */
+  /** Paths and queries of the last thousand requests, without the fake's prefix, newest last. */
   readonly requests: string[]
-  /** Simulates wrong, failed, late or missing replies. */
+  /** Function that simulates wrong, failed, late or missing replies; undefined for correct ones. */
   rewrite: Rewrite | undefined
 }
 
-/** A request to a fake: decoded path after the prefix, query and body. */
+/** Request to a fake: the decoded parts of the path after the prefix, the query and the body. */
 export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams

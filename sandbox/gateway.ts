@@ -15,26 +15,26 @@ import { readBody } from './read-body.ts'
 
 type Cors = { readonly allowOrigins: readonly string[] }
 
-/** Options of the gateway. */
+/** Options of the local HTTP API. */
 export type GatewayOptions = {
-  /** 0 for any free port. */
+  /** Port of the API; 0 for any free port. */
   readonly port: number
   readonly cors: Cors
-  /** True if the gateway runs the jobs and polls the queues. */
+  /** True if the gateway also runs the scheduled jobs and polls the queues. */
   readonly schedule: boolean
-  /** Loads all handlers at the start by default. */
+  /** Function that returns a handler; by default all handlers are loaded at the start. */
   readonly handlerOf?: HandlerOf
-  /** Intervals of jobs that run more often than in AWS. */
+  /** Intervals in seconds of jobs that run more often than in AWS. */
   readonly everySeconds?: Readonly<Partial<Record<keyof typeof jobs, number>>>
 }
 
-/** Serves requests outside the API; returns true if it handled the request. */
+/** Function that serves requests outside the API; it returns true if it handled the request. */
 type ServeOther = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** The running HTTP API; `stop` also ends its jobs and polling. */
+/** Running HTTP API; `stop` also ends its jobs and the polling of queues. */
 export type Gateway = {
   readonly url: string
-  /** Handles all available messages; returns their number. */
+  /** Processes all available messages of the queues; returns their number. */
   consume(): Promise<number>
   stop(): Promise<void>
 }
@@ -56,8 +56,8 @@ const ROUTES = routesOf(
 )
 
 /**
- * Serves every contract's route on localhost with events of an API Gateway HTTP API (payload version 2). With
- * `schedule`, runs jobs and polls queues. Handlers read this process's environment.
+ * Serves every contract's route on localhost. Handlers get events of an API Gateway HTTP API (payload version 2). With `schedule`, also
+ * runs jobs and polls queues. Handlers read the environment variables of this process.
  */
 export async function startGateway(options: GatewayOptions, beside: ServeOther = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
@@ -77,7 +77,7 @@ export async function startGateway(options: GatewayOptions, beside: ServeOther =
     const handler = await handlerOf(name)
     const context = lambdaContext(name, randomUUID(), timeoutSeconds * 1000)
     const answer: unknown = await invokeFunction(handler, event, context)
-    // The cast fits: the frame responds like this to a batch.
+    // The cast fits: the common code of the functions returns this form for a batch of messages.
     return answer as SQSBatchResponse
   })
   const stops = schedule ? [scheduleJobs(handlerOf, everySeconds), poll()] : []
@@ -104,7 +104,7 @@ export async function loadHandlers(): Promise<HandlerOf> {
 
 /** Loads a handler; it reads its environment at the first call. */
 export async function loadHandler(name: string): Promise<Handler> {
-  // The template shows a bundler and a test runner the possible files.
+  // The path is a template with two variables, from which a bundler and a test runner infer the possible files.
   const [area, own] = name.split('/')
   const { handler } = await import(`../functions/${area}/${own}/handler.ts`)
   return handler
@@ -135,8 +135,8 @@ async function invoke(
 }
 
 /**
- * Runs each job immediately and then on schedule; retries a failed run at the next. A job starts after the first runs
- * of the jobs before it, whose data it may need.
+ * Runs each job immediately and then at its interval; a failed run is repeated only at the next one. A job starts after the first runs of
+ * the jobs listed before it, whose data it may need.
  */
 function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string, number>>): () => void {
   const stopping = new AbortController()
@@ -145,7 +145,7 @@ function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string
     for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
       const handler = await handlerOf(name)
       const pauseMs = (everySeconds[name] ?? everyMinutes * 60) * 1000
-      // The handler has logged its failure.
+      // A failure is ignored here, because the handler has logged it.
       const runOnce = (run: unknown) =>
         invokeFunction(handler, run, lambdaContext(name, randomUUID(), FUNCTION_TIMEOUT_MS)).catch(() => undefined)
       const repeat = async (run: unknown) => {

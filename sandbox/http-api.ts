@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 
-/** A route of an HTTP API and its function. */
+/** Route of an API Gateway HTTP API, and the name of its function. */
 export type Route = {
   readonly key: string
   readonly method: string
@@ -9,15 +9,15 @@ export type Route = {
   readonly name: string
 }
 
-/** The route of a request, with the values of its path parameters. */
+/** Route that matches a request, with the values of its path parameters. */
 export type FoundRoute = { readonly route: Route; readonly pathParameters: Record<string, string> | undefined }
 
 const DEFAULT = '$default'
-/** API Gateway's limit; the functions have a far lower one. */
+/** Maximum size of a body for API Gateway; the functions have a far lower limit. */
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
 const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
-/** Returns the routes of these keys, such as `GET /vaults/{id}`, in API Gateway's precedence. */
+/** Returns the routes of these keys, such as `GET /vaults/{id}`, sorted by API Gateway's precedence. */
 export function routesOf(keys: readonly (readonly [key: string, name: string])[]): Route[] {
   return keys
     .map(([key, name]) => {
@@ -27,7 +27,7 @@ export function routesOf(keys: readonly (readonly [key: string, name: string])[]
     .sort((a, b) => rank(a) - rank(b))
 }
 
-/** Returns the route of a request; undefined if API Gateway has none. */
+/** Returns the route that matches a request; undefined if no route does. */
 export function findRoute(routes: readonly Route[], method: string, path: string): FoundRoute | undefined {
   const parts = path.split('/')
   const route = routes.find((one) => fits(one, method, parts))
@@ -40,17 +40,17 @@ export function findRoute(routes: readonly Route[], method: string, path: string
   return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
 }
 
-/** Returns the event that an HTTP API sends to a function (payload version 2). */
+/** Returns the event (payload version 2) that API Gateway's HTTP API passes to a function. */
 export function toEvent(
   { method = 'GET', headers, socket }: IncomingMessage,
   url: URL,
   body: Buffer,
   { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
 ): APIGatewayProxyEventV2 {
-  // The gateway appends its client's address.
+  // API Gateway appends the address of its client to this header.
   const forwarded = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ')
   const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
-  // The gateway decodes the path and cuts it at a decoded `?`.
+  // API Gateway decodes the path, and cuts it at a `?` that was encoded.
   const [path = ''] = decodeOnce(url.pathname).split('?')
   const query = Object.fromEntries(
     [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
@@ -89,7 +89,7 @@ export function toEvent(
   }
 }
 
-/** Returns the body that API Gateway sends for a function's response. */
+/** Returns the bytes that API Gateway sends as body for a function's response. */
 export function bytesOf({
   body = '',
   isBase64Encoded = false,
@@ -99,7 +99,7 @@ export function bytesOf({
 
 /** Returns a request's URL. */
 export function urlOf({ url = '/' }: IncomingMessage): URL {
-  // `new URL(path, base)` would parse a path with two leading slashes as a host.
+  // `new URL(path, base)` would parse a path with two leading slashes as a host, so the parts are joined.
   return new URL(`http://localhost${url}`)
 }
 
@@ -113,7 +113,7 @@ function fits({ key, method: taken, places }: Route, method: string, parts: read
   )
 }
 
-/** Ranks paths without parameters first, then parameters, greedy ones, `$default`. */
+/** Ranks routes without parameters first, then those with parameters, then greedy ones, and `$default` last. */
 function rank({ key, places }: Route): number {
   if (key === DEFAULT) return Number.POSITIVE_INFINITY
   const parameters = places.filter((place) => place.startsWith('{')).length
@@ -124,7 +124,7 @@ function isGreedy(place: string): boolean {
   return place.endsWith('+}')
 }
 
-/** Returns the part unchanged if its percent-encoding is invalid. */
+/** Decodes a part of a path; returns it unchanged if its percent-encoding is invalid. */
 function decodeOnce(part: string): string {
   try {
     return decodeURIComponent(part)

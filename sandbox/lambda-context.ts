@@ -4,7 +4,7 @@ import type { Context } from 'aws-lambda'
 const invocations = new AsyncLocalStorage<Map<PropertyKey, unknown>>()
 
 /**
- * Separates the logger's context of concurrent invocations in this process, through the store of Lambda's runtime
+ * Gives concurrent invocations in this process separate logging contexts. Uses the store of Lambda's runtime
  * (https://docs.aws.amazon.com/lambda/latest/dg/lambda-managed-instances-nodejs-runtime.html).
  */
 export function separateInvocationLogs(): void {

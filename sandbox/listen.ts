@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 
 type ListenOptions = {
-  /** Any free port by default. */
+  /** Port to listen on; any free port by default. */
   readonly port?: number
   readonly host?: string
   readonly maxHeaderSize?: number
@@ -11,8 +11,8 @@ type ListenOptions = {
 }
 
 /**
- * Serves HTTP and returns the URL without a path; `stop` closes open connections. Guards the Host header. Throws if the
- * port is in use.
+ * Starts an HTTP server and returns its URL without a path; `stop` also closes open connections. Refuses requests with a foreign Host
+ * header. Throws if the port is in use.
  */
 export async function listen(
   answer: RequestListener,
@@ -31,8 +31,8 @@ export async function listen(
 }
 
 /**
- * Answers 421 under a foreign host name. Otherwise a page could point its name to this machine (DNS rebinding) and read
- * the response.
+ * Responds with 421 to requests with a foreign host name. Otherwise a page could point its own name to this machine (DNS rebinding) and
+ * read the response.
  */
 export function guardHost(answer: RequestListener, isOwnHost = namesThisMachine): RequestListener {
   return (request, response) => (isOwnHost(request) ? answer(request, response) : response.writeHead(421).end())

@@ -1,54 +1,54 @@
-/** An error reply. */
+/** Error response of an imitated node. */
 export type Refusal = {
-  /** HTTP status; 200 if only an item of a batch fails. */
+  /** HTTP status; 200 if only one call of a batch fails. */
   readonly status: number
   readonly code: number
   readonly message: string
   /**
-   * `item`: the error of one call. `object`: one error for the whole response. `items`: the same error for every call
-   * of a batch. `bare`: code and message without an envelope.
+   * Place of the error. `item`: in the result of one call. `object`: one error for the whole response. `items`: the same error for every
+   * call of a batch. `bare`: code and message without a JSON-RPC envelope.
    */
   readonly form: 'item' | 'object' | 'items' | 'bare'
 }
 
-/** A node's limits and its errors. A list of refusals is used in rotation. */
+/** Limits and errors of an imitated node. Successive refusals use the errors of a list in rotation. */
 export type NodeProfile = {
   readonly about: string
-  /** Maximum calls in a batch; 0 rejects every batch, even of one call. */
+  /** Maximum calls in a batch; 0 rejects every batch, even one with a single call. */
   readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
   /** Maximum of `toBlock - fromBlock` in eth_getLogs. */
   readonly range?: { readonly most: number; readonly refusals: readonly Refusal[] }
-  /** Blocks below the head with states and events. */
+  /** Number of blocks below the head whose states and events the node still has. */
   readonly archive?: { readonly blocks: number; readonly refusals: readonly Refusal[] }
-  /** Errors of calls with state overrides. */
+  /** Errors of calls with state overrides; undefined if the node supports overrides. */
   readonly overrides?: readonly Refusal[]
   readonly methods?: Readonly<Record<string, readonly Refusal[]>>
-  /** One in `every` calls fails, although the node could serve it. */
+  /** Faults: one in `every` calls fails, although the node could serve it. */
   readonly faults?: { readonly every: number; readonly refusal: Refusal }
-  /** Lag of each backend in blocks; calls rotate over the backends, even within a batch. */
+  /** Lag in blocks of each server behind the node's URL. Calls rotate over the servers, even within a batch. */
   readonly behind?: readonly number[]
   readonly delayMs?: number
-  /** Requests per `retryAfterSeconds`; more get a 429. */
+  /** Maximum requests in a period of `retryAfterSeconds`; further requests get a 429. */
   readonly rate?: { readonly requests: number; readonly retryAfterSeconds: number }
-  /** True if every request gets a 307 to the chain's own URL. */
+  /** True if the node redirects every request with a 307 to the chain's own URL. */
   readonly redirects?: boolean
-  /** Values of `blockTimestamp` in events, in rotation; undefined omits it. */
+  /** Values of the field `blockTimestamp` in events, in rotation; undefined leaves the field out. */
   readonly eventTimes?: readonly unknown[]
   readonly chainIdOffset?: number
-  /** True if it returns wrong amounts and blocks, failed transactions and no events. */
+  /** True if the node returns wrong amounts and blocks, marks transactions as failed, and returns no events. */
   readonly lies?: boolean
 }
 
 const BASE_TOO_MANY_CALLS = { code: -32014, message: 'maximum 10 calls in 1 batch', form: 'object' } as const
 
-/** Node profiles, from tests and documents of 2026; providers change limits without notice. */
+/** Profiles of real nodes, from tests and documentation of 2026; providers change limits without notice. */
 export const NODE_PROFILES = {
   plain: { about: 'a node that refuses nothing' },
   'base.org': {
     about: 'mainnet.base.org: 10 calls a request, 500 blocks a call for events, single calls that fail',
     batch: {
       most: 10,
-      // Newer versions return HTTP 413.
+      // Newer versions of the node's software return HTTP 413 instead of 200.
       refusals: [
         { status: 200, ...BASE_TOO_MANY_CALLS },
         { status: 413, ...BASE_TOO_MANY_CALLS },

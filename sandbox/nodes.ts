@@ -8,10 +8,10 @@ import { listen } from './listen.ts'
 import type { NodeProfile, Refusal } from './node-profiles.ts'
 import { callRpc } from './rpc.ts'
 
-/** A node in front of a local chain, with the limits and errors of a real one. */
+/** Imitation of a provider's node in front of a local chain, with the limits and errors of a real one. */
 export type Node = {
   readonly url: string
-  /** Replaces earlier changes of the profile; `{}` reverts all. */
+  /** Applies these changes to the profile, and reverts earlier changes; `{}` reverts all. */
   changeProfile(changes: Pick<NodeProfile, 'behind' | 'lies'>): void
   stop(): Promise<void>
 }
@@ -20,7 +20,7 @@ type Call = z.output<typeof Call>
 type Outcome = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown }
 
-// Default limits of nodes.
+// Limits of every node: the bytes of a request body and the gas of a call.
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_GAS = 50_000_000n
 
@@ -42,13 +42,13 @@ const STATE_METHODS = [
   'eth_getCode',
   'eth_getStorageAt',
 ]
-/** Lag behind the head in blocks, as in anvil with epochs of two slots. */
+/** Blocks between the head and each block tag, as in anvil with epochs of two slots. */
 const TAG_DEPTHS: Readonly<Record<string, number>> = { pending: 0, latest: 0, safe: 2, finalized: 4 }
 
 const Call = z.object({ id: z.unknown(), method: z.string(), params: z.array(z.unknown()).default([]) })
 const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock: z.string().default('latest') })
 
-/** Starts a node on a free port in front of the chain at `target`. */
+/** Starts an imitated node on a free port, in front of the chain at the URL `target`. */
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
   let answerTo = createReplier(profile, target)
   const server = await listen((request, response) => {
@@ -136,7 +136,7 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
   }
 }
 
-/** Replaces block tags by numbers up to this head; undefined for a newer block. */
+/** Replaces block tags in a call by block numbers up to this head; returns undefined if the call names a newer block. */
 function atHead(call: Call, head: number): Call | undefined {
   if (call.method === 'eth_getLogs') {
     const filter = Filter.parse(call.params[0])
@@ -181,7 +181,7 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MAX_GAS) }, ...rest] }
 }
 
-/** Returns the chain's outcome as this node reports it. */
+/** Returns the chain's result with the changes of this node's profile. */
 function distortOutcome(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,
@@ -197,7 +197,7 @@ function distortOutcome(
   return { result: lies ? lieOf(call, result) : result }
 }
 
-/** Replaces the block times of events. */
+/** Replaces the block timestamps of events. */
 function withTimes(result: unknown, times: readonly unknown[]): unknown {
   let events = 0
   const timeOf = () => times[events++ % times.length]
@@ -218,7 +218,7 @@ function lieOf({ method }: Call, result: unknown): unknown {
   return result
 }
 
-/** Doubles every word that may be an amount: larger than a timestamp, smaller than an address. */
+/** Doubles every word that may be an amount, because it is larger than a timestamp and smaller than an address. */
 function wrongAmounts(data: string): string {
   return data.replace(/^0x|.{1,64}/g, (word) => {
     const value = word.length === 64 ? BigInt(`0x${word}`) : 0n
@@ -258,7 +258,7 @@ async function readHead(rpcUrl: string): Promise<number> {
   return Number(head)
 }
 
-/** Sends the calls in one request; undefined calls stay undefined. */
+/** Sends the calls to the chain in one request; undefined calls get an undefined result. */
 async function forward(
   target: string,
   calls: readonly (Call | undefined)[],

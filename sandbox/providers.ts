@@ -17,32 +17,31 @@ import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
 import { createRewards, type Rewards } from './rewards.ts'
 
-/** Fakes of the outside services that are unavailable locally, as one server. */
+/** Fakes of the outside services that cannot run locally, all on one server. */
 export type Providers = {
   readonly url: string
-  /** Path /api. */
+  /** Fake of the bridge's API, under the path /api. */
   readonly acrossApi: FakeService
-  /** Paths /coingecko, /defillama and /lifi; all report the same invented market. */
+  /** Fakes of market data, under the paths /coingecko, /defillama and /lifi. All report the same invented market. */
   readonly coinGecko: FakeService
   readonly defiLlama: FakeService
   readonly liFi: FakeService
-  /** Paths /goldrush, /alchemy/<network>, /solana (a node with NFTs) and /idle/<chain id>. */
+  /** Fakes of wallet indexes and nodes, under the paths /goldrush, /alchemy/<network>, /solana (a node with NFTs) and /idle/<chain id>. */
   readonly goldRush: FakeService
   readonly alchemy: FakeAlchemy
   readonly solana: FakeService
   readonly idleChains: FakeService
-  /** Path /merkl. */
+  /** Fake of Merkl's API for rewards, under the path /merkl. */
   readonly merkl: FakeService
   stop(): Promise<void>
 }
 
-// Queries of the bridge's API may exceed Node's default.
+// Maximum bytes of a request's headers: queries of the bridge's API may exceed Node's default.
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Starts the fakes on a free port, with these secrets in Secrets Manager. The bridge, the market and the wallet indexes
- * cover these chains. Merkl reports this operator's rewards, by default none. Other chains have fake nodes. `now` is in
- * epoch milliseconds.
+ * Starts the fakes on a free port, with these secrets in a fake of Secrets Manager. The bridge, the market and the wallet indexes cover
+ * these chains. Merkl reports rewards of this operator, by default none. Other chains get fake nodes. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Record<string, unknown>

@@ -8,27 +8,27 @@ import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
 import { listen } from './listen.ts'
 import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueFaults, split } from './queues/broker.ts'
 
-/** SQS on this machine, with the service's queues. */
+/** Local imitation of SQS with the service's queues. */
 export type LocalQueues = {
   readonly endpoint: string
   readonly urls: Readonly<Record<QueueResource, string>>
-  /** Environment variables that locate the queues. */
+  /** Environment variables with the queues' URLs. */
   readonly variables: Readonly<Record<string, string>>
   readonly lies: QueueFaults
-  /** Counts since the start, by action. */
+  /** Number of requests since the start, by SQS action. */
   readonly requests: Readonly<Record<string, number>>
   count(queue: QueueKey): QueueCounts
-  /** Lists message bodies, including invisible messages. */
+  /** Lists the bodies of all messages, including invisible messages. */
   list(queue: QueueKey): unknown[]
   listDeadLetters(queue: QueueKey): unknown[]
   clear(): void
   stop(): Promise<void>
 }
 
-/** Trace of the sending invocation, and Host header. */
+/** Trace id of the invocation that sent the request, and the request's Host header. */
 type RequestContext = { readonly trace: string | undefined; readonly host: string | undefined }
 
-/** `queryCode` is the name in the older query API. */
+/** Error of SQS. `queryCode` is its name in the older query API. */
 class SqsError extends Error {
   readonly code: string
   readonly queryCode: string
@@ -42,7 +42,7 @@ class SqsError extends Error {
   }
 }
 
-/** Limits of SQS: messages, bytes, and seconds. */
+/** Limits of SQS: messages in a batch, bytes of a message, and seconds. */
 const MAX_IN_BATCH = 10
 const MAX_BYTES = 1024 * 1024
 const MAX_DELAY = 900
@@ -54,7 +54,7 @@ const DEAD_DAYS = 14
 const Id = z.string().regex(/^[\w-]{1,80}$/)
 const Body = z.string().min(1)
 const Delay = z.number().int().min(0).max(MAX_DELAY).default(0)
-/** The tenant of a message. */
+/** Schema of a message group id: the tenant (client) to which a message belongs. */
 const Group = z
   .string()
   .regex(/^[!-~]{1,128}$/)
@@ -73,7 +73,7 @@ const Attributes = z.object({
 const Sent = z.object({ MessageBody: Body, DelaySeconds: Delay, MessageGroupId: Group })
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
-/** Starts SQS on a free port. `now` is in epoch milliseconds; `random` drives its faults. */
+/** Starts the imitation of SQS on a free port. `now` is in epoch milliseconds; `random` decides when faults occur. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
   const lies: QueueFaults = {
     ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },
@@ -207,7 +207,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         await sleep(POLL_MS)
         received = poll()
       }
-      // SQS omits an empty list.
+      // SQS leaves out an empty list.
       if (received.length === 0) return {}
       return {
         Messages: received.map(({ id, body, sentAt, trace, group, receives, firstReceivedAt, receipt }) => ({
@@ -375,7 +375,7 @@ function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, 
   return Entries
 }
 
-/** Returns false if no attribute was requested. */
+/** Returns the requested attributes; false if no attribute was requested. */
 function attributesOf(names: readonly string[], attributes: Readonly<Record<string, string>>) {
   const asked = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
   return asked.length > 0 && { Attributes: Object.fromEntries(asked) }

@@ -4,47 +4,47 @@ import * as z from 'zod'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
-/** A received delivery and its result. */
+/** Webhook delivery that the receiver got, and its result. */
 export type Arrival = {
-  /** Position in the order of arrival, from 1. */
+  /** Number of this delivery in the order of arrival, from 1. */
   readonly number: number
   readonly receivedAt: string
-  /** The `webhook-id`, which is the event's id. */
+  /** Header `webhook-id`, which is the event's id. */
   readonly id: string
   /** Number of deliveries of this id so far. */
   readonly attempt: number
-  /** True if the standard's own library verifies the signature. */
+  /** True if the Standard Webhooks library verifies the signature. */
   readonly isVerified: boolean
-  /** True if it was verified and acknowledged for the first time. */
+  /** True if this delivery is the first verified and acknowledged one of its event. */
   readonly isTaken: boolean
-  /** Null without a response. */
+  /** HTTP status of the response; null if the receiver sent no response. */
   readonly status: number | null
   /**
-   * Milliseconds between the event (chain's clock) and its arrival (local clock). Null without a time; 0 if the chain's
-   * clock is ahead.
+   * Milliseconds between the event (by the chain's clock) and its arrival (by the local clock). Null if the event has no time; 0 if the
+   * chain's clock is ahead.
    */
   readonly delayMs: number | null
-  /** Null if the body is no event. */
+  /** Parsed event; null if the body is no event. */
   readonly event: z.output<typeof Body> | null
 }
 
 type Behaviour = keyof typeof STATUSES
 
-/** The webhook receiver of a wallet's back end. */
+/** Webhook receiver, which stands in for the back end of a wallet. */
 export type Receiver = {
-  /** URL for deliveries. */
+  /** URL to which the service delivers events. */
   readonly url: string
-  /** Accepts deliveries signed with this secret. */
+  /** Makes the receiver accept deliveries that are signed with this secret. */
   trust(secret: string): void
-  /** Responds this way for these seconds, then acknowledges. */
+  /** Makes the receiver respond this way for these seconds; afterwards it acknowledges deliveries again. */
   behave(behaviour: Behaviour, seconds: number): void
   behaviour(): Behaviour
-  /** Returns at most the last 300 arrivals after this number. */
+  /** Returns the deliveries with a number above `after`, at most the last 300. */
   listArrivals(after: number): readonly Arrival[]
   stop(): Promise<void>
 }
 
-/** Null means no response. */
+/** HTTP status for each behaviour; null for no response. */
 const STATUSES = { acknowledge: 204, refuse: 503, gone: 410, hang: null } as const
 const KEPT_ARRIVALS = 300
 const MAX_BODY_BYTES = 64 * 1024
@@ -53,8 +53,8 @@ const PATH = '/webhooks'
 const Body = z.looseObject({ id: z.string(), type: z.string(), timestamp: z.iso.datetime() })
 
 /**
- * Starts a receiver on a free local port that verifies bytes, drops duplicates and responds immediately
- * (docs/guides/webhooks.md).
+ * Starts a webhook receiver on a free local port, built as docs/guides/webhooks.md advises. It verifies the signature of the received
+ * bytes, ignores duplicates, and responds immediately.
  */
 export async function startReceiver(now: () => number): Promise<Receiver> {
   let arrivals: readonly Arrival[] = []
@@ -69,7 +69,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
     if (!body) return response.writeHead(413).end()
     const isVerified = verify(verifier, body, request.headers)
     const behaviour = currentBehaviour()
-    // A wrong signature gets 401 even while the receiver acknowledges.
+    // A delivery with a wrong signature gets 401 even while the receiver acknowledges others.
     const status = behaviour === 'acknowledge' && !isVerified ? 401 : STATUSES[behaviour]
     const id = String(request.headers['webhook-id'] ?? '')
     const before = arrivals.filter((arrival) => arrival.id === id)

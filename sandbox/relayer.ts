@@ -35,8 +35,8 @@ import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
 /**
- * The relayer never fills `ignored` deposits by itself. `stranded` ones go to a chain without a relayer. A
- * `refund_deferred` is for the depositor to claim.
+ * State of a bridge transfer. The relayer never fills `ignored` deposits by itself. `stranded` deposits go to a chain without a relayer.
+ * The depositor of a `refund_deferred` deposit must claim the refund.
  */
 type RelayState =
   | 'waiting'
@@ -49,19 +49,19 @@ type RelayState =
   | 'refunded'
   | 'stranded'
 
-/** A deposit and its state. */
+/** Bridge deposit and the state of its transfer. */
 export type Relay = {
   readonly deposit: BridgeDeposit
   readonly relayHash: Hash
   readonly state: RelayState
-  /** Reason of the last failed fill. */
+  /** Reason why the last try to fill the deposit failed. */
   readonly trouble?: string
-  /** The depositor's signed change with the least output, which fills use. */
+  /** Changed terms that the depositor signed; the relayer fills by those with the lowest output amount. */
   readonly speedUp?: SpeedUp
-  /** Transactions of this relayer, or of the depositor's claim. */
+  /** Hash of the relayer's fill. The next field is the hash of its refund, or of the depositor's claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
-  /** Transaction of the first leaf of the bundle with the refund. */
+  /** Hash of the transaction that executed the first leaf of the refund's bundle. */
   readonly bundleTransaction?: Hash
 }
 
@@ -73,41 +73,44 @@ type DepositQuery = {
 
 type RelayerSettings = {
   running: boolean
-  /** Delay of a fill after the relayer first sees the deposit. */
+  /** Seconds between the first sight of a deposit and its fill. */
   delaySeconds: number
 }
 
-/** A relayer; its methods run one at a time. */
+/** Local relayer of the bridge. Its methods run one after another. */
 export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
-  /** Reads the chains and returns matching deposits, in the order of their detection. */
+  /** Reads the chains and returns the deposits that match the query, in the order of their detection. */
   look(query?: DepositQuery): Promise<readonly Relay[]>
-  /** Fills a deposit and returns the transaction; throws the pool's reason if it refuses. */
+  /** Fills a deposit and returns the transaction's hash. Throws an Error with the pool's reason if the pool refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills each waiting deposit in its own transaction and returns the filled ones; failures set `trouble`. */
+  /** Fills each waiting deposit in its own transaction and returns the filled ones. A failure sets the deposit's `trouble`. */
   fillAll(): Promise<readonly Relay[]>
-  /** Fills deposits in one transaction per destination; throws if one is refused. */
+  /** Fills several deposits in one transaction per destination chain; throws if one is refused. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills from the pool's own tokens, by default with the deposit's output amount. */
+  /** Fills a deposit from the pool's own tokens, by default with the deposit's output amount. */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
-  /** Sends a change that the depositor, a local account, signed. Relayers use it if it lowers the output. */
+  /**
+   * Sends changed terms of a deposit, signed by its depositor, which must be a local account. Relayers fill by the new terms if these lower
+   * the output amount.
+   */
   speedUp(deposit: BridgeDeposit, change: SpeedUpChange): Promise<Hash>
-  /** Refunds a deposit; throws if it is not expired. */
+  /** Refunds an expired deposit; throws if it has not expired. */
   refund(deposit: BridgeDeposit): Promise<Hash>
   /**
-   * Refunds expired deposits, by default all, in one bundle per origin. As on the real bridge, each account gets one
-   * total per token. Returns the transactions, one per leaf.
+   * Refunds expired deposits, by default all of them, in one bundle per origin chain. Each account gets one total per token, as on the real
+   * bridge. Returns the transactions' hashes, one per leaf of a bundle.
    */
   refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
-  /** Claims a deferred refund for its depositor, a local account. */
+  /** Claims a deferred refund as its depositor, which must be a local account. */
   claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
-  /** Excludes a deposit from `fillAll` and from automatic fills. */
+  /** Excludes a deposit from `fillAll` and from the relayer's automatic fills. */
   ignore(deposit: BridgeDeposit): Promise<void>
   /**
-   * Ignores a deposit and moves the clocks of all chains past its deadline. Throws for a final state, such as filled.
+   * Ignores a deposit and moves the clocks of all chains past its fill deadline. Throws if the deposit's state is final, such as filled.
    */
   expire(deposit: BridgeDeposit): Promise<void>
   advance(seconds: number): Promise<void>
@@ -115,15 +118,15 @@ export type Relayer = {
   stop(): Promise<void>
 }
 
-/** `outputAmount` is in the smallest unit; by default one less than the deposit's. */
+/** Change of a deposit's terms. `outputAmount` is in the smallest unit; by default one less than the deposit's. */
 type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
 
 type RefundOptions = {
-  /** True if the token blacklists the depositors during the payment, so that they must claim. */
+  /** True if the token blacklists the depositors during the refund. The transfer then fails, so they must claim it later. */
   readonly deferred?: boolean
-  /** Other payments in the same bundles. */
+  /** Further payments that the same bundles contain. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
-  /** Defaults to the real bridge's number. */
+  /** Number of payments in a leaf; by default that of the real bridge. */
   readonly paymentsPerLeaf?: number
 }
 
@@ -138,8 +141,8 @@ const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refund
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 
 /**
- * Creates a relayer between these chains, which must have the bridge. `npm start` runs it continuously; tests call its
- * methods, so they need not wait.
+ * Creates a relayer between these chains, on which the bridge must be deployed. `npm start` runs it continuously. Tests call its methods
+ * instead, so that they need not wait.
  */
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
   const settings: RelayerSettings = { running: true, delaySeconds: 0 }
@@ -152,7 +155,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return chain
   }
 
-  // One at a time: all transactions share the sender and need consecutive nonces.
+  // Work runs one after another: all transactions have the same sender and need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
   const runInOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)
@@ -160,7 +163,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return turn
   }
 
-  /** Reads all chains; returns the errors, so that one chain does not block the others. */
+  /** Reads new events of all chains. Returns the errors instead of throwing, so that one failing chain does not block the others. */
   const readRelays = async (): Promise<unknown[]> => {
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {
@@ -196,7 +199,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return { chainId, head, wentBack: isReorganised, deposits, speedUps }
   }
 
-  /** A relayer earns the difference, so it uses the change with the least output. */
+  /** A relayer keeps the difference of the output amounts, so it uses the change with the lowest. */
   const followSpeedUp = (speedUp: SpeedUp) => {
     const { originChainId, depositId } = speedUp
     for (const relay of relays.filter(({ deposit }) => fits(deposit, { originChainId, depositId }))) {
@@ -241,7 +244,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
 
   const send = async (chain: LocalChain, label: string, data: Hex): Promise<Hash> => {
     const to = bridgeContracts(chain.chainId).pool
-    // Simulated first, which names the error and avoids a failed transaction.
+    // The call is simulated first, which reveals the error's name and avoids a failed transaction.
     const refusal = await refusalOf(chain, to, data)
     if (refusal) throw new Error(`The pool refuses to ${label}: ${refusal}`)
     const [hash] = await transact(chain, [{ label, from: ADDRESS, to, data }])
@@ -299,7 +302,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return hashes
   }
 
-  /** Returns the bundle's id at the pool. */
+  /** Publishes a bundle's Merkle root at the pool, and returns the id that the pool gives it. */
   const relayRoot = async (origin: LocalChain, root: Hex): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
@@ -331,7 +334,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // The reason is in `trouble`; the relayer retries until the deadline.
+      // The reason of the failure is in `trouble`; the relayer retries until the fill deadline.
       return false
     }
   }
@@ -438,7 +441,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         const pool = bridgeContracts(origin.chainId).pool
         const [hash] = await transact(origin, [{ label: 'claimRelayerRefund', from, to: pool, data }])
         if (!hash) throw new Error('Nothing was sent')
-        // One claim pays all deferred refunds of the account in this token.
+        // One claim pays all deferred refunds of the account in this token, so all of them become refunded.
         for (const other of relays) {
           const isClaimed =
             other.state === 'refund_deferred' &&
@@ -529,7 +532,7 @@ function keyOf(address: Address): Hex {
   return account.privateKey
 }
 
-/** Returns false if a reorganisation replaced a chain's earlier head. */
+/** Returns whether a chain still contains its earlier head block; false after a reorganisation that replaced it. */
 async function isStillCanonical(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
   if (head.number < known.number) return false
   if (head.number === known.number) return head.hash === known.hash
@@ -537,7 +540,7 @@ async function isStillCanonical(chain: LocalChain, known: Head, head: Head): Pro
   return hash === known.hash
 }
 
-/** Returns the name of a call's error; undefined if it would succeed. */
+/** Simulates a call and returns the name of its error; undefined if it would succeed. */
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {
   try {
     await call(clientOf(chain), { account: ADDRESS, to, data })

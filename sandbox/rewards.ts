@@ -17,10 +17,10 @@ import { type RewardLeaf, rewardTree } from './reward-tree.ts'
 import { callRpc } from './rpc.ts'
 import { type LocalTransaction, transact } from './transactions.ts'
 
-/** Address of the reward contract on every chain. */
+/** Address of Merkl's Distributor, the reward contract, on every chain. */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** The real contract's ABI without operators and settings, plus `endDisputePeriod`. */
+/** ABI of Merkl's Distributor without its functions for operators and settings. `endDisputePeriod` is added for the sandbox. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function claimed(address user, address token) view returns (uint208 amount, uint48 timestamp, bytes32 merkleRoot)',
@@ -54,7 +54,7 @@ export const distributorAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** An account's total rewards from a vault's campaign: `amount` in the token's smallest unit. */
+/** Total rewards of an account from a vault's campaign; `amount` is in the token's smallest unit. */
 export type Reward = {
   readonly account: Address
   readonly token: Address
@@ -64,43 +64,43 @@ export type Reward = {
 
 type ShownReward = {
   readonly token: Address
-  /** 0 without a leaf. */
+  /** Lifetime amount in the tree that the source reports, in the smallest unit; 0 if the tree has no leaf for the account. */
   readonly amount: bigint
-  /** Rewards that are only in a later tree. */
+  /** Amount that only a later tree contains, in the smallest unit. */
   readonly pending: bigint
   readonly proofs: readonly Hex[]
-  /** Both sums split by vault. */
+  /** `amount` and `pending` split by vault. */
   readonly parts: readonly { readonly vault: Address; readonly amount: bigint; readonly pending: bigint }[]
 }
 
 type ShownRewards = {
   readonly root: Hex
-  /** Seconds since 1970. */
+  /** End of the newest tree's dispute period, in seconds since 1970. */
   readonly endOfDisputePeriod: number
   readonly rewards: readonly ShownReward[]
 }
 
-/** The operator of the campaigns, who posts one tree after another. */
+/** Operator of the reward campaigns. It posts one Merkle tree after another to the reward contract. */
 export type Rewards = {
   readonly settings: {
-    /** The real source reports the newest tree, even in its dispute period. */
+    /** Tree that the fake of Merkl reports. The real Merkl reports the newest tree, even in its dispute period. */
     shows: 'newest' | 'effective'
-    /** Maximum age of the source's `claimed`. */
+    /** Maximum age in seconds of the claimed amounts that the fake of Merkl reports. */
     claimedLagSeconds: number
     requestsPerSecond: number
   }
   /**
-   * Posts a tree that adds these rewards, and funds the contract. It takes effect immediately unless `inDisputePeriod`.
-   * A negative amount reduces earlier rewards. Throws while a dispute is open.
+   * Posts a tree that adds these rewards, and funds the reward contract. The tree takes effect immediately unless `inDisputePeriod` is
+   * true. A negative amount reduces earlier rewards. Throws while a dispute is open.
    */
   grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
-  /** Reports rewards as pending, without a tree. */
+  /** Makes the fake of Merkl report these rewards as pending, without posting a tree. */
   addPending(chainId: number, rewards: readonly Reward[]): void
-  /** Disputes the newest tree; throws unless it is in its dispute period. */
+  /** Disputes the newest tree; throws unless the tree is in its dispute period. */
   dispute(chainId: number): Promise<void>
-  /** Ends a dispute. A valid one revokes the tree, another restarts the dispute period. Throws without a dispute. */
+  /** Ends a dispute. A valid dispute revokes the tree; another one restarts the dispute period. Throws if there is no dispute. */
   resolve(chainId: number, isValid: boolean): Promise<void>
-  /** Revokes the newest tree in favour of the one before it; throws while a dispute is open. */
+  /** Revokes the newest tree, so that the one before it holds again; throws while a dispute is open. */
   revoke(chainId: number): Promise<void>
   readShownRewards(chainId: number, account: Address): Promise<ShownRewards>
   readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
@@ -113,13 +113,13 @@ const CLAIMED_LAG_SECONDS = 300
 const REQUESTS_PER_SECOND = 10
 const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 
-/** Installs the contract's code at its address, without a tree. */
+/** Installs the reward contract's code at its real address, without a tree. */
 export async function installDistributor(chain: LocalChain): Promise<void> {
   const { deployedBytecode } = await compiledContract('RewardDistributor')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [DISTRIBUTOR, deployedBytecode] }])
 }
 
-/** Creates an operator; a chain needs the contract only before the first call about it. */
+/** Creates an operator of reward campaigns. A chain needs the reward contract only before the first call that names the chain. */
 export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
   let last: Promise<unknown> = Promise.resolve()
@@ -186,7 +186,10 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
   }
 }
 
-/** Returns rewards by token. `later` includes later trees; rewards missing in `shown` are pending. */
+/**
+ * Returns an account's rewards by token. `shown` is from the reported tree; `later` also includes later trees. Rewards that are missing in
+ * `shown` are pending.
+ */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)
   const leaves = leavesOf(shown)
@@ -221,7 +224,7 @@ async function readTrees(chain: LocalChain) {
   return { newest, effective, endOfDisputePeriod }
 }
 
-/** Sums the rewards per account, token and vault. */
+/** Sums the rewards of each account, token and vault. */
 function addUp(rewards: readonly Reward[]): Reward[] {
   const sums = new Map<string, Reward>()
   for (const reward of rewards) {
@@ -231,7 +234,7 @@ function addUp(rewards: readonly Reward[]): Reward[] {
   return [...sums.values()]
 }
 
-/** Sums the rewards per account and token. */
+/** Sums the rewards of each account and token, as leaves of a tree. */
 function leavesOf(rewards: readonly Reward[]): RewardLeaf[] {
   return addUp(rewards.map((reward) => ({ ...reward, vault: DISTRIBUTOR }))).map(({ account, token, amount }) => ({
     ...{ user: getAddress(account), token: getAddress(token), amount },
@@ -242,7 +245,7 @@ function keyOf({ account, token, vault }: Omit<Reward, 'amount'>): string {
   return [account, token, vault].join().toLowerCase()
 }
 
-/** Each label names the contract's only reason to reject the call. */
+/** Labels of transactions. Each names the only reason for which the contract rejects the call. */
 const LABELS = {
   updateTree: 'updateTree, because a dispute is open',
   disputeTree: 'disputeTree, because no tree is in its dispute period or a dispute is open',
@@ -252,7 +255,7 @@ const LABELS = {
 } as const
 
 function call(functionName: keyof typeof LABELS, args: readonly unknown[] = []): LocalTransaction {
-  // The cast fits: viem cannot type the arguments of a union of functions; the chain checks them.
+  // The cast fits: viem cannot type the arguments of a union of functions, but the chain checks them.
   const data = encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<
     typeof encodeFunctionData
   >[0])

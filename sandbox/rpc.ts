@@ -12,7 +12,7 @@ const Replies = z.array(
   }),
 )
 
-/** Sends calls in one request and returns their results in order; throws if one fails. */
+/** Sends calls to a chain in one request and returns their results in order; throws if one fails. */
 export async function callRpc(chain: { readonly rpcUrl: string }, calls: readonly RpcCall[]): Promise<unknown[]> {
   if (calls.length === 0) return []
   const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))

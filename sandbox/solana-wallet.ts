@@ -6,14 +6,14 @@ import { SOLANA_WALLET } from './accounts.ts'
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Returns the local Solana wallet's base58 signature of a message. */
+/** Signs a message with the local Solana wallet and returns the signature in base58. */
 export function signOnSolana(message: string): string {
   const der = Buffer.concat([PKCS8_PREFIX, hexToBytes(SOLANA_WALLET.privateKey)])
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   return encodeBase58(sign(null, Buffer.from(message), key))
 }
 
-/** Returns bytes in base58. */
+/** Encodes bytes in base58. */
 export function encodeBase58(bytes: Uint8Array): string {
   let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
   let text = ''

@@ -32,7 +32,7 @@ import { registerReceiver } from './start/webhook.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
-/** Each minute in AWS; faster here, so that events arrive sooner. */
+/** Interval in seconds of the job that reads the chains. AWS runs it every minute; here it is shorter so that events arrive sooner. */
 const REFRESH_SECONDS = 3
 const LOG_FILE = '.local/service.log'
 const DOCS_FOLDER = 'dist/docs'
@@ -52,7 +52,7 @@ try {
 }
 
 async function start(): Promise<void> {
-  // First, so that an invalid setting is reported immediately.
+  // Settings are read first, so that an invalid one is reported before anything starts.
   const settings = await readSettings(process.env)
   await takeFolder()
   stops.push(releaseFolder)
@@ -78,9 +78,9 @@ async function start(): Promise<void> {
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
   for (const { name, why } of backends.states?.missing ?? []) say(`The state "${name}" is missing: ${why}`)
-  // The functions end first: the database waits for their requests, which frequent jobs keep sending.
+  // The functions stop first. The database waits for their requests, and frequent jobs would keep sending more.
   stops.push(backends.stop, () => service.terminate())
-  // SQS shows these faults at times, so that developers meet them early.
+  // SQS shows these faults at times, so developers meet them before production.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
@@ -97,7 +97,7 @@ async function start(): Promise<void> {
     everySeconds: SETTLE_SECONDS,
     onError: (error) => reportRetry('curator', error),
   })
-  // Not awaited: a settlement that never gets its block ends with its chain.
+  // The curator's end is not awaited: a settlement whose block is never mined ends only with its chain.
   stops.push(async () => void curator.stop())
 
   const { relayer } = backends
@@ -141,7 +141,7 @@ async function start(): Promise<void> {
     { origins, shownUrl: controlsUrl, roomUrl },
   )
   stops.push(controls.stop)
-  // Origins that may call the API may also register credentials.
+  // Pages of all origins that may call the API may also register passkeys.
   const variables = buildVariables(accountSettings({ ...LOCAL, corsOrigins: origins }))
   await startService(service, {
     environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
@@ -208,7 +208,7 @@ async function start(): Promise<void> {
   await writeState(state)
   stops.push(removeState)
   introduce(state, { origins, realMarkets })
-  // Not awaited, because it takes half a second.
+  // The requests are not awaited, because they take half a second.
   if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 
@@ -230,7 +230,7 @@ async function seed({ admin, chains }: Backends): Promise<{ clientId: string; ap
   return { clientId: demo.clientId, apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
-/** Returns the functions' thread once they are loaded; it logs to a file. */
+/** Starts the functions' thread and returns it once the functions are loaded. The thread logs to a file. */
 async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
@@ -286,7 +286,7 @@ function stop(exitCode: number): Promise<void> {
   return stopping
 }
 
-/** Prints an error that is retried; nothing once the chains stop. */
+/** Prints an error after which the curator or relayer tries again. Prints nothing while the chains stop. */
 function reportRetry(who: 'curator' | 'relayer', error: unknown): void {
   if (!stopping) say(`The ${who} will try again: ${messageOf(error)}`)
 }

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A URL in front of a local server, which can be switched off. */
+/** Proxy in front of a local server, which can be switched off to imitate a failure. */
 export type Switch = {
   readonly url: string
-  /** `off` refuses new connections and closes open ones. */
+  /** Switches the proxy; `off` refuses new connections and closes open ones. */
   turn(position: 'on' | 'off'): void
   stop(): Promise<void>
 }
 
-/** Starts a switch, on, in front of the server at this URL. */
+/** Starts a proxy, switched on, in front of the server at this URL. */
 export async function startSwitch(target: string): Promise<Switch> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()

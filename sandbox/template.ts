@@ -13,16 +13,16 @@ import { ACCOUNT, type Deployed, type DeployedResource, deploy, REGION } from '.
 import { startHttpApi } from './template/gateway.ts'
 import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './template/policies.ts'
 
-/** A synthesized stage that runs on this machine. */
+/** Synthesized stage that runs on this machine. */
 export type RunningTemplate = {
   readonly url: string
-  /** Environment of an operator. */
+  /** Environment variables with which an operator's command reaches the stage. */
   readonly operator: Readonly<Record<string, string>>
-  /** `run` invokes the function and throws its error. */
+  /** Schedules of jobs. `run` invokes the job's function and throws its error. */
   readonly schedules: readonly { readonly name: string; readonly input: unknown; run(): Promise<unknown> }[]
-  /** Handles all available messages; returns their number. */
+  /** Processes all available messages of the queues; returns their number. */
   consume(): Promise<number>
-  /** Lists the distinct requests of functions to AWS. */
+  /** Lists the distinct requests that functions sent to AWS services. */
   calls(): Call[]
   names(): string[]
   logs(name: string): string
@@ -33,24 +33,24 @@ type Role = {
   readonly name: string
   readonly statements: readonly Statement[]
   trusts(service: string): boolean
-  /** Throws if the role lacks a permission that AWS requires. */
+  /** Throws if the function's role lacks an IAM permission that AWS requires. */
   verify(action: string, resource: string): void
 }
 type Settings = {
-  /** 0 or undefined for any free port. */
+  /** Port of the API; 0 or undefined for any free port. */
   readonly port?: number
-  /** Local values of variables; they replace those of functions that have them. */
+  /** Local values of environment variables. They replace values of functions that have the variable. */
   readonly variables?: Readonly<Record<string, string>>
 }
 
 const OPERATOR_KEY = 'operator'
-/** Limit of Lambda. */
+/** Maximum bytes of a function's environment variables in Lambda. */
 const MAX_VARIABLES_BYTES = 4 * 1024
-/** Limit of IAM for a role's inline policies, without white space. */
+/** Maximum characters of a role's inline policies in IAM, without white space. */
 const MAX_POLICY_CHARACTERS = 10_240
 
 const SQS_URL = `https://sqs.${REGION}.amazonaws.com`
-/** Permissions that Lambda needs before it polls a queue. */
+/** IAM permissions that a function needs so that Lambda polls a queue for it. */
 const TAKING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes']
 
 const Table = z.looseObject({ TableName: z.string() })
@@ -95,8 +95,8 @@ const EventSource = z.object({
 const Schedule = z.object({ Target: z.object({ Arn: z.string(), RoleArn: z.string(), Input: z.string() }) })
 
 /**
- * Deploys a synthesized stage in front of these services, and keeps existing tables, queues and secrets. Functions get
- * exactly the template's variables, permissions, routes and triggers. Throws if AWS would reject the template.
+ * Runs a synthesized stage with these local services, and keeps existing tables, queues and secrets. Functions get exactly the template's
+ * variables, permissions, routes and triggers. Throws if AWS would reject the template.
  */
 export async function startTemplate(
   stacks: readonly SynthesizedStack[],
@@ -139,7 +139,7 @@ async function startOn(
     }
     return { lambda, role, credentials, enqueuesItself: properties.RecursiveLoop === 'Allow' }
   })
-  // Keyed by ARN, name, and the alias's ARN and name.
+  // Functions are found by ARN and name, and by their alias's ARN and name.
   const called = new Map(functions.flatMap((one) => [[one.lambda.arn, one] as const, [one.lambda.name, one] as const]))
   for (const { arn, properties } of deployed('AWS::Lambda::Alias', Alias)) {
     const one = called.get(properties.FunctionName)
@@ -171,7 +171,7 @@ async function startOn(
   })
   const { consume } = createConsumers(
     mappings,
-    // The cast fits: the frame responds like this to a batch.
+    // The cast fits: the common code of the functions returns this form for a batch of messages.
     async (name, event, { trace }) => (await containers.invoke(find(name).lambda, event, trace)) as SQSBatchResponse,
   )
 
@@ -209,7 +209,7 @@ async function startOn(
   }
 }
 
-/** Keeps existing stores, like CloudFormation. */
+/** Creates tables, queues and secrets; keeps existing ones, as CloudFormation does. */
 async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
   const tables = dynamoClient(localConfig(dynamodb))
   const queues = new SQSClient(localConfig(sqs))
@@ -248,7 +248,8 @@ function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
     deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
-      // The permissions of managed policies are unknown here, so their functions cannot run.
+      // A role with managed policies cannot be imitated, because their permissions are unknown here. Its functions get no role, so they
+      // cannot run.
       if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
@@ -274,7 +275,7 @@ function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambd
   if (Runtime !== `nodejs${major}.x`) throw new Error(`${id} runs on ${Runtime}, and this is Node ${major}.`)
 }
 
-/** Combines the template's variables and those that Lambda adds. */
+/** Combines the environment variables of the template with those that Lambda adds. */
 function buildEnvironment(
   { id, properties }: DeployedResource<z.output<typeof Lambda>>,
   others: Readonly<Record<string, string>>,

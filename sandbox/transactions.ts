@@ -3,7 +3,7 @@ import { type Address, type Hash, type Hex, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { callRpc } from './rpc.ts'
 
-/** A transaction from an account of the local chain; errors contain `label`. */
+/** Transaction to send from an account of a local chain; errors contain `label`. */
 export type LocalTransaction = {
   readonly label: string
   readonly from: Address
@@ -13,9 +13,9 @@ export type LocalTransaction = {
 
 type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | undefined }
 
-// More than any transaction needs. Without an estimate, a transaction may depend on a pending one.
+// Gas limit, more than any transaction needs. It replaces an estimate, which would fail for a transaction that depends on a pending one.
 const GAS = numberToHex(10_000_000)
-// Milliseconds; instant blocks take one or two.
+// Milliseconds between polls for a receipt; a chain that mines instantly takes one or two.
 const POLL_MS = { instant: 1, timed: 5 }
 
 const Quantity = z.string().transform(Number)
@@ -28,7 +28,7 @@ export async function readNonces(chain: Endpoint, accounts: readonly Address[]):
   return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
 }
 
-/** Sends transactions in order and returns their hashes, perhaps still pending. */
+/** Sends transactions in order and returns their hashes; some may still be pending. */
 export async function sendTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -36,7 +36,7 @@ export async function sendTransactions(
   const senders = [...new Set(transactions.map(({ from }) => from))]
   const nonces = await readNonces(chain, senders)
   const hashes: Hash[] = []
-  // One request each: anvil runs the calls of a batch in parallel and may reorder them.
+  // Each transaction is a request of its own: anvil runs the calls of a batch in parallel and may reorder them.
   for (const { from, to, data } of transactions) {
     const sender = senders.indexOf(from)
     const nonce = nonces[sender] ?? 0
@@ -49,8 +49,8 @@ export async function sendTransactions(
 }
 
 /**
- * Sends transactions in order and returns their hashes once mined. Throws with the label of the first that reverted or
- * was dropped. With a block per transaction, each waits for the one before it.
+ * Sends transactions in order and returns their hashes once all are mined. Throws an Error with the label of the first that reverted or was
+ * dropped. On a chain with a block per transaction, each waits for the one before it.
  */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   const rounds = chain.blockSeconds === undefined ? transactions.map((transaction) => [transaction]) : [transactions]
@@ -63,7 +63,7 @@ export async function transact(chain: Endpoint, transactions: readonly LocalTran
   return hashes
 }
 
-/** Resolves once all are mined; throws with the label of the first that reverted or was dropped. */
+/** Waits until all transactions are mined; throws an Error with the label of the first that reverted or was dropped. */
 export async function confirmTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -81,7 +81,7 @@ export async function confirmTransactions(
       waiting.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
     )
     const dropped = waiting[known.indexOf(null)]
-    // A reorganisation removes the transactions of its blocks.
+    // A transaction is dropped if a reorganisation removed its block.
     if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
     await setTimeout(chain.blockSeconds === undefined ? POLL_MS.instant : POLL_MS.timed)
   }

@@ -8,13 +8,14 @@ import { memoryDynamo } from '../test/support/memory-dynamo.ts'
 import { isReading } from '../test/support/meter.ts'
 import { openTables, TEST_TABLES } from '../test/support/tables.ts'
 
-// Runs the job over 10,000 vaults of 1,000 clients, with tables in memory. The node takes ten calls in a request and 10,000 blocks of
-// events. Prints the requests and the time of each shard's run. `node scripts/bench-shards.ts`
+// Runs the job that reads groups of vaults (shards) over 10,000 vaults of 1,000 clients, with tables in memory. The node accepts ten calls
+// in a batch and 10,000 blocks in a request for events. Prints the requests and the time of each group's run. Run it with `node
+// scripts/bench-shards.ts`.
 
 const BASE = 8453
 const VAULTS = 10_000
 const CLIENTS = 1_000
-/** Vaults of each client. */
+/** Number of vaults of each client. */
 const OF_CLIENT = 100
 const EVENTS = 1_000
 const NODE_MS = 50

@@ -21,9 +21,9 @@ import { callRpc } from '../sandbox/rpc.ts'
 import type { BenchVaults, ReadDuration, Reader } from './bench/readers.ts'
 import { startProcess } from './load/process.ts'
 
-// Script of `npm run bench`. Measures the cost of lists of vaults. Compares two readers of the same values: viem's multicall and the
-// official SDK. A proxy 50 ms before each local chain counts HTTP requests, calls and bytes. The readers run in their own process; its CPU
-// time is the sum of all rounds. They share no read.
+// Script of `npm run bench`. Measures the cost of the operation that lists vaults. Compares it with two other ways to read the same values:
+// viem's multicall and the official SDK. A proxy with 50 ms delay in front of each local chain counts HTTP requests, calls and bytes. The
+// readers run in their own process; its CPU time is the sum of all rounds. The readers share no cached read.
 
 const USAGE = `Usage: npm run bench -- [vaults …]
 
@@ -38,14 +38,14 @@ const ROUNDS = 20
 const LATENCY_MS = 50
 const BLOCK_MS = 200
 
-/** Traffic through a proxy since the last query. */
+/** Traffic through a proxy since it was last queried. */
 type Traffic = { requests: number; calls: number; bytes: number }
 
 type Round = ReadDuration & {
   readonly traffic: readonly Traffic[]
 }
 
-/** Runs a proxy in its own thread, which responds while the chains are busy. */
+/** Runs a proxy in its own thread, so that it responds while the chains are busy. */
 async function runProxy(target: string): Promise<void> {
   let traffic: Traffic = { requests: 0, calls: 0, bytes: 0 }
   const server = createServer(async (request, response) => {
@@ -72,7 +72,7 @@ async function runProxy(target: string): Promise<void> {
   parentPort?.postMessage(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** Starts a proxy before a chain. `traffic` returns the counts since its last call. */
+/** Starts a proxy in front of a chain. `traffic` returns the counts since its last call. */
 async function startProxy({ rpcUrl }: LocalChain) {
   const worker = new Worker(new URL(import.meta.url), { workerData: rpcUrl })
   const next = async () => (await once(worker, 'message'))[0]
@@ -89,7 +89,8 @@ const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /**
- * Creates a client with this many vaults, half of them on each chain and four of five asynchronous. They are copies of the local world's.
+ * Creates a client with this many vaults, half of them on each chain. Four of five are asynchronous. They are copies of vaults of the local
+ * chains.
  */
 async function clientOf({ admin, chains }: Backends, known: readonly Vault[], size: number) {
   const { clientId } = await createClient(admin, `${size} vaults`)
@@ -114,7 +115,7 @@ async function clientOf({ admin, chains }: Backends, known: readonly Vault[], si
   return { apiKey: text, vaults: vaults.map(({ copy }) => copy) }
 }
 
-/** Stores prices and campaigns of the chains as the jobs do: each list would read missing ones again. */
+/** Stores market prices and reward campaigns of the chains in the cache, as jobs do. Without them each list would fetch them again. */
 async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   const cache = sharedCache({
     table: cacheStore(createTable(dynamo.connection, dynamo.tableNames.cache)),
@@ -126,7 +127,7 @@ async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   }
 }
 
-/** Parses the numbers of vaults in these arguments; returns undefined if one is invalid. */
+/** Parses these arguments as numbers of vaults; returns undefined if one is invalid. */
 function parseSizes(args: readonly string[]): number[] | undefined {
   if (args.length === 0) return DEFAULT_SIZES
   const sizes = args.map(Number)
@@ -177,7 +178,7 @@ async function main(args: readonly string[]): Promise<void> {
       const mining = milliseconds > 0 ? setInterval(mine, milliseconds) : undefined
       const measured = READERS.map((reader) => ({ reader, rounds: [] as Round[] }))
       for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-        // The readers alternate, so other work on the machine affects each of them.
+        // The readers alternate, so that other work on the machine slows all of them equally.
         for (const { reader, rounds } of measured) {
           const one = await read(reader)
           if (round >= WARM_UP) rounds.push(one)

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { type Bundle, buildBundles, bundleBudget } from '../infra/bundling.ts'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
 
-/** Returns the row of a function: its name, minified size, gzip size and budget in KiB, and its largest packages. */
+/** Returns a table row about a function's bundle: its name, minified size, gzip size and maximum in KiB, and its largest packages. */
 function describe(name: FunctionName, { code, bytesByFile }: Bundle): string[] {
   const sizes = [code.length / 1024, gzipSync(code).length / 1024, bundleBudget(name)]
   return [name, ...sizes.map((size) => size.toFixed(0)), largestPackages(bytesByFile).join(', ')]

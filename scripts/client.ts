@@ -4,18 +4,18 @@ import { ERRORS } from '../lib/core/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { buildOpenApi, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 
-// Writes the client's types and operations from the OpenAPI document, its MCP tools from the contracts, and its texts for users from
-// docs/errors.md. With --check it only compares the files.
+// Writes generated files of the client. Types and operations come from the OpenAPI document, MCP tools from the contracts, and error texts
+// for users from docs/errors.md. With --check it only compares the files.
 const CHECK = process.argv.includes('--check')
 
 type Schema = JsonSchema | boolean
 
-/** Headers that the client adds itself, or that only the browser may send. */
+/** Request headers that are no parameters, because the client adds them itself or only the browser may send them. */
 const SENT_ANYWAY = ['authorization', 'origin']
 
-/** Areas whose client operations are tools: they read, or prepare transactions for the user to sign. */
+/** Areas whose operations become MCP tools: they only read, or prepare transactions for the user to sign. */
 const TOOL_AREAS: readonly EndpointContract['tag'][] = ['Vaults', 'Activity', 'Markets']
-/** Page sizes that fit a model's context: a vault takes about 700 tokens. */
+/** Schema of the tools' parameter `limit`. Its page sizes fit a model's context: a vault takes about 700 tokens. */
 const TOOL_LIMIT: JsonSchema = {
   type: 'integer',
   description: 'Page size; `cursor` takes the `nextCursor` of a page',
@@ -40,7 +40,7 @@ for (const [file, text] of Object.entries(files)) {
   }
 }
 
-/** Generates the texts for users from the last column of the tables that have one. */
+/** Generates the error texts for users from the last column of the tables in docs/errors.md that have one. */
 function generateTexts(page: string): string {
   const rows = [...page.matchAll(/^\| `(\w+)` +\|(?:[^|]*\|){3} +(\S[^|]*?) +\|$/gm)]
   const lines = rows.map(([, code, text = '']) => `  ${code}: ${JSON.stringify(text)},`)
@@ -69,7 +69,7 @@ function generateApi(): string {
   ].join('\n\n')
 }
 
-/** Returns the types that this code names, and those that these types name. */
+/** Returns the types that this generated code names, and the types that those name in turn. */
 function namedTypes(code: string): string[] {
   const found = new Map<string, string>()
   const meanings = new Map(
@@ -88,7 +88,7 @@ function namedTypes(code: string): string[] {
   return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
 }
 
-/** Generates the table of the MCP server's tools: the operations of these areas that need no user session. */
+/** Generates the table of the MCP server's tools: the operations of `TOOL_AREAS` that need no user session. */
 function generateTools(): string {
   const contracts = CONTRACTS.filter(({ tag, caller }) => caller === 'client' && TOOL_AREAS.includes(tag))
   const rows = contracts.map((contract) => {
@@ -119,7 +119,7 @@ function generateTools(): string {
   ].join('\n')
 }
 
-/** Builds a field of a tool's input. A number that the API takes as text is an integer here. */
+/** Builds the schema of a tool's input field. It is an integer if the API takes a number as text. */
 function toolField(name: string, field: Schema): Schema {
   if (name === 'limit') return TOOL_LIMIT
   if (typeof field === 'boolean' || field.type !== 'string' || !isNumeric(field)) return field
@@ -132,7 +132,7 @@ function toolField(name: string, field: Schema): Schema {
   }
 }
 
-/** Replaces routes, which a model does not know, with the names of tools. */
+/** Replaces routes in a description by the names of tools, because a model does not know routes. */
 function namingTools(text: string): string {
   return CONTRACTS.reduce(
     (before, contract) => before.replaceAll(`\`${contract.method} ${contract.path}\``, `\`${operationId(contract)}\``),
@@ -180,7 +180,7 @@ function dataOf(response: object): string {
   return 'content' in response ? typeOf(schemaOf(response), '') : 'undefined'
 }
 
-/** Returns the name of the list in a paginated response; ignores `evidence`. */
+/** Returns the name of the field with the list in a paginated response; ignores the list `evidence`. */
 function itemsOf(response: object): string | undefined {
   const { $ref = '' } = 'content' in response ? schemaOf(response) : {}
   const schema = components.schemas[$ref.split('/').at(-1) ?? '']
@@ -191,7 +191,7 @@ function itemsOf(response: object): string | undefined {
 }
 
 function schemaOf(response: object): JsonSchema {
-  // The cast: our document describes each response, which is always JSON.
+  // The cast: our OpenAPI document describes each response as JSON.
   const { content } = response as { content?: { 'application/json': { schema: JsonSchema } } }
   return content?.['application/json'].schema ?? {}
 }
@@ -202,7 +202,7 @@ function typeOf(schema: Schema, indent: string): string {
   const { $ref, allOf, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema
   if ($ref) return $ref.split('/').at(-1) ?? 'unknown'
   if (schema.const !== undefined) return literal(schema.const)
-  // The type stays open: a new chain id must not need another version.
+  // A numeric enumeration also accepts other numbers, so that a new chain id needs no new version of the client.
   if (schema.enum)
     return [...schema.enum.map(literal), ...(schema.type === 'integer' ? ['(number & {})'] : [])].join(' | ')
   if (allOf) return allOf.map((part) => typeOf(part, indent)).join(' & ')
@@ -238,7 +238,7 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value)
 }
 
-/** Returns whether a parameter's text is always a number. */
+/** Returns whether a parameter's text always represents a number. */
 function isNumeric({ pattern = '', enum: values }: JsonSchema): boolean {
   return values ? values.every((value) => /^\d+$/.test(String(value))) : pattern.includes('[1-9][0-9]')
 }

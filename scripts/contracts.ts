@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { COMPILED_FILE, compileContracts } from '../sandbox/contracts.ts'
 
-// Compiles the sandbox's contracts into their file. With --check it only compares the file with the result.
+// Compiles the sandbox's Solidity contracts into `COMPILED_FILE`. With --check it only compares the file with the result.
 const text = await compileContracts()
 if (!process.argv.includes('--check')) await writeFile(COMPILED_FILE, text)
 else if ((await readFile(COMPILED_FILE, 'utf8')) !== text) {

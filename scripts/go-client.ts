@@ -6,7 +6,7 @@ import type { EndpointContract } from '../lib/frame/contract.ts'
 import examples from '../reference/examples.json' with { type: 'json' }
 import { buildOpenApi, operationId } from '../reference/openapi.ts'
 
-// Decodes the recorded responses with Go types that are generated from the OpenAPI document. Encodes them again, and reports each value
+// Decodes the recorded responses into Go types that are generated from the OpenAPI document. Encodes them again, and reports each value
 // that differs. Needs Go.
 const FOLDER = '.local/go-client'
 const MAIN = `package main
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 `
-/** Names that the schemas leave open, so generated types lack them: the OpenAPI document, and prices by currency. */
+/** Names of values whose fields the schemas do not list, so the generated types lack them: the OpenAPI document, and prices by currency. */
 const OPEN = /\.(info\.|eur)/
 
 type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Content }>> }
@@ -72,7 +72,7 @@ process.stdout.write(`Go decodes ${recorded.length} recorded responses; ${differ
 for (const name of differing) process.stdout.write(`${name}\n`)
 if (differing.length > 0) process.exitCode = 1
 
-/** Runs a command in the folder and returns its output; throws if it fails. */
+/** Runs a command in `FOLDER` and returns its output; throws if it fails. */
 function run(command: string, args: readonly string[], input = ''): string {
   const { status, stdout, error } = spawnSync(command, args, {
     cwd: FOLDER,
@@ -84,7 +84,7 @@ function run(command: string, args: readonly string[], input = ''): string {
   return stdout
 }
 
-/** Lists the names of recorded values that the other lacks or has differently. Compares times as moments. */
+/** Lists the names of values in `known` that are missing or different in `other`. Compares times as instants. */
 function differences(known: unknown, other: unknown, name = ''): string[] {
   if (typeof known !== 'object' || known === null) return isSame(known, other) ? [] : [name]
   const values = new Map(Object.entries(other ?? {}))

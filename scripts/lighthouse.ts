@@ -10,15 +10,15 @@ import { PublicKey } from '../lib/signing/public-key.ts'
 import { contentTypeOf } from '../sandbox/built-site.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
-// Reports Lighthouse's scores of the deployed wallet's pages, on a phone and on a desktop. Lighthouse has its own folder: 116 packages. The
-// pages are served as in a stage, and show the running `npm start`.
+// Reports Lighthouse's scores of the wallet's production pages, on a phone and on a desktop. Lighthouse has its own folder, because it
+// installs 116 packages. The pages are served as in a stage, and use the running `npm start`.
 const FOLDER = '.local/lighthouse'
 const BUILD = join(FOLDER, 'wallet')
 const VERSIONS = { lighthouse: '13.5.0' }
-/** Port of an origin from which the service accepts calls. */
+/** Port of the wallet's pages: the local service accepts calls from this origin. */
 const PORT = 5173
 const LEAST = 95
-/** Maximum ratings of a page below the minimum: other work on the machine only lowers scores. */
+/** Maximum measurements of a page while its score is below the minimum: other work on the machine only lowers scores. */
 const TRIES = 3
 const PRESETS = ['mobile', 'desktop'] as const
 type Preset = (typeof PRESETS)[number]
@@ -63,7 +63,7 @@ for (const page of PAGES) {
 server.close()
 if (process.exitCode) process.stdout.write(`\nSomething is below ${LEAST}.\n`)
 
-/** Prints the scores of a page and the audits that lower them. Fails below the minimum. */
+/** Prints the scores of a page and the audits that lower them. Sets exit code 1 if a score is below the minimum. */
 async function rate(page: string, preset: Preset): Promise<void> {
   let report = await measure(page, preset)
   for (let tries = 1; tries < TRIES && isBelow(report); tries += 1) report = await measure(page, preset)
@@ -97,7 +97,7 @@ async function measure(page: string, preset: Preset): Promise<z.output<typeof Re
   return Report.parse(JSON.parse(readFileSync(out, 'utf8')))
 }
 
-/** Serves the build as a stage does: compressed, with its policy, and with its one document for paths without a file. */
+/** Serves the built wallet as a stage does: compressed, with its security policy, and with index.html for paths without a file. */
 async function serve(config: z.output<typeof Config>) {
   const listener = createServer(({ url = '/' }, response) => {
     const { pathname } = new URL(url, 'http://localhost')

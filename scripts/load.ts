@@ -5,10 +5,10 @@ import { type DriveResult, drive, readAnswer, type Target } from './load/drive.t
 import { type Helper, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
-// Script of `npm run load`. Puts load on the service on this machine. The driver, the functions, their backends and the chains' nodes are
-// separate processes. Each connection has its own process of functions. So a process has one request at a time, as a Lambda container has,
-// and no two requests share a read. Targets alternate every few seconds, so other work on the machine affects each of them. Compare them
-// rather than figures of different days.
+// Script of `npm run load`. Measures the service under load on this machine. The load generator, the functions, their backends and the
+// chains' nodes are separate processes. Each connection has its own process of functions. This process has one request at a time, as a
+// Lambda container has, and no two requests share a read. The load moves to another target every few seconds, so that other work on the
+// machine affects all of them. Compare the targets with each other rather than with figures of other days.
 
 const USAGE = `Usage: npm run load -- [--seconds <n>] [--connections <n>]
 
@@ -22,7 +22,7 @@ type Server = Helper<string>
 type Measured = {
   readonly name: string
   readonly servers: readonly Server[]
-  /** Targets with the same path, one for each server. */
+  /** URLs of the same path, one for each server. */
   readonly targets: readonly Target[]
   /** Describes what is wrong with a response; undefined if nothing is. */
   readonly problem: (answer: unknown) => string | undefined
@@ -48,7 +48,7 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   const bare = await startServers(['bare'])
   say(`Each target is ${connections} processes, as containers are: each has one connection and one request at a time.`)
 
-  // Same headers as wallets.
+  // The headers are those that wallets send.
   const headers = { 'x-join-key': apiKey, 'accept-encoding': 'gzip' }
   const target = (name: string, servers: readonly Server[], path: string, answer: z.ZodType): Measured => ({
     ...{ name, servers, targets: servers.map(({ told }) => ({ headers, url: `${told}${path}` })), turns: [] },
@@ -106,13 +106,13 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   await backends.stop()
 }
 
-/** Returns the milliseconds of CPU time of a target's processes since the last call. */
+/** Returns the milliseconds of CPU time that the processes of a target used since the last call. */
 async function cpuOf({ servers }: Measured): Promise<number> {
   const each = await Promise.all(servers.map((server) => server.cpu()))
   return each.reduce((sum, cpu) => sum + cpu, 0)
 }
 
-/** Throws if the response of one of a target's processes is wrong. */
+/** Throws if the response of one of the servers is wrong. */
 async function verify({ name, problem, targets }: Measured): Promise<void> {
   for (const target of targets) {
     const wrong = problem(await readAnswer(target))

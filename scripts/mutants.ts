@@ -13,20 +13,20 @@ import * as z from 'zod'
 
 const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95
-/** Each copy keeps one core busy. */
+/** Number of copies in which tests run concurrently; each keeps one core busy. */
 const COPIES = 2
-/** A mistake can cause an endless loop. A run that takes this many times as long as all tests counts as a failure. */
+/** Multiple of the duration of all tests after which a run counts as failed, because a planted mistake can cause an endless loop. */
 const ENDLESS_FACTOR = 2
 
 const run = promisify(execFile)
 
-/** Patch with the file that it changes and its first line, which describes the planted mistake. */
+/** Patch with the changed file. Its first line describes the mistake that it plants. */
 type Mutant = { readonly name: string; readonly path: string; readonly file: string; readonly mistake: string }
 
-/** Name of the failing test; `survived` if none fails; `stale` if the patch does not apply. */
+/** Result for a patch: the name of the failing test, `survived` if none fails, or `stale` if the patch does not apply. */
 type Fate = { readonly killer: string } | 'survived' | 'stale'
 
-/** Part of vitest's report that this script uses. */
+/** Schema of the part of vitest's report that this script reads. */
 const Report = z.object({
   testResults: z.array(z.object({ assertionResults: z.array(z.object({ status: z.string(), fullName: z.string() })) })),
 })
@@ -67,7 +67,7 @@ function parseMutant(path: string): Mutant {
   return { name: path.slice(FOLDER.length + 1, -'.patch'.length), path: resolve(path), file, mistake }
 }
 
-/** Works in a copy of the tree, including uncommitted changes. */
+/** Calls `work` with a temporary copy of the repository, including uncommitted changes. */
 async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'mutants-'))
   try {
@@ -80,7 +80,7 @@ async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs waiting mutants in a copy until none is left. */
+/** Tests waiting patches in a copy until none is left. */
 async function tryWaiting(copy: string): Promise<void> {
   for (const mutant of waiting) {
     const fate = await tryMutant(copy, mutant)
@@ -101,7 +101,10 @@ async function tryMutant(copy: string, { path, file }: Mutant): Promise<Fate> {
   return killer === undefined ? 'survived' : { killer }
 }
 
-/** Returns the name of the first failing test among those that load these files, or how the run ended otherwise. */
+/**
+ * Runs the tests that load these files. Returns the name of the first failing test, or of another failure such as a timeout; undefined if
+ * all pass.
+ */
 async function findFailure(copy: string, changed: readonly string[]): Promise<string | undefined> {
   const output = join(copy, 'report.json')
   const options = [

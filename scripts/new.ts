@@ -8,7 +8,7 @@ const LIST = 'functions/contracts.ts'
 const LIVE_ANSWERS = 'test/functions/openapi.service.test.ts'
 const WORD = '[a-z][a-z0-9]*(?:-[a-z0-9]+)*'
 
-/** Returns the files of a new endpoint by their paths. It returns the caller's client id. */
+/** Returns the files of a new endpoint by their paths. The generated endpoint returns the caller's client id. */
 function filesOf(area: string, name: string, tag: string): Readonly<Record<string, string>> {
   const work = `get${pascalCase(name)}`
   return {
@@ -56,7 +56,7 @@ describe('GET ${area}/${name}', () => {
   }
 }
 
-/** Adds a contract to the list, at the end of its area, or of the list for a new area. */
+/** Adds an endpoint's contract to the text of the list, at the end of its area, or of the list for a new area. */
 function withEndpoint(list: string, area: string, name: string): string {
   const local = camelCase(`${area}-${name}`)
   const lines = list.split('\n')

@@ -13,7 +13,7 @@ Packs the client as npm publishes it and prints the path of the package.
   --out         The folder of the package: dist/client unless given
   --check       Runs publint and Are The Types Wrong on the package
 `
-/** Installed in their own folder: 63 packages and 39 MB, which nothing else needs. */
+/** Tools that check the package. They are installed in their own folder: 63 packages and 39 MB, which nothing else needs. */
 const CHECKERS = { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' }
 const CHECKERS_FOLDER = '.local/package-checkers'
 const SOURCES = ['src', 'tsconfig.json']
@@ -32,7 +32,7 @@ if (options) {
   if (options.check) check(file)
 }
 
-/** Packs the client in a folder, which it empties first, and returns the package's path. Throws if npm fails. */
+/** Packs the client's npm package in a folder, which it empties first, and returns the package's path. Throws if npm fails. */
 function pack(folder: string, repository: string | undefined): string {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -49,7 +49,7 @@ function pack(folder: string, repository: string | undefined): string {
     join(folder, 'README.md'),
     replaceLinks(readme, repository && `${repository}/blob/v${manifest.version}`),
   )
-  // The script `prepack` compiles it.
+  // npm runs the client's script `prepack`, which compiles it.
   const [packed] = z
     .array(z.object({ filename: z.string() }))
     .parse(JSON.parse(run('npm', ['pack', '--json', '--silent'], folder)))
@@ -57,7 +57,7 @@ function pack(folder: string, repository: string | undefined): string {
   return join(folder, packed.filename)
 }
 
-/** Replaces links to files of the repository with its address, or with text if it has none. */
+/** Replaces links to files of the repository by links to `base`, or by plain text if there is no `base`. */
 function replaceLinks(markdown: string, base: string | undefined): string {
   return markdown.replaceAll(/\[([^\]]+)\]\((?!https:|#)([^)]+)\)/g, (_, text: string, path: string) =>
     base ? `[${text}](${base}/${posix.join('client', path)})` : text,

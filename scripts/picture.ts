@@ -5,7 +5,8 @@ import * as z from 'zod'
 import { addAuthenticator } from '../test/support/authenticator.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
-// Takes the README's picture from the running `npm start`: the control room with the wallet of the local account with a past.
+// Takes the README's screenshot of the running `npm start`: the sandbox's control page, and the wallet of a local account with months of
+// history.
 const PICTURE = 'docs/images/sandbox.png'
 const VIEWPORT = { width: 1280, height: 800 }
 
@@ -17,13 +18,13 @@ try {
   await page.goto('/sandbox')
   const wallet = page.frameLocator('iframe')
   await wallet.getByRole('banner').getByRole('link', { name: 'Get started' }).click()
-  // Each run signs up a new user: an address can register only once.
+  // Each run signs up a new user, because an e-mail address can register only once.
   await wallet.getByLabel('E-mail address').fill(`picture-${Date.now()}@example.com`)
   await wallet.getByRole('button', { name: 'Sign up with a passkey' }).click()
   await wallet.getByRole('button', { name: 'Local account with a past' }).click()
   await wallet.getByRole('button', { name: 'Link this wallet' }).click()
   await wallet.getByRole('button', { name: 'Unlink' }).first().waitFor()
-  // The picture shows activity: a deposit, its event, and an active switch.
+  // The screenshot shows activity: a deposit, its event, and an active control.
   await wallet.getByRole('link', { name: 'Earn' }).click()
   await wallet.getByRole('link', { name: 'Harbor USDC' }).click()
   await wallet.getByLabel('Amount').fill('250')

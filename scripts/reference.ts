@@ -7,8 +7,8 @@ import examples from '../reference/examples.json' with { type: 'json' }
 import { buildOpenApi } from '../reference/openapi.ts'
 import { buildPages } from '../reference/pages.ts'
 
-// Writes the file that `GET /openapi.json` serves, and the pages of docs/api, from the functions' contracts and the recorded examples. With
-// --check it only reports files that differ.
+// Writes the document that `GET /openapi.json` serves, and the pages of docs/api, from the endpoints' contracts and the recorded examples.
+// With --check it only reports files that differ.
 const FOLDER = 'docs/api'
 const DOCUMENT = 'functions/system/openapi/openapi.json'
 

@@ -22,15 +22,17 @@ Sends a running service a few requests of a client and changes nothing. Ends wit
   --origin   The origin of a page that may call the API
 `
 
-/** Account without a key: the last 20 bytes of keccak256('vaultline smoke test'). It holds what others send it. */
+/**
+ * Address without a known private key: the last 20 bytes of keccak256('vaultline smoke test'). It holds only tokens that others send to it.
+ */
 const ACCOUNT = '0x049499f1733309f22f08bc995dacec6f21cdec11'
-/** Maximum age of the market: more than three runs of its job. */
+/** Maximum age of the cached market data, in milliseconds: more than three intervals of the job refresh-market. */
 const OLDEST_MARKET_MS = 30 * 60_000
 
 /** Description of a correct response, or the reason why it was skipped. */
 type CheckResult = string | { readonly skipped: string }
 
-/** Check that describes the response, and throws if it is wrong. */
+/** Name of a check, and a function that describes the correct response or throws. */
 type Check = readonly [name: string, ask: () => Promise<CheckResult>]
 
 const options = readOptions()
@@ -40,7 +42,10 @@ if (options) {
   process.exitCode = failures > 0 ? 1 : 0
 }
 
-/** Reads the options without a package, so that the canary installs none. Returns undefined if it only printed the usage. */
+/**
+ * Reads the command-line options without an npm package, so that this script runs without an installation. Returns undefined if it only
+ * printed the usage.
+ */
 function readOptions(): { url: string; origin: string | undefined } | undefined {
   try {
     const { values } = parseArgs({
@@ -82,13 +87,13 @@ async function runAll(checks: readonly Check[]): Promise<number> {
   return failures
 }
 
-/** Describes a failure, with the network's error if the service was not reached. */
+/** Describes a failure, with the cause of a network error if the service was not reached. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return [error.message, error.cause && describeFailure(error.cause)].filter(Boolean).join(': ')
 }
 
-/** Returns the same check, but skips it for a key without the scope. */
+/** Returns the same check, but reports it as skipped if the key lacks the scope. */
 function withScope(scope: string, [name, ask]: Check): Check {
   const orSkip = (error: unknown): CheckResult => {
     if (!(error instanceof CallFailure && error.error.code === 'insufficient_scope')) throw error
@@ -97,7 +102,7 @@ function withScope(scope: string, [name, ask]: Check): Check {
   return [name, () => ask().catch(orSkip)]
 }
 
-/** Lists the checks that need no key. */
+/** Lists the checks that need no API key. */
 function openChecks(url: string, origin: string | undefined): Check[] {
   return [
     ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],
@@ -109,7 +114,7 @@ function openChecks(url: string, origin: string | undefined): Check[] {
   ]
 }
 
-/** Lists the checks with a client's key. Verifies every response that must be signed with the published keys. */
+/** Lists the checks with a client's API key. Verifies the signature of every response that must be signed, with the published keys. */
 function clientChecks(url: string, key: string | undefined): Check[] {
   if (!key) return []
   const clientOf = async (): Promise<Client> => ({ url, key, fetch: verifyingFetch({ keys: await listKeys(url) }) })
@@ -131,7 +136,7 @@ function clientChecks(url: string, key: string | undefined): Check[] {
         const signed = await fetch(`${url}${path}`, { headers: { 'x-join-key': key, 'accept-encoding': 'gzip, br' } })
         const encoding = signed.headers.get('content-encoding')
         if (encoding !== null) throw new Error(`what is signed is compressed on its way: ${encoding}`)
-        // A cache in between would return its stored response.
+        // The second request has no key, so it must fail. A cache between would return the stored response of the first one.
         return await expectError(await fetch(`${url}${path}`), 401, 'missing_api_key')
       },
     ],
@@ -195,7 +200,7 @@ async function readJson(url: string, path: string): Promise<Record<string, unkno
 async function listKeys(url: string): Promise<readonly PublicKey[]> {
   const { keys } = await readJson(url, '/.well-known/jwks.json')
   if (!Array.isArray(keys) || keys.length === 0) throw new Error('there is none: npm run admin -- add-signing-key')
-  // The cast is safe: a response that does not verify with these keys is refused.
+  // The cast is safe: a key of another form only makes the verification of responses fail.
   return keys as PublicKey[]
 }
 

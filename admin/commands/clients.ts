@@ -14,7 +14,7 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
   encode: (moment) => Timestamp.encode(moment).slice(0, 10),
 })
 
-/** Builds a list with commas that limits a key, or `any`, which removes the limit. */
+/** Builds an option with a comma-separated list that limits a key. The value `any` removes the limit. */
 const bound = <Part>(part: z.ZodType<Part, string>) =>
   z
     .string()
@@ -170,7 +170,7 @@ function describeLimits(
   ]
 }
 
-/** Warns of limits that open nothing while the client has no other vaults. */
+/** Warns of vaults and chains in a key's limits that the client does not have: they open nothing yet. */
 function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
   const missing = limits.vaults?.filter(
     ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),

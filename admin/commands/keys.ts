@@ -7,7 +7,7 @@ import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningK
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
-/** Commands for the keys that sign responses, and the keys by which functions recognize the edge. */
+/** Commands for the keys that sign responses, and for the keys by which functions recognize CloudFront. */
 export const KEY_COMMANDS: Commands = {
   'add-signing-key': buildCommand(
     'Adds a key that signs responses. The first key signs immediately, a second after use-signing-key.',

@@ -45,7 +45,7 @@ export const STAGE_COMMANDS: Commands = {
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
       const { items, missing, different } = await admin.restoreItems(wanted)
-      // The jobs find vaults by their chains, which are outside a client's partition.
+      // Jobs read the vaults from lists by chain, which a restore by client does not contain, so these lists are written anew.
       if (table === 'clients' && yes) await admin.clients.relistVaults()
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']

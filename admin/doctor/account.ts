@@ -4,10 +4,10 @@ import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
 import { operatorRights } from '../stage/rights.ts'
 import { type Finding, guideSection } from './finding.ts'
 
-/** Part of an account that the doctor reads. */
+/** Part of an AWS account that `doctor` reads. */
 export type ExaminedAccount = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
 
-/** Checks that the account may run enough functions concurrently. One request. */
+/** Checks the account's limit of concurrent function executions. Sends one request. */
 export async function checkQuota({ countExecutions }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
   const name = 'quota'
   const executions = await countExecutions().catch(orUndefinedIfDenied)
@@ -21,7 +21,7 @@ export async function checkQuota({ countExecutions }: ExaminedAccount, stage: St
   return [{ mark, name, found: `${found}: users get 503 beyond`, remedy: RAISE_EXECUTIONS }]
 }
 
-/** Checks the caller's rights for an operator's commands. Seven requests. */
+/** Checks that the caller has the IAM permissions that an operator's commands need. Sends seven requests. */
 export async function checkGrants({ identify, listDenied }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
   const name = 'grants'
   const denied = await listDenied(operatorRights(await identify(), stage))

@@ -6,16 +6,16 @@ import { queueName } from '../../infra/queues.ts'
 import { findQueueUrl } from '../../lib/aws/queue.ts'
 import { countOf, type Finding, guideSection } from './finding.ts'
 
-/** Alarms of a stage: those of its own region, or those of its edge. */
+/** Set of a stage's alarms: those in the stage's own region, or those of its edge (CloudFront and firewall). */
 export type AlarmsOf = 'stage' | 'edge'
 
 /** Numbers of confirmed and unconfirmed subscribers of a stage's alarms. */
 export type Subscribers = { readonly confirmed: number; readonly pending: number }
 
-/** Maximum pages, with a hundred subscriptions each. */
+/** Maximum pages of subscriptions that are read, with a hundred subscriptions each. */
 const MAX_PAGES = 10
 
-/** Counts the subscribers of a stage's alarms; at most twelve requests. */
+/** Counts the subscribers of a stage's alarm topic; sends at most twelve requests. */
 export async function countSubscribers(
   { snsIn, sqs }: { readonly snsIn: (region?: string) => SNSClient; readonly sqs: SQSClient },
   stage: Stage,
@@ -24,7 +24,7 @@ export async function countSubscribers(
   const [topic, elsewhere] =
     alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
   const sns = snsIn(elsewhere)
-  // The ARN of a topic contains the account, which a queue of the stage has in its own ARN.
+  // A topic's ARN contains the account id, which the ARN of one of the stage's queues shows.
   const QueueUrl = await findQueueUrl(queueName(stage, 'deliveryQueue'), sqs)
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')
@@ -37,7 +37,7 @@ export async function countSubscribers(
     NextToken = answer.NextToken
     if (!NextToken) break
   }
-  // A pending or deleted subscription has a word in place of the ARN.
+  // A pending or deleted subscription has a word such as `PendingConfirmation` in place of the ARN.
   return {
     confirmed: found.filter((text) => text.startsWith('arn:')).length,
     pending: found.filter((text) => text === 'PendingConfirmation').length,

@@ -4,7 +4,7 @@ import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
 import type { Table } from '../../lib/aws/table.ts'
 import { describeReason, type Finding, guideSection } from './finding.ts'
 
-/** Throws if an environment's table cannot be read. One request, the smallest possible. */
+/** Function that throws if an environment's table cannot be read. It sends one request, the smallest possible. */
 export type ProbeTable = (table: TableKey) => Promise<void>
 
 /** Returns a function that probes tables. */
@@ -17,7 +17,10 @@ export function tableProbe(open: (table: TableKey) => Table): ProbeTable {
 /** DynamoDB's errors for unknown credentials, expired credentials, and a wrong secret. */
 const REFUSED_CREDENTIALS = ['UnrecognizedClientException', 'ExpiredTokenException', 'InvalidSignatureException']
 
-/** Checks that a client of AWS has a region and credentials that AWS accepts. Without them no other check works. One request to a table. */
+/**
+ * Checks that the AWS client has a region and credentials that AWS accepts. Without them no other check works. Sends one request to a
+ * table.
+ */
 export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, probe: ProbeTable): Promise<Finding[]> {
   const lacks = async (what: string, resolve: () => Promise<unknown>) =>
     await resolve().then(
@@ -31,14 +34,14 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
   return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
 }
 
-/** Describes how AWS refuses the credentials; undefined if it accepts them, whatever else fails. */
+/** Returns the reason why AWS refuses the credentials; undefined if it accepts them, even if the request fails otherwise. */
 async function describeRefusal(probe: ProbeTable): Promise<string | undefined> {
   const error = await probe('clients').catch((failure: unknown) => failure)
   const isRefused = error instanceof Error && REFUSED_CREDENTIALS.includes(error.name)
   return isRefused ? `it refuses your credentials (${describeReason(error)})` : undefined
 }
 
-/** Checks that each table exists and can be read. One request to each. */
+/** Checks that each table exists and can be read. Sends one request to each. */
 export async function checkTables(probe: ProbeTable): Promise<Finding[]> {
   const findings = await Promise.all(
     TABLE_KEYS.map((table) =>

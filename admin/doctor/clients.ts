@@ -9,10 +9,10 @@ export type ClientKeys = { readonly clientId: string; readonly name: string; rea
 
 type Command = (text: string) => string
 
-/** Time before a key's end at which the doctor warns. */
+/** Milliseconds before a key expires from which `doctor` warns. */
 const NOTICE_MS = 14 * DAY * 1000
 
-/** Checks that a client has an active key, and for how long. `now` is in epoch milliseconds. */
+/** Checks that a client has an active key, and warns if keys expire soon. `now` is in epoch milliseconds. */
 export function checkClients(clients: readonly ClientKeys[], now: number, command: Command): Finding[] {
   const active = clients.flatMap(({ clientId, keys }) =>
     keys.filter((key) => keyStatus(key, now) === 'active').map((key) => ({ clientId, key })),
@@ -47,7 +47,10 @@ function issueKey(command: Command, clientId: string): string {
   return command(`issue-key --client ${clientId} --name <text>`)
 }
 
-/** Checks that there are vaults, and that each is as an operator confirmed it. `pins` has the pin of each vault, in order. */
+/**
+ * Checks that there are vaults, and that an operator confirmed each vault's current code and price. `pins` has the pin of each vault, in
+ * order.
+ */
 export function checkVaults(
   vaults: readonly VaultKey[],
   pins: readonly (Pin | undefined)[],

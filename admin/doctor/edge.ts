@@ -12,8 +12,8 @@ type Environment = {
 const REMEDY = guideSection('edge', 'Add it')
 
 /**
- * Checks that the domain of a stage's edge leads to the API through CloudFront, with a valid certificate. Also checks that direct access
- * matches the stage's settings. Two requests.
+ * Checks that the domain of a stage's CloudFront distribution leads to the API, with a valid certificate. Also checks that direct access to
+ * the API matches the stage's settings. Sends two requests.
  */
 export async function checkEdge(environment: Environment, edge: EdgeEnvironment): Promise<Finding[]> {
   return await Promise.all([checkDomain(environment, edge), checkWayAround(environment, edge)])
@@ -37,7 +37,10 @@ async function checkWayAround(environment: Environment, { origin, isOnlyWay }: E
   return isOnlyWay ? { mark: 'FAIL', name, found, remedy: REMEDY } : { mark: 'WARN', name, found, remedy: REMEDY }
 }
 
-/** Warns of keys whose rate the firewall limits, also when two windows of a key fall into one of the firewall. */
+/**
+ * Warns of API keys whose own rate exceeds the firewall's. This includes keys of which two rate windows can fall into one window of the
+ * firewall.
+ */
 export function checkRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
   const slowed = clients.flatMap(({ clientId, keys }) =>
     keys

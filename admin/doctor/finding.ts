@@ -10,10 +10,10 @@ export type Finding = {
   readonly remedy?: string
 }
 
-/** Check of one part of an environment. An exception, or a timeout, becomes a finding under its name. */
+/** Check of one part of an environment. An exception or a timeout in it becomes a finding with its name. */
 export type Check = { readonly name: string; readonly look: () => Promise<readonly Finding[]> }
 
-/** Returns the section of a page in docs/operate with instructions. */
+/** Returns a reference to the section of a page in docs/operate that has instructions. */
 export function guideSection(page: string, heading: string): string {
   return `docs/operate/${page}.md, "${heading}"`
 }
@@ -25,7 +25,7 @@ export function describeReason(error: unknown): string {
   }
   if (!(error instanceof Error)) return String(error)
   const { name, message } = error
-  // A refused connection is an error within an error that has no message.
+  // A refused connection is an AggregateError without a message, but with a code.
   const why = message || ('code' in error ? String(error.code) : '')
   return name === 'Error' ? why : [name, why].filter(Boolean).join(': ')
 }
@@ -35,7 +35,7 @@ export function countOf(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
-/** Joins the first few names, and the number of the others. */
+/** Joins the first few names, and adds the number of the others. */
 export function firstOf(names: readonly string[], most = 3): string {
   const rest = names.length - most
   return [...names.slice(0, most), ...(rest > 0 ? [`${rest} more`] : [])].join(', ')

@@ -16,13 +16,13 @@ const WATCHING = guideSection('watch', 'Alarms that wake somebody')
 type RecordProgress = {
   /** Progress of each vault of the chain; undefined for one that has no record yet. */
   readonly progress: readonly (VaultProgress | undefined)[]
-  /** Last block of the chain; undefined if no node returns it. */
+  /** Last block of the chain; undefined if no node returned it. */
   readonly head: BlockHeader | undefined
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** Checks the lag of the records of a chain's vaults, as its job measures it. */
+/** Checks the lag of the records of a chain's vaults, as the job that writes them measures it. */
 export function checkRecords(
   chain: EvmChain,
   { progress, head, now }: RecordProgress,
@@ -42,7 +42,7 @@ export function checkRecords(
   return { mark: 'FAIL', name, found, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }
 }
 
-/** Checks the age of the data that the market's jobs keep. One request. */
+/** Checks the age of the prices and rates that the market's jobs store in the cache table. Sends one request. */
 export async function checkMarket(cache: Pick<SharedCache, 'get'>, now: number): Promise<Finding[]> {
   const kept = await cache.get({ MARKET, RATES, ...ALL_PRICES, ...ALL_TOKENS })
   return [
@@ -58,7 +58,7 @@ function ofChains(answerOf: (key: (typeof CHAINS)[number]['key']) => Answer): Re
   return Object.fromEntries(CHAINS.map(({ key }) => [key, answerOf(key)]))
 }
 
-/** Warns of data that is stale although a job's runs succeed. Fails for data that also exceeds the alarm's lag. */
+/** Warns if data is stale although the runs of its job succeed. Fails if it is also older than the lag that raises an alarm. */
 function checkAge(
   name: string,
   contract: Pick<JobContract, 'everyMinutes'>,

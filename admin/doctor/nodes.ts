@@ -37,8 +37,8 @@ const Answer = z.object({
 })
 
 /**
- * Reads the chain id and the head from all nodes of a chain, two requests to each URL. Compares the usable hosts if there are two, with
- * three more.
+ * Reads the chain id and the last block from all nodes of a chain, with two requests to each URL. Compares the usable hosts if there are
+ * two, with three more requests each.
  */
 export async function readNodes(
   environment: NodeEnvironment,
@@ -65,7 +65,8 @@ export async function readNodes(
     isConfigured: configured !== undefined,
     hosts: groups.length,
     goodHosts,
-    // Another host may return what one lacks: only contradictions stop users from signing.
+    // The comparison's missing results are ignored, because another host may return them. Only contradictions between hosts stop users from
+    // signing.
     differences: goodHosts < 2 ? [] : (await compareNodes(compared)).differences,
     problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
     head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],
@@ -101,7 +102,7 @@ async function ask({ fetch, questionMs }: NodeEnvironment, url: string, method: 
 }
 
 type Settings = {
-  /** True if clients have vaults there. */
+  /** True if clients have vaults on the chain. */
   readonly hasVaults: boolean
   readonly isProduction: boolean
   readonly isLocal: boolean
@@ -109,8 +110,8 @@ type Settings = {
 }
 
 /**
- * Checks that a chain can be read and that its hosts agree. A disagreement fails. Other problems fail if the chain has vaults, and else
- * warn.
+ * Checks that a chain can be read and that its hosts agree. The mark is FAIL for a disagreement. Other problems are FAIL if the chain has
+ * vaults, else WARN.
  */
 export function checkChainNodes(
   { chain, isConfigured, hosts, goodHosts, problems, differences }: ChainNodes,

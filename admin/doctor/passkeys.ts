@@ -9,10 +9,13 @@ type Environment = {
   readonly questionMs: number
 }
 
-/** Maximum size that Apple reads of such a file (https://developer.apple.com/documentation/xcode/supporting-associated-domains). */
+/**
+ * Maximum size in bytes of an apple-app-site-association file that Apple reads
+ * (https://developer.apple.com/documentation/xcode/supporting-associated-domains).
+ */
 const MAX_BYTES = 128 * 1024
 
-// Both files may contain more than the passkeys of applications.
+// Schemas of the two files. They name only the fields about passkeys of applications; both files may contain more.
 const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })
 const AssetLinks = z.array(
   z.object({
@@ -25,8 +28,8 @@ const AssetLinks = z.array(
 )
 
 /**
- * Checks that the domain of a stage's passkeys names its applications. Reads it as Apple's and Google's servers do: over TLS, without a
- * redirect, as JSON. Two requests.
+ * Checks that the two files on the domain of a stage's passkeys name its applications. Reads them as Apple's and Google's servers do: over
+ * TLS, without a redirect, as JSON. Sends two requests.
  */
 export async function checkPasskeyDomain(
   environment: Environment,
@@ -51,9 +54,9 @@ export async function checkPasskeyDomain(
 type DomainFile = {
   readonly name: string
   readonly url: string
-  /** Number of applications that it must name. */
+  /** Number of applications that the file must name. */
   readonly count: number
-  /** Lists the applications that a file with this JSON does not name; undefined for another form. */
+  /** Lists the applications that a file with this JSON does not name; undefined if the JSON has another structure. */
   readonly listMissing: (body: unknown) => readonly string[] | undefined
 }
 

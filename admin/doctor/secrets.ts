@@ -13,10 +13,12 @@ export type ReadSecret = (name: SecretName) => Promise<unknown>
 
 type Command = (text: string) => string
 
-/** Fields of the configuration, and the field that the stack adds: CloudFormation creates no secret without a generated word. */
+/**
+ * Known fields of the configuration secret. `unused` is a field of the stack: CloudFormation creates no secret without a generated value.
+ */
 const OWN_NAMES = [...Object.keys(Config.shape), 'unused']
 
-/** Checks that each secret can be read and has the expected form; shows none of them. Four requests. */
+/** Checks that each secret can be read and has the expected form; reveals no value. Sends four requests. */
 export async function checkSecrets(readSecret: ReadSecret, command: Command): Promise<Finding[]> {
   const look = async (name: SecretName, judge: (content: unknown) => Omit<Finding, 'name'>): Promise<Finding> => ({
     name: `secret ${name}`,
@@ -52,7 +54,7 @@ function judgeFailure(name: SecretName, error: unknown): Omit<Finding, 'name'> {
 function judgeConfig(content: unknown): Omit<Finding, 'name'> {
   const { data, error } = Config.safeParse(content)
   if (!data) {
-    // A nested name is the operator's own and may be secret.
+    // Only top-level names are shown: an operator chooses nested names, which may be secret.
     const fields = [...new Set(error.issues.map(({ path: [field] }) => String(field ?? 'the whole, which is no JSON')))]
     return {
       mark: 'FAIL',
@@ -71,7 +73,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
   return { mark: 'ok', found: 'of its form' }
 }
 
-/** Counts names of the configuration and of its chains that the service does not know, such as misspelt ones. */
+/** Counts names in the configuration, and in its list of chains, that the service does not know, such as misspelt ones. */
 function countUnread(content: unknown, { rpcUrls }: Config): number {
   const names = Object.keys(z.object({}).catchall(z.unknown()).parse(content))
   const chains = Object.keys(rpcUrls).map(Number)
@@ -101,7 +103,7 @@ function checkSigning(content: unknown, command: Command): Omit<Finding, 'name'>
   return { mark: 'ok', found: `${keyIdOf(first)} signs${published.join('')}` }
 }
 
-/** Returns whether the public key verifies a signature of the private key. */
+/** Returns whether the public key of the pair verifies a signature by its private key. */
 function canSign(key: SigningKey): boolean {
   const text = Buffer.from('doctor')
   try {

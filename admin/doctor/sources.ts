@@ -9,21 +9,21 @@ type Environment = {
   readonly questionMs: number
 }
 
-/** Source of data that the service shows. */
+/** Third-party source of data that the service shows, such as prices. */
 type Source = {
   readonly name: string
-  /** Small request with the configured key; undefined if the source is not configured. */
+  /** Small request with the configured API key; undefined if the source is not configured. */
   readonly request: HttpRequest | undefined
   readonly hasKey: boolean
-  /** Configured plan of the key; undefined if it makes no difference. */
+  /** Configured plan of the API key; undefined if the source's requests do not depend on it. */
   readonly plan?: string
   /** Data that users lack with this configuration; undefined for none. */
   readonly missed?: string | undefined
-  /** Returns whether a refusal with this status and body shows that nothing is wrong. */
+  /** Returns whether an error with this status and body still shows that the source works and accepts the caller. */
   readonly isAnswer?: (status: number, body: unknown) => boolean
 }
 
-/** Account whose key no one has. */
+/** Accounts whose private keys no one has. */
 const SOMEBODY = '0x00000000000000000000000000000000000000A1'
 const SOLANA_SOMEBODY = '11111111111111111111111111111111'
 const HUNDRED_DOLLARS = '100000000'
@@ -60,7 +60,7 @@ function listSources(config: Config): readonly Source[] {
       name: 'Across',
       request: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
       hasKey: hasHeaders(bridge.headers),
-      // An error about the route shows that the caller is accepted.
+      // An error about the bridge route shows that the API accepted the caller.
       isAnswer: (status, body) => status === 400 && JSON.stringify(body ?? '').includes('AcrossApiError'),
     },
     ...listIndexes(config),
@@ -79,7 +79,7 @@ function listSources(config: Config): readonly Source[] {
   ]
 }
 
-/** Lists the indexes that have a key. Without any, users lack data that only an index has. */
+/** Lists the wallet indexes (APIs that list all tokens of a wallet) that have a key. Without any, users do not see all their tokens. */
 function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Source[] {
   const balances = { jsonrpc: '2.0', id: 1, method: 'alchemy_getTokenBalances', params: [SOMEBODY, 'erc20'] }
   const sources = {
@@ -118,7 +118,7 @@ function quoteOf(originChainId: number, destinationChainId: number): string {
   }).toString()
 }
 
-/** Checks that each source answers one small request with its key, and what users lack without it. One request to each. */
+/** Checks that each source accepts one small request with its key, and reports what users lack without it. Sends one request to each. */
 export async function checkSources(environment: Environment, config: Config): Promise<Finding[]> {
   return await Promise.all(listSources(config).map((source) => checkSource(environment, source)))
 }

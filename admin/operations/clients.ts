@@ -11,21 +11,21 @@ export async function createClient({ clients, randomBytes, now }: Admin, name: s
   return client
 }
 
-/** Returns the client with its keys. Throws an AdminError if there is none. */
+/** Returns the client with its keys. Throws an AdminError if there is no such client. */
 export async function getClient({ clients }: Admin, clientId: string): Promise<ClientRecord> {
   const record = await clients.get(clientId)
   if (!record) throw new AdminError(`There is no client ${clientId}. See list-clients.`)
   return record
 }
 
-/** Changes of a key's limits: undefined keeps a limit, and null removes the limit of a list. */
+/** Changes of a key's limits: undefined leaves a limit unchanged, and null removes a limit that is a list. */
 export type LimitChanges = {
   readonly [Name in keyof KeyLimits]?: KeyLimits[Name] | (Name extends 'scopes' | 'rate' ? never : null) | undefined
 }
 
 /**
- * Issues an API key for a client. Returns it with its text, which is stored nowhere. Throws an AdminError for an unknown client, a past
- * end, or limits that contradict each other.
+ * Issues an API key for a client. Returns it with its secret text, which is not stored. Throws an AdminError for an unknown client, an
+ * expiry in the past, or limits that contradict each other.
  */
 export async function issueKey(
   admin: Admin,
@@ -69,7 +69,7 @@ export async function limitKey(
   return { ...key, limits }
 }
 
-/** Applies the changes to these limits; null removes a list. Throws an AdminError if they contradict each other. */
+/** Applies the changes to these limits; null removes a list. Throws an AdminError if the result contradicts itself. */
 function changeLimits(limits: KeyLimits, { scopes, rate, ...lists }: LimitChanges): KeyLimits {
   const change = <T>(before: T | undefined, after: T | null | undefined) =>
     after === undefined ? before : (after ?? undefined)
@@ -80,7 +80,7 @@ function changeLimits(limits: KeyLimits, { scopes, rate, ...lists }: LimitChange
     vaults: change(limits.vaults, lists.vaults),
     largestDeposits: change(limits.largestDeposits, lists.largestDeposits),
   }
-  // A client has one log for all its vaults.
+  // A webhook's events concern all vaults of its client, so a key limited to some chains or vaults may not manage webhooks.
   if (changed.scopes.includes('webhooks') && (changed.chains || changed.vaults)) {
     throw new AdminError(
       'A key with the scope webhooks gets events of all vaults of its client: it cannot be limited to chains or vaults.',

@@ -4,8 +4,8 @@ import { type Admin, AdminError } from '../admin.ts'
 import type { EdgeKeysSecret } from '../edge-keys.ts'
 
 /**
- * Adds a key and returns its id, public key and whether it signs. The first key signs; a second is only published. Throws an AdminError if
- * there are two.
+ * Adds a signing key and returns its id, its public key, and whether it signs. The first key signs; a second is only published. Throws an
+ * AdminError if there are two already.
  */
 export async function addSigningKey({ signingKeys, now }: Admin) {
   const keys = await signingKeys.read()
@@ -15,7 +15,10 @@ export async function addSigningKey({ signingKeys, now }: Admin) {
   return { keyId: keyIdOf(key), x: key.x, signs: keys.length === 0 }
 }
 
-/** Signs with this key from now on; the previous one stays published. Throws an AdminError for an unknown key, or the one that signs. */
+/**
+ * Makes this key sign from now on; the previous one stays published. Throws an AdminError for an unknown key, or the one that already
+ * signs.
+ */
 export async function useSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
   const keys = await signingKeys.read()
   const [first] = keys
@@ -24,7 +27,7 @@ export async function useSigningKey({ signingKeys }: Admin, keyId: string): Prom
   await signingKeys.write([key, ...keys.filter((other) => other !== key)])
 }
 
-/** Removes this key from the published ones. Throws an AdminError for an unknown key, or the one that signs. */
+/** Removes this key from the published ones. Throws an AdminError for an unknown key, or the key that signs. */
 export async function removeSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
   const keys = await signingKeys.read()
   const key = findKey(keys, keyId)
@@ -32,7 +35,10 @@ export async function removeSigningKey({ signingKeys }: Admin, keyId: string): P
   await signingKeys.write(keys.filter((other) => other !== key))
 }
 
-/** Adds a key by which functions recognize CloudFront. Returns its hash, which reveals nothing. Throws an AdminError if there are two. */
+/**
+ * Adds a key by which functions recognize CloudFront. Returns its hash, which reveals nothing. Throws an AdminError if there are two
+ * already.
+ */
 export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKeys' | 'randomBytes'>): Promise<string> {
   const [secret, keys] = await readEdgeKeys(edgeKeys)
   if (Object.keys(keys).length > 1) throw new AdminError('There are two keys already. See remove-edge-key.')
@@ -42,7 +48,7 @@ export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKey
   return hash
 }
 
-/** Deletes a key of the edge: no deploy works with it any longer. Throws an AdminError for an unknown key. */
+/** Deletes a key by which functions recognize CloudFront. Later deploys cannot use it. Throws an AdminError for an unknown key. */
 export async function removeEdgeKey({ edgeKeys }: Admin, hash: string): Promise<void> {
   const [secret, { [hash]: key, ...others }] = await readEdgeKeys(edgeKeys)
   if (key === undefined) throw new AdminError(`There is no key ${hash}.`)

@@ -3,7 +3,7 @@ import type { Admin } from '../admin.ts'
 import { createClient, issueKey } from './clients.ts'
 import { type Acceptance, addVault, type Presentation } from './vaults.ts'
 
-/** On one machine all requests come from one network, which may use a tenth of the rate. */
+/** Rate limit of a local client's key. It is high, because one network may use only a tenth of it, and local requests share one network. */
 const ONE_MACHINE = { requests: 1_000_000, seconds: 60 }
 
 /** Registers a client with one key and these vaults. Returns the key's text and the vaults. */
@@ -13,7 +13,7 @@ export async function seedClient(
 ): Promise<{ clientId: string; apiKey: string; vaults: Vault[] }> {
   const { clientId } = await createClient(admin, name)
   const { text } = await issueKey(admin, { clientId, name: 'first key', limits: { rate: ONE_MACHINE } })
-  // A local vault may be paused, so its exit cannot be simulated.
+  // Accepts vaults whose withdrawal cannot be simulated, because a local vault may be paused.
   const accepted: Acceptance[] = ['accept-untried']
   const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId, accepted })))
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }

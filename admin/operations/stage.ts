@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import { type Admin, AdminError } from '../admin.ts'
 
-/** Deletes the records of a transaction's transfers. Throws an AdminError if there are none. */
+/** Deletes the records of a transaction's bridge transfers. Throws an AdminError if there are none. */
 export async function forgetTransfers(
   { transfers }: Admin,
   { sourceChainId, hash }: { readonly sourceChainId: number; readonly hash: Hash },

@@ -5,8 +5,8 @@ import { type Admin, AdminError } from '../admin.ts'
 type UserKey = Pick<User, 'clientId' | 'email'>
 
 /**
- * Sets what an operator decides about a user, and returns the changed user; undefined keeps a field. Throws an AdminError if nothing is
- * given, or there is no such user.
+ * Changes the fields of a user that only an operator sets, and returns the changed user. An undefined field stays unchanged. Throws an
+ * AdminError if no field is given, or there is no such user.
  */
 export async function decideUser(
   admin: Admin,
@@ -19,7 +19,7 @@ export async function decideUser(
   return getUser(admin, { clientId, email })
 }
 
-/** Returns a client's user. Throws an AdminError if there is none. */
+/** Returns a client's user. Throws an AdminError if there is no such user. */
 export async function getUser({ users }: Admin, { clientId, email }: UserKey): Promise<User> {
   const user = await users.get({ clientId, email })
   if (!user) throw new AdminError(`Client ${clientId} has no user ${email}.`)
@@ -27,8 +27,8 @@ export async function getUser({ users }: Admin, { clientId, email }: UserKey): P
 }
 
 /**
- * Ends all sessions of a user, or the one with this id, and returns how many had not expired. Throws an AdminError if there is no such user
- * or session.
+ * Ends all sessions of a user, or only the one with this id. Returns the number of ended sessions that had not expired. Throws an
+ * AdminError if there is no such user or session.
  */
 export async function endUserSessions(admin: Admin, key: UserKey, sessionId?: string): Promise<number> {
   const user = await getUser(admin, key)
@@ -43,7 +43,7 @@ export async function endUserSessions(admin: Admin, key: UserKey, sessionId?: st
 
 /**
  * Deletes a user with all credentials, sessions and wallets. Throws an AdminError if there is no such user. Without the operator's
- * confirmation, throws one that describes the user.
+ * confirmation, throws an AdminError that describes the user.
  */
 export async function removeUser(admin: Admin, key: UserKey, { isConfirmed }: { isConfirmed: boolean }): Promise<void> {
   const user = await getUser(admin, key)

@@ -3,13 +3,13 @@ import { type Admin, AdminError } from '../admin.ts'
 import type { GivenUpEvent, ResumeCounts } from '../webhooks.ts'
 import { getClient } from './clients.ts'
 
-/** Registers a webhook of a client. Returns it with its secret, which is stored nowhere. */
+/** Registers a webhook of a client. Returns it with its secret, which is not stored. */
 export async function addWebhook(admin: Admin, clientId: string, webhook: NewWebhook) {
   await getClient(admin, clientId)
   return await admin.webhooks.add(clientId, webhook)
 }
 
-/** Removes a webhook of a client. Throws an AdminError if there is none. */
+/** Removes a webhook of a client. Throws an AdminError if there is no such webhook. */
 export async function removeWebhook(admin: Admin, clientId: string, id: string): Promise<void> {
   if (await admin.webhooks.remove(clientId, id)) return
   throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
@@ -27,14 +27,14 @@ export async function listWebhooks(
   return webhooks
 }
 
-/** Lists the given-up events of one client or of all. */
+/** Lists the events that webhooks of one client, or of all clients, did not accept in ten attempts. */
 export async function listGivenUp(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
   const events: GivenUpEvent[] = []
   for (const id of await listClientIds(admin, clientId)) events.push(...(await admin.webhooks.listGivenUp(id)))
   return events
 }
 
-/** Sends undelivered events now, to the webhooks of one client or of all. Only counts disabled webhooks. */
+/** Sends undelivered events now, to the webhooks of one client or of all clients. Skips and counts disabled webhooks. */
 export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<ResumeCounts> {
   const sum = { resumed: 0, disabled: 0 }
   for (const id of await listClientIds(admin, clientId)) {
@@ -46,8 +46,8 @@ export async function resumeWebhooks(admin: Admin, clientId: string | undefined)
 }
 
 /**
- * Deletes the given-up events of one client, of one webhook, or of all. Returns their number. Throws an AdminError until the operator
- * confirms it, and while a webhook receives events.
+ * Deletes the given-up events (not accepted in ten attempts) of one client, of one webhook, or of all clients. Returns their number. Throws
+ * an AdminError until the operator confirms it, and while a webhook receives events.
  */
 export async function dropGivenUp(
   admin: Admin,

@@ -8,10 +8,10 @@ import { parseJson } from '../../lib/core/json.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { AdminError } from '../admin.ts'
 
-/** Moonwell Flagship USDC on Base. */
+/** Vault of the default answer: Moonwell Flagship USDC on Base. */
 const EXAMPLE_VAULT: VaultKey = { chainId: 8453, address: '0xc1256Ae5FF1cf2719D4937adb3bbCCab2E00A2Ca' }
 
-/** Answers of an operator to the five questions. */
+/** Answers of an operator to the five questions of the command `up`. */
 export type Answers = {
   readonly stage: Stage
   /** Domain of the wallet's pages, for passkeys; undefined for none. */
@@ -22,7 +22,7 @@ export type Answers = {
   readonly vault: VaultKey
 }
 
-/** Five flags, each with the text of one answer. */
+/** Values of the five command-line flags, each the answer to one question; undefined if the flag is absent. */
 export type AnswerFlags = Readonly<Record<keyof typeof QUESTIONS, string | undefined>>
 
 /** Prompts on a terminal and returns the typed text, or the fallback for an empty line. */
@@ -44,7 +44,7 @@ const VaultText = z
   .pipe(z.tuple([ChainIdText, Address]))
   .transform(([chainId, address]) => ({ chainId, address }))
 
-/** Questions in order, each with the answer for an empty line. Each flag has the same name. */
+/** Questions in order, each with its default answer for an empty line. The flag of a question has the same name. */
 const QUESTIONS = {
   stage: { text: `Stage (${STAGES.join(', ')})`, fallback: 'dev' },
   domain: { text: "Domain of your wallet's pages, for passkeys (or none)", fallback: 'none' },
@@ -60,8 +60,9 @@ type Question = keyof typeof QUESTIONS
 const NAMES = Object.keys(QUESTIONS) as readonly Question[]
 
 /**
- * Returns the answers to the five questions from flags, else from the terminal, else the defaults if all are accepted. Repeats a question
- * after a wrong answer. Throws an AdminError for a wrong flag, and for a missing one without a terminal.
+ * Returns the answers to the five questions. It takes each from its flag, else from the terminal, else from the defaults if the operator
+ * accepted all of them. Repeats a question after an invalid answer. Throws an AdminError for an invalid flag, and for a missing one without
+ * a terminal.
  */
 export async function readAnswers(
   flags: AnswerFlags,
@@ -100,7 +101,7 @@ export async function readAnswers(
   }
 }
 
-/** Returns the parser's result, or `refuse`'s result for its objection. */
+/** Returns the parser's result. If the parser rejects the text, returns the result of `refuse` for the reason. */
 async function parseOr<T, U>(
   parse: (text: string) => T | Promise<T>,
   text: string,
@@ -115,7 +116,7 @@ async function parseOr<T, U>(
   }
 }
 
-/** Reads the JSON of an operator's file. No message contains any of it, because it is secret. */
+/** Reads the JSON of an operator's configuration file. No error message contains any of it, because it is secret. */
 async function readConfig(path: string): Promise<Readonly<Record<string, unknown>>> {
   const text = await readFile(path, 'utf8').catch(() => {
     throw new AdminError(`must be a file that can be read, or public: ${path} is not`)

@@ -13,10 +13,10 @@ import { CLIENT_DEFAULTS } from '../../lib/aws/client-defaults.ts'
 import { AdminError } from '../admin.ts'
 import type { StackState } from './stacks.ts'
 
-/** Caller of AWS, and the region. */
+/** Identity with which a command calls AWS, and the region. */
 export type Identity = { readonly account: string; readonly region: string; readonly arn: string }
 
-/** Actions that a role needs on one resource. */
+/** Actions that an operator's role needs on one resource. */
 export type Right = { readonly resource: string; readonly actions: readonly string[] }
 
 /** AWS account in one region, for an operator's commands. */
@@ -26,13 +26,13 @@ export type AwsAccount = {
   /** Returns the account's limit of concurrent functions. */
   countExecutions(): Promise<number>
   /**
-   * Lists the actions that IAM's simulation denies the caller; undefined if AWS refuses to simulate them. It assumes a login with MFA. It
-   * omits denials that depend on conditions with unknown values.
+   * Lists the actions that IAM's simulation denies the caller; undefined if AWS refuses to simulate them. The simulation assumes a login
+   * with MFA. It omits denials that depend on conditions with unknown values.
    */
   listDenied(rights: readonly Right[]): Promise<readonly string[] | undefined>
   /** Lists the existing stacks among these. */
   listStacks(names: readonly string[]): Promise<readonly StackState[]>
-  /** Starts to delete a stack, and removes its protection first. */
+  /** Removes a stack's protection and starts to delete the stack. */
   deleteStack(stack: StackState): Promise<void>
 }
 
@@ -45,9 +45,10 @@ const StackForm = z.object({
   Outputs: z.array(z.object({ OutputKey: z.string(), OutputValue: z.string() })).default([]),
 })
 
-/** Opens the account of the environment's AWS credentials, in the environment's region or this one. */
+/** Opens the account of the environment's AWS credentials, in the region `elsewhere` or, by default, the environment's region. */
 export function awsAccount(elsewhere?: string): AwsAccount {
-  // CloudFormation is slower than the services that functions call, and limits requests.
+  // Retries and timeouts are higher than for other clients: CloudFormation is slower than the services that functions call, and limits
+  // requests.
   const settings = {
     ...CLIENT_DEFAULTS,
     maxAttempts: 8,
@@ -68,7 +69,7 @@ export function awsAccount(elsewhere?: string): AwsAccount {
   /** Returns the user or role whose policies count; undefined for the account's root, which may do everything. */
   const policySourceOf = async (arn: string) => {
     const roleName = /:assumed-role\/([^/]+)\//.exec(arn)?.[1]
-    // The ARN of a session lacks the path of its role.
+    // The ARN of an assumed role's session lacks the role's path, so the role's own ARN is read.
     if (roleName) return (await iam.send(new GetRoleCommand({ RoleName: roleName }))).Role?.Arn
     return arn.endsWith(':root') ? undefined : arn
   }
@@ -148,7 +149,7 @@ type Patience = { readonly say: (line: string) => void; readonly sleep: (millise
 const PAUSE_MS = 10_000
 const MAX_POLLS = 360
 
-/** Returns the existing stacks among these once CloudFormation works on none of them. Throws an AdminError after an hour. */
+/** Waits until CloudFormation works on none of these stacks, and returns those that exist. Throws an AdminError after an hour. */
 export async function settledStacks(
   account: AwsAccount,
   names: readonly string[],

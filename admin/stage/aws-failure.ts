@@ -2,7 +2,7 @@ import { AdminError } from '../admin.ts'
 
 const AGAIN = 'then run the same command again: it continues where it stopped'
 
-/** Sentences by the texts with which AWS's services, the SDK and the CDK report a failure. */
+/** Sentences for the operator, by the messages with which AWS, its SDK or the CDK report a failure. */
 const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [
     /\bExpiredToken(Exception)?\b|\bRequestExpired\b|security token included in the request is expired|token.*has expired|session .*has expired|\bToken is expired\b|refresh this SSO session|\bUnauthorizedException\b/i,
@@ -59,7 +59,7 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Returns a sentence with the remedy for a failure of AWS or the CDK; undefined for an unknown failure. */
+/** Returns a sentence with the remedy for this message of AWS or the CDK; undefined for an unknown failure. */
 export function describeAwsFailure(text: string): string | undefined {
   if (/account must be verified/.test(text)) {
     return `AWS has to verify your account before it makes that. Ask AWS Support to verify it, ${AGAIN}.`

@@ -13,7 +13,7 @@ import { deployRights } from './rights.ts'
 import { type StackState, treatmentOf } from './stacks.ts'
 import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 
-/** Ended child process: its exit code, and the end of its output. */
+/** Result of a child process: its exit code, and the end of its output. */
 export type EndedProcess = { readonly code: number; readonly tail: string }
 
 /** Services that `up` uses. */
@@ -22,22 +22,22 @@ export type UpEnvironment = {
   readonly accountIn: (region?: string) => AwsAccount
   readonly connect: (stage: Answers['stage']) => Admin
   readonly cdk: (words: readonly string[]) => Promise<EndedProcess>
-  /** Sends a stage's API a client's requests. */
+  /** Sends a client's requests to a stage's API, and returns the result of these checks. */
   readonly smoke: (url: string, apiKey: string | undefined) => Promise<EndedProcess>
   readonly doctor: (stage: Answers['stage']) => Promise<EndedProcess>
   readonly agree: (question: string) => Promise<boolean>
   /** Reports progress to the operator. */
   readonly say: (line: string) => void
-  /** Prints output that the operator keeps. */
+  /** Prints output that the operator should keep, such as the API key. */
   readonly print: (line: string) => void
-  /** Operator's file of stages; undefined for stages.json, which may be absent. */
+  /** Path of the operator's file of stages; undefined for stages.json, which may be absent. */
   readonly stagesFile: string | undefined
   /** Returns the monthly price of a stage without users, in dollars. */
   readonly priceOf: (environment: StageEnvironment, hasOwnNodes: boolean) => number
   readonly sleep: (milliseconds: number) => Promise<unknown>
 }
 
-/** State that a run found before its first change. */
+/** Operator's answers and the state of the account before the first change. */
 type Plan = {
   readonly answers: Answers
   readonly identity: Identity
@@ -46,21 +46,21 @@ type Plan = {
   readonly failed: readonly StackState[]
 }
 
-/** Results that later steps need; `apiKey` only if this run issued it. */
+/** Results that later steps need; `apiKey` is undefined unless this run issued it. */
 type Results = { clientId: string; apiKey: string | undefined; url: string }
 
-/** Step that does one part, unless an earlier run did it; returns a phrase about the result. */
+/** Name of a step, and the function that runs it unless an earlier run did. It returns a phrase about the result. */
 type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Results) => Promise<string>]
 
 const BOOTSTRAP_STACK = 'CDKToolkit'
 const CLIENT_NAME = 'Our wallet'
-/** The market's first run is at most ten minutes away. */
+/** Maximum tries of the final checks, and the pause between them: the market's job first runs up to ten minutes after the deploy. */
 const MAX_TRIES = 30
 const TRY_AGAIN_MS = 30_000
 
 /**
- * Brings a stage up: inspects the account, requests consent once, and creates what is missing, step by step. Each step checks what exists,
- * so the next run continues a run that stopped. Prints the URL and a new key. Throws an AdminError with the remedy if it cannot continue.
+ * Creates a stage: inspects the account, requests consent once, and creates what is missing, step by step. Each step checks what exists, so
+ * the next run continues a run that stopped. Prints the URL and a new API key. Throws an AdminError with the remedy if it cannot continue.
  */
 export async function bringUp(answers: Answers, environment: UpEnvironment): Promise<void> {
   try {
@@ -79,8 +79,8 @@ export async function bringUp(answers: Answers, environment: UpEnvironment): Pro
 }
 
 /**
- * Inspects the account before the operator consents. Changes nothing. Throws an AdminError for the first cause that would stop the run
- * later.
+ * Inspects the account before the operator consents. Changes nothing. Throws an AdminError for the first problem that would stop a later
+ * step.
  */
 async function inspect(answers: Answers, environment: UpEnvironment): Promise<Plan> {
   const { accountIn, say, stagesFile } = environment
@@ -114,7 +114,7 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
   return { answers, identity, file, isBootstrapped, failed }
 }
 
-/** Returns the commands for a stack about which only its operator can decide; undefined for others. */
+/** Returns the commands that repair a stack if only the operator can decide; undefined for other stacks. */
 function adviceOn(stack: StackState, stage: Answers['stage']): string | undefined {
   const { name } = stack
   const treatment = treatmentOf(stack)
@@ -122,7 +122,7 @@ function adviceOn(stack: StackState, stage: Answers['stage']): string | undefine
     return `It can hold data: see in the console what it still holds. If that may go, run aws cloudformation delete-stack --stack-name ${name}, then this command again.`
   }
   if (treatment !== 'roll back') return undefined
-  // CDK selects a stack by its path in the app, and does not know its own bootstrap stack.
+  // CDK selects a stack by its path in the app. Its own bootstrap stack is not part of the app, so an AWS command rolls that one back.
   const command =
     name === BOOTSTRAP_STACK
       ? `aws cloudformation continue-update-rollback --stack-name ${name}`
@@ -145,7 +145,7 @@ function describePlan({ answers, identity, file, isBootstrapped, failed }: Plan,
   ]
 }
 
-/** Steps in order: each depends on those before. */
+/** Steps in order; each depends on the previous ones. */
 const STEPS: readonly Step[] = [
   [
     'stages.json',
@@ -164,7 +164,7 @@ const STEPS: readonly Step[] = [
   [
     'bootstrap',
     async (environment, { identity: { account, region }, file, isBootstrapped }) => {
-      // CloudFront's certificates and firewalls are in their own region.
+      // The edge's certificates and firewall are in CloudFront's region, which then also needs the bootstrap stack.
       const elsewhere = file.environment.edge && region !== EDGE_REGION ? [EDGE_REGION] : []
       const regions = [...(isBootstrapped ? [] : [region]), ...elsewhere]
       if (regions.length === 0) return 'there already'
@@ -182,7 +182,7 @@ const STEPS: readonly Step[] = [
       const deployed = await accountIn().listStacks(stackNames(stage))
       const apiUrl = deployed.map(({ outputs }) => outputs['ApiUrl']).find((url) => url)
       if (!apiUrl) throw new AdminError(`No stack of ${stage} has the output ApiUrl.`)
-      // With an edge, the API's own URL may be closed.
+      // A stage with an edge may refuse calls of the API's own URL, so the checks use the edge's domain.
       const { edge } = file.environment
       made.url = edge ? `https://${edge.domain.name}` : apiUrl
       return `${deployed.length} deployed`
@@ -263,7 +263,7 @@ async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise
   throw new AdminError(`cdk ${words[0]} failed. ${todo}`)
 }
 
-/** Repeats a check until it succeeds, because the jobs' first runs take minutes. Returns its last lines. */
+/** Repeats a check until it succeeds, because the jobs' first runs take minutes. Returns the last lines of its output. */
 async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<EndedProcess>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const { code, tail } = await check()

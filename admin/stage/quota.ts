@@ -1,6 +1,6 @@
-/** Minimum concurrent executions: each chain has a job each minute. A new account has ten. */
+/** Minimum limit of concurrent executions that a stage needs: a job runs for each chain each minute. A new account's limit is ten. */
 export const FEW_EXECUTIONS = 100
 
-/** Command that requests more. */
+/** Command that requests a higher limit of concurrent executions. */
 export const RAISE_EXECUTIONS =
   'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000'

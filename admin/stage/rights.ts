@@ -12,7 +12,7 @@ export function operatorRights({ account, region, arn }: Identity, stage: Stage)
       actions: ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'PutItem', 'UpdateItem'].map((one) => `dynamodb:${one}`),
     })),
     ...[configSecretName(stage), signingSecretName(stage)].map((secret) => ({
-      // Secrets Manager appends six characters to the name.
+      // Secrets Manager appends six characters to the name; the simulated ARN needs some too.
       resource: own('secretsmanager', `secret:${secret}-AAAAAA`),
       actions: ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
     })),

@@ -12,7 +12,7 @@ export type StackState = {
 
 /** Action that a stack needs before it can be deployed. */
 export type Treatment =
-  /** Nothing: it can be created or updated. */
+  /** The stack can be created or updated. */
   | 'deploy'
   /** CloudFormation is still at work, perhaps for a run that was stopped. */
   | 'wait'
@@ -25,7 +25,7 @@ export type Treatment =
 
 /** Every status of CloudFormation with its treatment. */
 const TREATMENTS: Readonly<Record<string, Treatment>> = {
-  // A change set that was not executed; the next one replaces it.
+  // The stack has only a change set that was not executed; the next deploy replaces it.
   REVIEW_IN_PROGRESS: 'deploy',
   CREATE_COMPLETE: 'deploy',
   UPDATE_COMPLETE: 'deploy',
@@ -46,7 +46,7 @@ export function treatmentOf({ status }: Pick<StackState, 'status'>): Treatment {
   return TREATMENTS[status] ?? (status.endsWith('_IN_PROGRESS') ? 'wait' : 'roll back')
 }
 
-/** Sorts stacks in the order of removal: the newest depends on older ones. */
+/** Sorts stacks from the newest to the oldest, because a stack depends only on older ones and must be removed before them. */
 export function inOrderOfRemoval(stacks: readonly StackState[]): StackState[] {
   return stacks.toSorted((left, right) => right.createdAt.getTime() - left.createdAt.getTime())
 }

@@ -19,7 +19,7 @@ export type StagesFilePlan = {
 
 /**
  * Merges these answers into the operator's file of stages, without writing it. Keeps fields that no answer names. Throws an AdminError for
- * an invalid file, a stage that cannot be deployed, or a domain other than that of its passkeys.
+ * an invalid file, a stage that cannot be deployed, or a domain that differs from that of the stage's existing passkeys.
  */
 export async function planStagesFile(
   named: string | undefined,
@@ -69,7 +69,7 @@ export async function planStagesFile(
 
 function environmentOf(text: string, stage: Answers['stage']): StageEnvironment {
   try {
-    // The cast is safe: a stage that the text names is in the map, and dev always is.
+    // The cast is safe: the map has every stage that the text names, and always `dev`.
     return parseStages(text).get(stage) as StageEnvironment
   } catch (error) {
     throw new AdminError(error instanceof Error ? error.message : String(error))

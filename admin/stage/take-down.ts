@@ -14,8 +14,9 @@ type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
 }
 
 /**
- * Deletes the stacks of a stage, dependent ones first. CDK's bootstrap and retained resources stay. Throws an AdminError if there is no
- * stage, if the operator does not type its name, or if it is protected and not forced.
+ * Deletes the stacks of a stage, dependent ones first. CDK's bootstrap stack and retained resources stay. Throws an AdminError if the stage
+ * does not exist, or the operator does not type its name. Also throws if the stage is protected and the operator does not force the
+ * deletion.
  */
 export async function takeDown(
   stage: Stage,

@@ -7,10 +7,10 @@ const LEAF = parseAbiParameters([
   'RefundLeaf leaf',
 ])
 
-/** A bundle's payment to an account, in the token's smallest unit. */
+/** Payment of a refund bundle to an account, in the token's smallest unit. */
 export type Payment = { readonly token: Address; readonly account: Address; readonly amount: bigint }
 
-/** A part of a bundle that one call pays: several accounts, one token. */
+/** Leaf of a refund bundle: one call pays several accounts in one token. */
 export type RefundLeaf = {
   readonly amountToReturn: bigint
   readonly chainId: bigint
@@ -20,7 +20,7 @@ export type RefundLeaf = {
   readonly refundAddresses: readonly Address[]
 }
 
-/** A bundle's Merkle root, and its leaves with their proofs. */
+/** Merkle root of a bundle of refunds, and its leaves with their proofs. */
 export type RefundBundle = {
   readonly root: Hex
   readonly leaves: readonly { readonly leaf: RefundLeaf; readonly proof: readonly Hex[] }[]
@@ -29,8 +29,8 @@ export type RefundBundle = {
 const PAYMENTS_PER_LEAF = 25
 
 /**
- * Returns the bundle of these payments in the format of the bridge's data worker: per account one amount per token, the
- * largest first, in leaves by token. Bundles do not name the refunded deposits.
+ * Returns a bundle of these payments in the format of the bridge's data worker. Each account gets one amount per token. Leaves are grouped
+ * by token, with the largest amounts first. Bundles do not name the refunded deposits.
  */
 export function buildRefundBundle(
   chainId: number,

@@ -7,14 +7,14 @@ import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
 import { type LocalToken, type LocalVault, type LocalWorld, openVaults, USER_BALANCE } from './world.ts'
 
-/** Seconds before now at which a chain with a past begins. */
+/** Seconds before now at which a chain with history begins. */
 export const PAST_SECONDS = 120 * 86_400
 
 const DAY = 86_400
-/** Two-week gains in millionths of the vaults' assets: about 4 to 9 % a year. */
+/** Gains of the vaults in each two-week period, in millionths of their assets: about 4 to 9 % a year. */
 const GAINS = [2_400n, 1_700n, 3_100n, 2_000n, 2_700n, 1_650n, 3_400n]
 const MANAGED_SHARES = 10n ** 6n
-/** Whole tokens of the first user, like those of a typical person. The second user gets the rest. */
+/** Balances that the first user keeps, in whole tokens, like those of a typical person. The second user gets the rest. */
 const PURSES: { readonly [chainId: number]: { readonly [symbol: string]: string } } = {
   8453: { ETH: '1.4', USDC: '31000', DAI: '900', USDT: '640' },
   42161: { ETH: '0.6', USDC: '15000', DAI: '6400', USDT: '310' },
@@ -39,9 +39,8 @@ const ANCHOR = ACCOUNTS.anchor.address
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 
 /**
- * Plays months of a chain's past and returns the resulting world. Vaults gain, and some open late. The first user
- * deposits, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS` ago and mine a block per
- * transaction.
+ * Plays months of a chain's history and returns the resulting tokens and vaults. Vaults gain, and some are deployed late. The first user
+ * deposits, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS` ago and mine a block per transaction.
  */
 export async function playHistory(chain: LocalChain, world: LocalWorld, now: () => number): Promise<LocalWorld> {
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
@@ -70,7 +69,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
         grown.flatMap(({ vault, total, gain }) => {
           if (vault.protocol === 'lagoon') return settleWithGain(vault, total, gain)
           if (vault.type === 'async') return []
-          // The job reads past prices at trades.
+          // The trade emits an event, from whose amounts the scheduled job reads past share prices.
           const trade = call(ANCHOR, vault.address, 'withdraw', [amount(vault, '1'), ANCHOR, ANCHOR])
           return [call(ALICE, vault.asset, 'mint', [vault.address, gain]), trade]
         }),
@@ -120,10 +119,10 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   return { ...world, vaults }
 }
 
-/** More blocks than a local chain's finalized block lags behind its head. */
+/** Number of blocks mined at the end. A local chain's finalized block lags behind its head by fewer. */
 const LATEST_BLOCKS = 6
 
-/** Mines blocks until everything earlier is final, and ends at the present. */
+/** Mines blocks until all earlier ones are final, and moves the chain's clock to the present. */
 export async function moveToNow(chain: LocalChain, now: () => number): Promise<void> {
   const seconds = evmChain(chain.chainId)?.finality.seconds ?? 0
   const pace = Math.ceil(seconds / LATEST_BLOCKS)

@@ -6,12 +6,12 @@ import { compiledContracts } from '../contracts.ts'
 import { callRpc } from '../rpc.ts'
 import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from '../transactions.ts'
 
-/** Transactions mined together. Contract addresses are known when planned, so later steps can use them. */
+/** Transactions that are mined together. Contract addresses are known before the deployment, so later steps can use them. */
 export type Plan = {
-  /** Plans a deployment by the admin and returns the future address. */
+  /** Plans a deployment by the admin account and returns the future address of the contract. */
   deploy(name: string, args: readonly unknown[]): Address
   encode(name: string, functionName: string, args: readonly unknown[]): Hex
-  /** Plans a call by one of `ACCOUNTS`; `name` is the contract that declares the function. */
+  /** Plans a call by one of `ACCOUNTS`; `name` is the contract whose ABI declares the function. */
   call(from: Address, to: Address, name: string, functionName: string, args: readonly unknown[]): void
   /** Mines the plan; throws with the step that reverted. */
   execute(): Promise<void>
@@ -21,7 +21,7 @@ const PoolStatus = z.object({ pending: z.string() })
 
 const ADMIN = ACCOUNTS.admin.address
 
-/** Returns an empty plan. Its steps throw if `sandbox/contracts` lacks the contract. */
+/** Returns an empty plan. Its steps throw for a contract that is not in `sandbox/contracts`. */
 export async function openPlan(chain: LocalChain): Promise<Plan> {
   const [contracts, [nonce = 0]] = await Promise.all([compiledContracts(), readNonces(chain, [ADMIN])])
   const steps: LocalTransaction[] = []
@@ -46,7 +46,8 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
       steps.push({ label: `${name}.${functionName}`, from, to, data: encode(name, functionName, args) })
     },
     async execute() {
-      // One block per transaction would move the chain's clock ahead of the real one.
+      // Automatic mining is off while the plan's transactions are sent. With one block per transaction, the chain's clock would overtake
+      // the real one.
       const holds = chain.blockSeconds === undefined
       if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       let hashes: Awaited<ReturnType<typeof sendTransactions>>

@@ -20,18 +20,18 @@ import { sendTransactions, transact } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
 import type { LocalVault, LocalWorld } from './world.ts'
 
-/** An API request that shows a state. */
+/** API request whose response shows a prepared state. */
 export type State = { readonly path: string; readonly body?: object }
 
-/** The prepared states: their vaults, which no curator settles, and a request for each state. */
+/** Prepared states: a request that shows each, and their vaults, which no curator settles. */
 export type States = {
   readonly vaults: readonly LocalVault[]
   readonly questions: Readonly<Record<string, State>>
-  /** Requests whose final response needs several checks by the service. */
+  /** Requests whose final response the service returns only after checking several times. */
   readonly slow: readonly State[]
-  /** A transaction recorded as replaced by another. */
+  /** Transaction that the service's records mark as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
-  /** States that could not be made; they have no request. */
+  /** States that could not be prepared, so there is no request for them. */
   readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -41,7 +41,7 @@ const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) a
   ...[Address, Address, Address, Address],
 ]
 const FUNDS = parseUnits('100000', 6)
-/** Each deposit, and the shares that a vault mints for it at its first settlement. */
+/** Amount of each deposit, and the shares that a vault mints for it when it first settles. Both are in the smallest unit. */
 const AMOUNT = parseUnits('250', 6)
 const SHARES = parseUnits('250', 18)
 /** The account that the demo wallet shows first. */
@@ -49,11 +49,11 @@ const ALICE = ACCOUNTS.users[0].address
 const REWARD = parseUnits('2.5', 18)
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
-/** Maximum that the bridge accepts. */
+/** Maximum seconds until a fill deadline that the bridge accepts. */
 const MAX_DEADLINE = 21_600
-/** A chain that the service does not support. */
+/** Id of a chain that the service does not support. */
 const UNICHAIN = 130
-/** Hashes without a transaction. `UNSEEN` was never broadcast; another transaction replaced `DROPPED`. */
+/** Hashes without a transaction on the chain. `UNSEEN` was never broadcast; another transaction replaced `DROPPED`. */
 const UNSEEN: Hash = `0x${'00'.repeat(30)}0001`
 const DROPPED: Hash = `0x${'00'.repeat(30)}0002`
 
@@ -65,9 +65,8 @@ const TOKEN = parseAbi(['function approve(address spender, uint256 amount)'])
 const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
- * Prepares all states, with transfers from the first chain to the second. Both must mine a block per transaction.
- * States that must be final are made before `toNow`, which moves the chains to the present. States that end within
- * hours are made after it.
+ * Prepares all states, with bridge transfers from the first chain to the second. Both chains must mine a block per transaction. States that
+ * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after it.
  */
 export async function playStates(
   chains: readonly Chain[],
@@ -76,7 +75,7 @@ export async function playStates(
 ): Promise<States> {
   const [base, arbitrum] = [requireValue(chains[0]), requireValue(chains[1])]
   const missing: { name: string; why: string }[] = []
-  /** Records a failure and returns undefined, so the other states go on. */
+  /** Prepares one state. Records a failure and returns undefined, so that the other states are still prepared. */
   const tryToMake = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
     act().catch((error: unknown) => {
       missing.push({ name, why: error instanceof Error ? error.message : String(error) })
@@ -269,8 +268,8 @@ function lagoonCalls(plan: Plan, asset: Address) {
 }
 
 /**
- * Grants rewards on both chains, and claims a part on the first. `next` are the rewards of the second chain's newest
- * tree.
+ * Grants rewards on both chains, and claims a part on the first chain. `next` are rewards that only the second chain's newest tree
+ * contains.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = requireValue(base.rewardToken).address
@@ -286,7 +285,7 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
     )
 
   await rewards.grant(base.chainId, [reward(D, REWARD)])
-  // A leaf without siblings is the root: its proof is empty.
+  // A Merkle tree with a single leaf has the leaf as root, so the proof is empty.
   const args = [[D], [token], [REWARD], [[]]] as const
   const data = encodeFunctionData({ abi: distributorAbi, functionName: 'claim', args })
   await transact(base, [{ label: 'claim', from: D, to: DISTRIBUTOR, data }])
@@ -307,7 +306,7 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-/** Posts a tree in its dispute period and returns the request for the first account. */
+/** Posts a tree of rewards that stays in its dispute period. Returns the request for rewards of the first account. */
 async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return buildRewardsRequest(requireValue(next[0]).account, chain)
@@ -317,7 +316,7 @@ function buildRewardsRequest(account: Address, { chainId }: Chain): State {
   return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
-/** Deploys two instant vaults on the second chain, one of them paused. */
+/** Deploys two synchronous vaults on the second chain, and pauses one of them. */
 async function playSavings(chain: Chain) {
   const plan = await openPlan(chain)
   const asset = usdcOf(chain)
@@ -337,17 +336,18 @@ async function playSavings(chain: Chain) {
   return { open, paused, all }
 }
 
-/** Sends bridge deposits, and two transactions without a deposit. */
+/** Sends the bridge deposits of the prepared states, and two transactions without a deposit. */
 async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
   const deadline = (await timeOf(base)) + 3600
-  // A deposit expires by the destination's clock, and its refund becomes due by the origin's clock.
+  // The deadline is before both chains' time. A deposit expires by the destination chain's clock, and its refund becomes due by the origin
+  // chain's clock.
   const over = Math.min(await timeOf(base), await timeOf(arbitrum)) - 1
   const deposits = await sendDeposits(base, arbitrum, {
     delivered: { account: G, deadline },
     deposited: { account: G, deadline, into: savings.open },
     notDeposited: { account: H, deadline, into: savings.paused },
     elsewhere: { account: H, deadline, to: UNICHAIN },
-    // Each has its own account, because refunds do not name their deposit.
+    // Each of these deposits has its own account, because refunds do not name their deposit.
     expired: { account: A, deadline: over },
     refunded: { account: B, deadline: over },
     deferred: { account: C, deadline: over },
@@ -364,10 +364,10 @@ async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Addr
 
 type Order = {
   readonly account: Address
-  /** Fill deadline in seconds since 1970; may be in the past. */
+  /** Fill deadline in seconds since 1970; it may be in the past. */
   readonly deadline: number
   readonly into?: Address
-  /** Destination chain id; the second chain by default. */
+  /** Id of the destination chain; the second chain by default. */
   readonly to?: number
 }
 
@@ -392,7 +392,7 @@ async function sendDeposits<Name extends string>(
     name,
     requireValue(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
   ])
-  // The cast fits: there is an entry for every name.
+  // The cast fits: the loop adds an entry for every name.
   return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
 }
 
@@ -415,7 +415,7 @@ function encodeDeposit(
   })
 }
 
-/** Encodes a message that deposits the handler's whole balance into a vault. */
+/** Encodes a bridge message that deposits the whole token balance of the bridge's handler into a vault. */
 function encodeMessage(
   handler: Address,
   { token, vault, account }: { token: Address; vault: Address; account: Address },
@@ -431,7 +431,7 @@ function encodeMessage(
   })
   const approval = encodeApproval(vault, 0n)
   const deposit = encodeFunctionData({ abi: VAULT, functionName: 'deposit', args: [0n, account] })
-  // `approve` has the amount as second argument, `deposit` as first, after a 4-byte selector.
+  // The offsets locate the amount in the calldata after a 4-byte selector: `approve` has it as second argument, `deposit` as first.
   const calls = [
     { target: token, callData: approval, value: 0n },
     withBalance(token, approval, 36n),

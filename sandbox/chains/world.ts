@@ -22,31 +22,31 @@ import { openPlan, type Plan } from './plan.ts'
 /** A token of the local world. */
 export type LocalToken = TokenOptions & { readonly chainId: number; readonly address: Address }
 
-/** A local vault: `async` vaults settle requests, `sync` vaults mint shares instantly. */
+/** Local vault. `async` vaults settle deposits and withdrawals later; `sync` vaults mint shares instantly. */
 export type LocalVault = {
   readonly chainId: number
   readonly address: Address
   readonly type: 'async' | 'sync'
   readonly protocol: 'lagoon' | 'erc4626' | 'erc7540' | 'cooldown'
-  /** Result of `version()`; absent without that function. */
+  /** Result of the contract's function `version()`; undefined if it has none. */
   readonly version?: string
   readonly asset: Address
   readonly name: string
 }
 
-/** The contracts deployed on a local chain. */
+/** Contracts that are deployed on a local chain. */
 export type LocalWorld = {
   readonly tokens: readonly LocalToken[]
   readonly vaults: readonly LocalVault[]
-  /** Tokens on no list; the last one is spam. */
+  /** Tokens that no token list contains; the last one is spam. */
   readonly unlisted?: readonly LocalToken[]
-  /** The listed token that pays rewards. */
+  /** Token in which campaigns pay rewards; token lists contain it. */
   readonly rewardToken?: LocalToken
-  /** An NFT collection. */
+  /** Address of an NFT collection. */
   readonly collectibles?: Address
 }
 
-/** Tokens at the real addresses of the bridge's tokens. */
+/** Tokens that are deployed at the real addresses of the bridge's tokens. */
 const TOKENS = [
   { name: 'USD Coin', symbol: 'USDC', decimals: 6 },
   { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 },
@@ -61,11 +61,13 @@ type VaultSpec = {
   readonly size: string
   /** Deposit cap in whole tokens, for Lagoon vaults from 0.6. */
   readonly cap?: string
-  /** Day of the past; the first by default. Worlds without a past lack later vaults. */
+  /**
+   * Day of the chain's history on which the vault is deployed; the first by default. Chains without history lack vaults with a later day.
+   */
   readonly opens?: number
-  /** Only for Lagoon vaults. */
+  /** Contract version, only for Lagoon vaults. */
   readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
-  /** Only for other ERC-7540 vaults; a vault without `generation` and `make` is synchronous. */
+  /** Kind of another ERC-7540 vault. A vault without `generation` and `make` is synchronous. */
   readonly make?: 'aggregated'
 } & Partial<LagoonRates>
 
@@ -102,24 +104,24 @@ const UNLISTED: readonly TokenOptions[] = [
 ]
 const COLLECTIBLES = 3
 
-// Whole tokens.
+// Balance of each user in each unlisted token, in whole tokens.
 const UNLISTED_BALANCE = '1250'
 /** Balance of each user in each token, in whole tokens. */
 export const USER_BALANCE = '1000000'
 const SMART_BALANCE = '5000'
-/** Millionths of a vault's first deposit. */
+/** Gain of each vault, in millionths of its first deposit. */
 const FIRST_GAIN = 16_502n
 
 /**
- * Deploys the tokens and vaults of the local Base (8453) or Arbitrum (42161), and funds the users. Every vault has a
- * settled first deposit that gained about 1.65 %. Throws for another chain.
+ * Deploys the tokens and vaults of the local Base (8453) or Arbitrum (42161), and funds the users. Every vault has a settled first deposit,
+ * which gained about 1.65 %. Throws for another chain.
  */
 export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const { chainId } = chain
   const rewardTokenAddress = REWARD_TOKEN_ADDRESSES[chainId]
   if (!VAULTS[chainId] || !rewardTokenAddress)
     throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
-  // Addresses differ by chain, so that tests notice mixed-up chains.
+  // Nonces begin at different values, so that contracts have different addresses on each chain. Tests then notice mixed-up chains.
   const admin = ACCOUNTS.admin.address
   const [nonce = 0] = await readNonces(chain, [admin])
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
@@ -139,12 +141,12 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   await installDistributor(chain)
   const rewardToken = { chainId, ...REWARD_TOKEN, address: rewardTokenAddress }
   await copyContract(chain, rewardTokenFrom, rewardToken.address)
-  // Code of an account that delegates to a contract (EIP-7702).
+  // An account with this code delegates to a contract (EIP-7702).
   await callRpc(chain, [{ method: 'anvil_setCode', params: [ACCOUNTS.smart.address, concat(['0xef0100', delegate])] }])
   return { tokens, vaults, unlisted, rewardToken, collectibles }
 }
 
-/** Deploys the vaults that open on a day of the past, and returns them. */
+/** Deploys the vaults that open on this day of the chain's history, and returns them. */
 export async function openVaults(chain: LocalChain, tokens: readonly LocalToken[], day: number): Promise<LocalVault[]> {
   const plan = await openPlan(chain)
   const vaults = planVaults(plan, tokens, day)
@@ -183,7 +185,7 @@ function planVaults(plan: Plan, tokens: readonly LocalToken[], day?: number): Lo
   })
 }
 
-/** Uses the real addresses, so that the service needs no local configuration. */
+/** Deploys tokens at their real addresses, so that the service needs no local configuration. */
 async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
   const { chainId } = chain
   const plan = await openPlan(chain)
@@ -224,7 +226,7 @@ function planMint(plan: Plan, { address, decimals }: LocalToken, to: Address, am
   plan.call(ACCOUNTS.admin.address, address, 'Token', 'mint', [to, units])
 }
 
-/** Funds and approves the anchor's deposit. Returns it and its gain in the smallest unit. */
+/** Plans funds and an approval for the anchor account's first deposit. Returns the deposit and its gain in the smallest unit. */
 function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) {
   planMint(plan, token, ACCOUNTS.anchor.address, size)
   const deposit = parseUnits(size, token.decimals)
@@ -232,7 +234,7 @@ function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) 
   return { deposit, gain: (deposit * FIRST_GAIN) / 1_000_000n }
 }
 
-/** Plans a settled and claimed deposit, and a second valuation with a gain. */
+/** Plans a Lagoon vault's first deposit, its settlement and claim, and a second valuation with a gain. */
 function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const settle = (totalAssets: bigint) => {
@@ -247,7 +249,7 @@ function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, siz
   settle(deposit + gain)
 }
 
-/** Plans a fulfilled and claimed deposit, one share per token, and a price with a gain. */
+/** Plans another ERC-7540 vault's first deposit, its fulfilment at one share per token, its claim, and a higher share price. */
 function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const safe = ACCOUNTS.safe.address

@@ -4,24 +4,24 @@ import { evmChain } from '../../lib/chain/registry.ts'
 import type { LocalChain } from '../chains.ts'
 import { callRpc } from '../rpc.ts'
 
-/** An active change, in words, and the control that ends it. */
+/** Description of a change that is in effect, and the control that ends it. */
 export type ActiveChange = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
-/** An operation of the sandbox. */
+/** Control: an operation of the sandbox that developers can start. */
 export type Control = {
-  /** One sentence: the effect, and what the wallet or the API then shows. */
+  /** One sentence that describes the effect, and then what the wallet or the API shows. */
   readonly does: string
-  /** True if the room has no form for it. */
+  /** True if the control page has no form for it, so that it can only be called with JSON. */
   readonly isJsonOnly?: true
   readonly example: object
-  /** Schema of the body. `choices` names a list of allowed values; `none` labels an empty choice. */
+  /** JSON Schema of the request body. `choices` names a list of allowed values; `none` is the label of an empty choice. */
   readonly schema: object
   readonly listOn: () => readonly ActiveChange[]
-  /** Returns the result; throws a `ZodError` for an invalid body. */
+  /** Executes the control and returns the result; throws a `ZodError` for an invalid body. */
   readonly run: (body: unknown) => Promise<unknown>
 }
 
-/** Returns a control with this body schema; one that switches something on needs `listOn`. */
+/** Returns a control with this body schema. A control whose change lasts needs `listOn`, which lists the changes in effect. */
 export function buildControl<Schema extends z.ZodType>(
   does: string,
   schema: Schema,
@@ -33,7 +33,7 @@ export function buildControl<Schema extends z.ZodType>(
   return { does, example, schema: jsonSchema, listOn, run: async (body) => work(schema.parse(body)) }
 }
 
-/** Returns the control without a form in the room. */
+/** Returns the same control without a form on the control page. */
 export function jsonOnly(control: Control): Control {
   return { ...control, isJsonOnly: true }
 }
@@ -49,13 +49,13 @@ export const VaultAddress = AnyAddress.meta({ title: 'Vault', choices: 'vaults',
 /** Schema of a token's address, in any case. */
 export const TokenAddress = AnyAddress.meta({ title: 'Token', choices: 'tokens' })
 
-/** Schema of the hash of a transaction that sent a transfer. */
+/** Schema of the hash of the transaction with which a bridge transfer began. */
 export const TransferHash = z
   .string()
   .refine((text) => isHash(text), 'must be a transaction hash')
   .meta({ title: 'Transfer', choices: 'transfers', none: 'All transfers' })
 
-/** Schema of an amount in the smallest unit, as a string of digits. */
+/** Schema of an amount in the token's smallest unit, as a string of digits. */
 export const Digits = z
   .string()
   .regex(/^\d{1,78}$/, 'must be digits')

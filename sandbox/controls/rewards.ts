@@ -5,10 +5,10 @@ import type { LocalChain } from '../chains.ts'
 import type { Rewards } from '../rewards.ts'
 import { Account, buildControl, type Control, chainName, Digits, requireToken, TokenAddress } from './control.ts'
 
-/** A chain whose first vault has a campaign. */
+/** Chain whose first vault has a reward campaign. */
 export type CampaignChain = LocalChain & Pick<LocalWorld, 'vaults' | 'rewardToken'>
 
-/** Returns controls of the campaigns' rewards and of the source that reports them. */
+/** Returns controls of the campaigns' rewards and of the fake Merkl API that reports them. */
 export function rewardControls(
   rewards: Rewards,
   chains: readonly CampaignChain[],

@@ -2,17 +2,17 @@ import type { States } from '../chains/states.ts'
 import type { Relay } from '../relayer.ts'
 import type { LocalStates } from '../start/states.ts'
 
-/** A prepared state, and the account, API key and wallet page that show it. */
+/** Prepared state, with the account, API key and wallet page that show it. */
 export type ShownState = {
   readonly name: string
   readonly does: string
-  /** Undefined if the state is the same for every account. */
+  /** Account that shows the state; undefined if it is the same for every account. */
   readonly account: string | undefined
   readonly apiKey: string
   readonly page: string
 }
 
-/** One sentence per state: what the wallet shows. */
+/** Sentences that describe each prepared state as the wallet shows it. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'deposit pending': 'A deposit waits for the vault’s settlement and can be cancelled.',
   'deposit claimable': 'The vault has settled a deposit; its shares can be claimed.',
@@ -60,7 +60,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'key that has asked too often': 'The API key allows one request an hour: the next gets 429.',
 }
 
-/** Returns the prepared states; throws for a state without a sentence. */
+/** Returns the prepared states for the control page; throws for a state that has no sentence above. */
 export function showStates(
   { apiKey, questions }: LocalStates,
   { vaults, dropped }: Pick<States, 'vaults' | 'dropped'>,

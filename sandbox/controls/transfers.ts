@@ -20,12 +20,12 @@ const Which = {
 type Which = z.output<z.ZodObject<typeof Which>>
 
 const isNamed = ({ transactionHash, depositId }: Which) => transactionHash !== undefined || depositId !== undefined
-/** The part of `isNamed` that JSON Schema can express. */
+/** JSON Schema for the part of the check `isNamed` that JSON Schema can express. */
 const NAMED = { anyOf: [{ required: ['transactionHash'] }, { required: ['depositId'] }] }
 const buildNamedSchema = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .strictObject({ ...Which, ...shape })
-    // The cast fits: the compiler loses `Which` in a spread of an open shape.
+    // The cast fits: TypeScript loses the fields of `Which` in a spread of a generic shape.
     .refine((body) => isNamed(body as Which), 'must have transactionHash or depositId')
     .meta(NAMED)
 const OutputAmount = Digits.optional().meta({ title: 'Output amount' })
@@ -45,7 +45,7 @@ const SpeedUp = buildNamedSchema({
 
 const SOME = { transactionHash: '0x…' }
 
-/** Returns controls of transfers; each returns all transfers afterwards. */
+/** Returns controls of bridge transfers; each returns the list of all transfers as its result. */
 export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<Relay> => {
     const [relay, ...more] = await relayer.look(queryOf(which))
@@ -56,7 +56,7 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
   const { delaySeconds } = relayer.settings
   const paused = new Map<string, ActiveChange>()
   const describeTransfers = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
-  /** Returns a control whose result lists all transfers. */
+  /** Builds a control whose result is the list of all transfers. */
   const buildTransferControl = <Schema extends z.ZodType>(
     does: string,
     schema: Schema,

@@ -4,7 +4,7 @@ import { buildControl, jsonOnly, Seconds } from './control.ts'
 
 const example = { seconds: 20 }
 
-/** Returns controls of the webhook receiver, which show how the sender pauses. */
+/** Returns controls that make the webhook receiver refuse or hang, so that developers see the service's pauses between attempts. */
 export function webhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>) {
   const buildBehaviourControl = (behaviour: 'refuse' | 'hang' | 'gone', does: string, what: string) =>
     buildControl(

@@ -39,7 +39,7 @@ const REDEMPTION = {
   fulfillCancellation: 'fulfillCancelRedeem',
 } as const
 
-/** `pending` is assets of a deposit or shares of a redemption. */
+/** Open request of a controller. `pending` is in assets for a deposit, and in shares for a redemption. */
 type OpenRequest = {
   readonly side: typeof DEPOSIT | typeof REDEMPTION
   readonly id: readonly [requestId: bigint, controller: Address]
@@ -48,7 +48,7 @@ type OpenRequest = {
 }
 
 /**
- * Raises an ERC-7540 vault's price by `gain` over its total assets, and fulfils all requests and cancellations as its
+ * Raises an ERC-7540 vault's total assets by `gain`, which raises its share price. Then fulfils all requests and cancellations as its
  * manager.
  */
 export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
@@ -91,12 +91,12 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
   return buildSettlement(chain, vault, totalAssets + gain, [...valued, ...fulfilled])
 }
 
-/** Returns whether an ERC-7540 vault has requests or cancellations for its manager. */
+/** Returns whether an ERC-7540 vault has requests or cancellations that its manager must fulfil. */
 export async function asyncVaultHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   return (await readOpenRequests(chain, vault)).length > 0
 }
 
-/** Returns whether this vault has a manager; Lagoon vaults lack that role. */
+/** Returns whether this vault has the role of a manager, which Lagoon vaults lack. */
 export function isAsyncVault(chain: LocalChain, vault: Address): Promise<boolean> {
   return readContract(clientOf(chain), { address: vault, abi: VAULT, functionName: 'manager' }).then(
     () => true,

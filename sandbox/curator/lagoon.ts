@@ -26,10 +26,12 @@ const VAULT = parseAbi([
   'function settleDeposit(uint256)',
 ])
 
-// Some generations lack getters for these.
+// The values are read from storage, because some generations of the contract lack getters for them.
 const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
 
-/** Values a Lagoon vault at its total assets plus `gain` as its valuation manager, and settles it as its safe. */
+/**
+ * Proposes a Lagoon vault's total assets plus `gain` as valuation, as its valuation manager. Accepts it and settles the vault as its safe.
+ */
 export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const reader = contractReader(chain, vault)
   const [safe, valuationManager, asset, totalAssets, isValid, isFirst] = await Promise.all([
@@ -37,7 +39,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
     reader.address(ROLES + 4n),
     reader.read('asset'),
     reader.read('totalAssets'),
-    // Only 0.5 and later have this function, and only 0.1 the next.
+    // The function isTotalAssetsValid exists only since Lagoon v0.5, and depositEpochId only in Lagoon v0.1.
     reader.read('isTotalAssetsValid').catch(() => false),
     reader.read('depositEpochId').then(
       () => true,
@@ -48,10 +50,10 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   const call = (from: Address, label: string, data: LocalTransaction['data']) => ({ label, from, to: vault, data })
 
   const propose = encodeFunctionData({ abi: VAULT, functionName: 'updateNewTotalAssets', args: [valuation] })
-  // The safe must repeat the valuation, except in 0.1.
+  // The safe must pass the proposed valuation to the function settleDeposit, except in Lagoon v0.1.
   const args = isFirst ? ([] as const) : ([valuation] as const)
   const accept = encodeFunctionData({ abi: VAULT, functionName: 'settleDeposit', args })
-  // A valid valuation must expire before the next proposal.
+  // A valuation that is still valid must be expired before the next proposal.
   const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
   const hashes = await transact(chain, [
     ...(isValid ? [call(safe, `expireTotalAssets of ${vault}`, expire)] : []),
@@ -62,7 +64,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   return buildSettlement(chain, vault, valuation, hashes)
 }
 
-/** Returns whether an open Lagoon vault has requests or a proposed valuation to settle. */
+/** Returns whether a Lagoon vault is open and has requests or a proposed valuation to settle. */
 export async function lagoonHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const reader = contractReader(chain, vault)
   const [state, proposal, silo, asset] = await Promise.all([

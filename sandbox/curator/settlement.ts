@@ -2,7 +2,7 @@ import { type Address, createClient, encodeFunctionData, type Hash, http, parseA
 import type { LocalChain } from '../chains.ts'
 import type { LocalTransaction } from '../transactions.ts'
 
-/** An accepted valuation, in the asset's smallest unit, and the last transaction. */
+/** Result of settling a vault: the accepted valuation in the asset's smallest unit, and the hash of the last transaction. */
 export type Settlement = {
   readonly chainId: number
   readonly vault: Address
@@ -12,7 +12,7 @@ export type Settlement = {
 
 const TOKEN = parseAbi(['function mint(address, uint256)'])
 
-/** Returns the settlement of these transactions; throws if there are none. */
+/** Returns the result of a settlement by these transactions; throws if there are none. */
 export function buildSettlement(
   { chainId }: LocalChain,
   vault: Address,
@@ -24,13 +24,13 @@ export function buildSettlement(
   return { chainId, vault, totalAssets, transactionHash }
 }
 
-/** Returns the transaction that mints this amount, in the smallest unit; empty for 0. */
+/** Returns the transaction that mints this amount (in the smallest unit) of a local token. Returns no transaction for 0. */
 export function buildMint(account: Address, token: Address, amount: bigint): LocalTransaction[] {
   if (amount === 0n) return []
   const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [account, amount] })
   return [{ label: 'mint', from: account, to: token, data }]
 }
 
-/** Returns a client that batches its requests and never retries. */
+/** Returns a viem client that batches its requests and never retries. */
 export const clientOf = ({ rpcUrl }: LocalChain) =>
   createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })

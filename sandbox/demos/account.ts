@@ -17,13 +17,13 @@ import {
 import { type LocalAccount, SOLANA_WALLET } from '../accounts.ts'
 import { signOnSolana } from '../solana-wallet.ts'
 
-/** The client and the output of a demo. */
+/** API client of a demo, and the function that prints its output. */
 export type Stage = {
   readonly client: Client
   readonly say: (text: string) => void
 }
 
-/** Registers a user, logs in, links this wallet, and logs out. */
+/** Registers a user, logs in, links this EVM wallet to the user, and logs out. */
 export async function playAccount({ client, say }: Stage, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   const { wallets } = orThrow(await listWallets(user))
@@ -32,7 +32,7 @@ export async function playAccount({ client, say }: Stage, account: LocalAccount)
   say('POST logout: the session is over')
 }
 
-/** Registers a user, logs in and links this wallet; returns the client with the session. */
+/** Registers a user, logs in and links this EVM wallet; returns an API client with the user's session. */
 export async function openSession({ client, say }: Stage, { privateKey }: LocalAccount): Promise<Client> {
   const key = someKey()
   const email = `demo.${randomBytes(4).toString('hex')}@example.com`
@@ -69,7 +69,7 @@ export async function linkSolana({ client, say }: Stage): Promise<void> {
   say(`POST wallets for ${SOLANA_WALLET.address} on Solana: linked`)
 }
 
-/** Creates a key that signs in the format of the provider's signers. */
+/** Creates a P-256 key pair that signs in the format of the wallet provider's signers. */
 function someKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credId = randomBytes(32).toString('base64url')

@@ -8,7 +8,7 @@ import type { LocalState } from '../start/state.ts'
 const PAUSE_MS = 250
 const PATIENCE_MS = 8_000
 
-/** Prints the receiver's deliveries until the process ends. */
+/** Prints the webhook deliveries that the receiver gets, until the process ends. */
 export async function playEvents(state: LocalState, say: (text: string) => void): Promise<void> {
   const { url, receivedUrl } = state.webhook
   say(`Printing webhook events that arrive at ${url}; Ctrl-C ends this …`)
@@ -16,14 +16,14 @@ export async function playEvents(state: LocalState, say: (text: string) => void)
 }
 
 type EventsOfUser = {
-  /** Makes `told` wait for an event that names this transaction. */
+  /** Makes `waitForExpected` wait for an event that names this transaction. */
   expect(hash: Hex): void
   /** Resolves when all expected events have arrived, or after some seconds. */
   waitForExpected(): Promise<void>
   end(): Promise<void>
 }
 
-/** Prints new events of this user, including those that others cause, such as settlements. */
+/** Prints new events of this user, including those that other accounts cause, such as settlements. */
 export async function printEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
   const { receivedUrl } = state.webhook
   const sent = new Set<string>()
@@ -33,7 +33,7 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
   const tell = (arrival: Arrival) => {
     const text = JSON.stringify(arrival.event).toLowerCase()
     const named = [...sent].filter((hash) => text.includes(hash))
-    // A final event may belong to an earlier demo.
+    // Final events are left out, because they may concern a transaction of an earlier demo.
     const isNew = text.includes(user.toLowerCase()) && arrival.event?.['final'] === false
     if (!arrival.isTaken || !(isNew || named.length > 0)) return
     for (const hash of named) unreported.delete(hash)
@@ -57,7 +57,7 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
   }
 }
 
-/** Passes the deliveries after this number to `tell`; throws if the receiver is gone. */
+/** Calls `tell` with each delivery after this number; throws if the receiver has stopped. */
 async function followArrivals(
   receivedUrl: string,
   tell: (arrival: Arrival) => void,
@@ -88,7 +88,7 @@ function describeArrival(state: LocalState, { event, delayMs, attempt, status, i
 
 function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arrival['event']>): string {
   const { success, data: known } = WebhookEvent.safeParse(event)
-  // The type is unknown, or the event is a test delivery.
+  // The type is unknown to the client, or the event is a test delivery.
   if (!success) return event.type
   const { type, final, data } = known
   const contract = 'vaultAddress' in data ? data.vaultAddress : data.token

@@ -8,10 +8,10 @@ import type { VaultStage } from './vaults.ts'
 const [BASE, ARBITRUM] = [8453, 42161] as const
 const COIN = 10n ** 18n
 
-/** Grants rewards to a new account, lists them, and claims the claimable ones. */
+/** Grants rewards to a new account, lists them, and claims those that are claimable. */
 export async function playRewards(stage: VaultStage): Promise<void> {
   const { state, client, say, heading } = stage
-  // The API reads an account's rewards only once in five minutes, so each demo needs a new account.
+  // Each demo uses a new account, because the API reads an account's rewards at most once in five minutes.
   const privateKey = generatePrivateKey()
   const { address: userAddress } = privateKeyToAccount(privateKey)
   const chain = state.chains.find(({ chainId }) => chainId === BASE)

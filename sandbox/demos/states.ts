@@ -1,6 +1,9 @@
 import type { LocalState } from '../start/state.ts'
 
-/** Prints a line per prepared state, or one state's command and full response. Throws for an unknown name. */
+/**
+ * Prints a line for each prepared state. If `only` is given, prints the command and full response of that state. Throws for an unknown
+ * name.
+ */
 export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
   if (!states) throw new Error('The service runs without history, so it has no prepared states.')
   const { questions } = states

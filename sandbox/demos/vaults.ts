@@ -20,7 +20,7 @@ import type { LocalAccount } from '../accounts.ts'
 import type { LocalState } from '../start/state.ts'
 import type { Stage } from './account.ts'
 
-/** The stage of a demo of vaults, which also sends transactions. */
+/** Surroundings of a demo with vaults, which also sends transactions. */
 export type VaultStage = Stage & {
   readonly state: LocalState
   readonly user: Hex
@@ -37,7 +37,7 @@ type Prepared = Pick<PrepareDepositResponse, 'approval' | 'operations' | 'estima
 const PATIENCE_MS = 60_000
 const ARBITRUM = 42161
 
-/** Deposits into an instant vault, and into one that settles, whose shares it claims. */
+/** Deposits into a synchronous vault and into an asynchronous one. Claims the asynchronous vault's shares after its settlement. */
 export async function playSameChain(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
@@ -50,7 +50,7 @@ export async function playSameChain(stage: VaultStage): Promise<void> {
   await claimSettled(stage, async, 'deposit')
 }
 
-/** Deposits into a vault with tokens of the other chain. */
+/** Deposits into a vault with tokens of another chain, by the bridge. */
 export async function playCrossChain(stage: VaultStage): Promise<void> {
   const vault = find(await list(stage), 'Harbor')
   const { address, symbol } = tokenOn(stage, ARBITRUM, vault)
@@ -60,7 +60,7 @@ export async function playCrossChain(stage: VaultStage): Promise<void> {
   await claimSettled(stage, vault, 'deposit')
 }
 
-/** Withdraws from an instant vault, on its chain and to the other, and from one that settles. */
+/** Withdraws from a synchronous vault, to its own chain and to the other one. Then withdraws from an asynchronous vault. */
 export async function playWithdrawals(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
@@ -97,7 +97,7 @@ function find(vaults: readonly Vault[], name: string): Vault {
   return vault
 }
 
-/** Returns the hash of the last transaction. */
+/** Deposits into a vault and returns the hash of the last transaction. */
 async function deposit(
   stage: VaultStage,
   vault: Vault,
@@ -110,7 +110,7 @@ async function deposit(
   return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
 }
 
-/** Returns the hash of the last transaction. */
+/** Withdraws from a vault and returns the hash of the last transaction. */
 async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
   const prepared = orThrow(await prepareWithdrawal(stage.client, { ...placeOf(stage, vault), ...what }))
   const { decimals, symbol } = tokenOf(stage, vault)
@@ -156,7 +156,7 @@ async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex
   await waitFor(stage, 'cross-chain status', fetchStatus, ({ terminal }) => terminal)
 }
 
-/** Polls more often than a wallet would, and prints each new status. */
+/** Requests a status until it is final, more often than a wallet would, and prints each new status. */
 async function waitFor<StatusResponse extends { status: string; statusDescription: string }>(
   { say }: VaultStage,
   what: string,

@@ -2,10 +2,10 @@ import db from 'dynalite/db/index.js'
 import { findExpressionLimitError } from '../expression-limits.ts'
 
 type Attributes = Readonly<Record<string, Value>>
-/** A value in DynamoDB's wire format. */
+/** Attribute value in DynamoDB's wire format. */
 type Value = { readonly S?: string; readonly L?: readonly Value[]; readonly M?: Attributes }
 
-/** The part of a request about one item or query. */
+/** Part of a request that concerns one item or one query. */
 type ItemRequest = Readonly<Record<string, unknown>> & {
   readonly Item?: Attributes
   readonly Key?: Attributes
@@ -20,7 +20,7 @@ type Request = ItemRequest & {
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
 
-/** Bytes of a transaction, `pk` and `sk`; characters of a `token`; maps and lists around a value (`nesting`). */
+/** Maximum sizes: bytes of a transaction, of `pk` and of `sk`, characters of a `token`, and maps and lists around a value (`nesting`). */
 const MOST = {
   transaction: 4 * 2 ** 20,
   actions: 100,
@@ -34,21 +34,21 @@ const MOST = {
 export function itemSize(item: object): number {
   const text = JSON.stringify(item)
   const bytes = Buffer.from(text)
-  // Each byte is one character in latin1.
+  // The text is decoded as latin1, where each byte is one character, so that counting characters counts bytes.
   return sizeInCharacters(bytes.length === text.length ? item : JSON.parse(bytes.toString('latin1')))
 }
 
 const sizeInCharacters = db.sizeInCharacters ?? db.itemSize
 
-/** Makes dynalite limit items to 400 KB in bytes; it counts a character as one. */
+/** Makes dynalite count bytes when it limits items to 400 KB; it counts characters by itself. */
 export function countBytes(): void {
   Object.assign(db, { itemSize, sizeInCharacters })
 }
 
 /**
- * Returns DynamoDB's error for a request beyond its limits that dynalite accepts; undefined if none. Each character of
- * `text` stands for one byte. Ignores the resulting items.
- * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ * Returns DynamoDB's error for a request that exceeds a limit of DynamoDB but not of dynalite; undefined if there is none. Each character
+ * of `text` stands for one byte. Does not check the size of items after an update. Source:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findLimitError(text: string): string | undefined {
   const request: Request = JSON.parse(text)
@@ -67,8 +67,8 @@ export function findLimitError(text: string): string | undefined {
 }
 
 /**
- * Returns an error if a transaction's items, of these sizes in bytes, exceed 4 MB; otherwise undefined. The limit is
- * documented, but not its message or counting. Ours counts items after a write or before a deletion.
+ * Returns an error if the items of a transaction, with these sizes in bytes, exceed 4 MB; otherwise undefined. DynamoDB documents the
+ * limit, but neither its message nor its counting. This function counts items after a write or before a deletion.
  */
 export function findItemsLimitError(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)

@@ -36,22 +36,22 @@ const Input = z.object({
   ReturnConsumedCapacity: z.string().optional(),
 })
 
-/** DynamoDB remembers a transaction's token this long. */
+/** Milliseconds for which DynamoDB remembers the idempotency token of a transaction. */
 const KNOWN_MS = 600_000
 
 const PLAIN_WRITES: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem'])
 
-/** Settings of transactions for tests. */
+/** Settings by which tests control transactions. */
 export type Transactions = {
-  /** Promise that transactions await before they write. */
+  /** Promise that transactions await before they write; undefined for no wait. */
   hold: Promise<unknown> | undefined
 }
 
 /**
- * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests
- * wait. During `hold` they do not wait and see the state before it. An item under way rejects other transactions and
- * writes. A token under way is rejected; a completed one writes nothing again. `now` is in epoch milliseconds.
- * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+ * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests wait. Other requests do
+ * not wait during `hold`, and see the earlier state. An item in a running transaction makes other transactions and writes to it fail. A
+ * token in a running transaction is rejected; that of a completed one writes nothing again. `now` is in epoch milliseconds. Source:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
   countBytes()
@@ -65,12 +65,12 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const transactions: Transactions = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
   let writingTransaction: Promise<unknown> | undefined
-  /** Transactions by the keys of their items. */
+  /** Running transactions by the keys of their items. */
   const busy = new Map<string, Promise<unknown>>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
-  /** Runs after all requests under way; later requests wait for it. */
+  /** Calls `make` after all requests under way have ended; later requests wait for it. */
   const runExclusively = async (make: () => Promise<HttpResponse>): Promise<HttpResponse> => {
     while (writingTransaction) await writingTransaction
     const answer = Promise.allSettled(underWay).then(make)
@@ -82,7 +82,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
 
   const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<HttpResponse> => {
     const parsed = Input.safeParse(input)
-    // DynamoDB's response to unreadable actions is undocumented, and the SDK never sends them.
+    // DynamoDB's response to actions that it cannot parse is undocumented, and the SDK never sends such actions.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
     const { TransactItems: items, ClientRequestToken: token, ReturnConsumedCapacity: asked = 'NONE' } = parsed.data
     const capacity = (units: number) =>
@@ -125,14 +125,14 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const serve = async (headers: IncomingMessage['headers'], bytes: Buffer): Promise<HttpResponse> => {
     const [, action = ''] = String(headers['x-amz-target']).split('.')
     const body = bytes.toString()
-    // Each byte is one character in latin1.
+    // The body is decoded as latin1, where each byte is one character, so that counting characters counts bytes.
     const excess = findLimitError(bytes.toString('latin1'))
     if (excess !== undefined) return refusal('ValidationException', excess)
     if (action === 'TransactWriteItems') return await write(headers, JSON.parse(body))
     if (busy.size > 0 && PLAIN_WRITES.has(action) && busy.has(keyOf(locationOf(PlainWrite.parse(JSON.parse(body)))))) {
       return refusal('TransactionConflictException', ONGOING)
     }
-    // DynamoDB's behaviour is undocumented here; the batch waits for the transaction.
+    // DynamoDB's documentation does not cover a batch write to an item in a running transaction; here the batch waits.
     if (busy.size > 0 && action === 'BatchWriteItem') {
       const locations = locationsOf(BatchWrite.parse(JSON.parse(body)))
       await Promise.allSettled(locations.map((location) => busy.get(keyOf(location))))
@@ -157,7 +157,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   return transactions
 }
 
-/** Also reads a request from `handTo`. */
+/** Returns the body of a request, including one that `handTo` passes. */
 function bodyOf(request: EventEmitter): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -195,7 +195,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   const [[name, write] = ['', undefined]] = Object.entries(item)
   const input = PlainWrite.parse(write)
   return {
-    // A condition check runs as a deletion, which is then undone.
+    // A condition check is executed as a deletion, which is then undone.
     action: name === 'ConditionCheck' ? 'DeleteItem' : `${name}Item`,
     input,
     location: locationOf(input),
@@ -203,7 +203,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   }
 }
 
-/** Undoes all writes if one fails or the items exceed the limit. */
+/** Executes all writes of a transaction, and undoes them if one fails or the items exceed the size limit. */
 async function makeAll(
   act: ExecuteAction,
   writes: readonly Described[],
@@ -241,10 +241,10 @@ type Reason = { readonly Code: string; readonly Message?: string }
 const NONE: Reason = { Code: 'None' }
 const ONGOING = 'Transaction is ongoing for the item'
 
-/** Errors that appear only within a transaction; DynamoDB rejects all others earlier. */
+/** Pattern of the errors that DynamoDB reports as the reason of a cancelled transaction; it rejects the request for all others. */
 const FOUND_LATE = /^Item size to update|Type mismatch for|does not match the schema/
 
-/** Returns a cancellation reason; undefined for an error that rejects the whole request. */
+/** Returns the cancellation reason for a failed write; undefined for an error that rejects the whole request. */
 function reasonOf({ status, text }: HttpResponse): Reason | undefined {
   if (status === 200) return NONE
   const { __type: type, message }: { __type: string; message: string } = JSON.parse(text)

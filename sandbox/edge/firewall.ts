@@ -17,7 +17,7 @@ type Refusal = {
   readonly body: string
 }
 
-/** Returns the refusal of a request; undefined if it passes. */
+/** Function that returns the firewall's refusal of a request; undefined if the request passes. */
 export type Inspect = (request: Inspected) => Refusal | undefined
 
 const Transformations = z.array(z.strictObject({ Priority: z.number(), Type: z.enum(['NONE', 'URL_DECODE']) }))
@@ -53,7 +53,7 @@ type RateBased = {
   CustomKeys?: { Header: { Name: string; TextTransformations: unknown[] } }[] | undefined
   ScopeDownStatement?: Statement | undefined
 }
-// The recursive schema needs a declared type.
+// TypeScript needs a declared type here, because the schema is recursive.
 const Statement: z.ZodType<Statement> = z.lazy(() =>
   z.strictObject({
     ByteMatchStatement: ByteMatch.optional(),
@@ -110,8 +110,8 @@ const Acl = z.object({
 const IpSet = z.object({ Addresses: z.array(z.string()), IPAddressVersion: z.enum(['IPV4', 'IPV6']) })
 
 /**
- * Returns AWS WAF with the web ACL of this ARN. Rate rules also count blocked requests. Unlike in AWS, counts are
- * exact, and the managed list matches nothing. Throws for unsupported parts of the ACL.
+ * Returns an imitation of AWS WAF with the web ACL of this ARN. Rate rules also count blocked requests. Counts are exact and the managed
+ * rule list matches nothing, unlike in AWS. Throws for parts of the ACL that this code does not support.
  */
 export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Inspect {
   const acl = deployed('AWS::WAFv2::WebACL', Acl).find(({ arn }) => arn === aclArn)
@@ -140,7 +140,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
     throw new Error(`A statement is not known here: ${Object.keys(statement)}`)
   }
 
-  /** Returns a check that counts a request and reports whether it exceeds the rate. */
+  /** Returns a function that counts a request and reports whether the rate limit is exceeded. */
   function createRateCheck(rate: RateBased) {
     const counted = new Map<string, number[]>()
     return (request: Inspected) => {
@@ -171,7 +171,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
   }
 }
 
-/** Returns a request's counting key; undefined if it lacks one and is not counted. */
+/** Returns the value by which a rate rule groups a request; undefined if the request lacks it and is not counted. */
 function instanceOf({ AggregateKeyType, CustomKeys = [] }: RateBased, request: Inspected): string | undefined {
   if (AggregateKeyType === 'IP') return request.address
   const values = CustomKeys.map(({ Header: { Name } }) => request.headers[Name.toLowerCase()])

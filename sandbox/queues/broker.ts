@@ -1,56 +1,56 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS } from '../../lib/core/time.ts'
 
-/** Faults of the queues, all of which SQS shows at times. */
+/** Simulated faults of the queues; real SQS shows each of them at times. */
 export type QueueFaults = {
-  /** Share of messages delivered again, because a server missed their deletion. */
+  /** Share of messages that are delivered again, because a server missed their deletion. */
   twice: number
-  /** True for random order; otherwise the longest wait comes first. */
+  /** True for delivery in random order; otherwise the message that has waited longest comes first. */
   disorder: boolean
-  /** Milliseconds for which a new message is invisible. */
+  /** Milliseconds for which a new message stays invisible. */
   heldBackMs: number
-  /** Share of messages that a receive without waiting misses: it queries only some servers. */
+  /** Share of messages that a receive without waiting misses, because it queries only some of SQS's servers. */
   passedOver: number
   shortBatches: boolean
-  /** Share of a batch's messages that are rejected. */
+  /** Share of the messages in a sent batch that are rejected. */
   refused: number
-  /** SQS moves at most 500. */
+  /** Messages per second that a redrive of dead letters moves; SQS moves at most 500. */
   movedPerSecond: number
   maxInFlight: number
-  /** True if SQS returns only ServiceUnavailable. */
+  /** True if SQS responds only with the error ServiceUnavailable. */
   down: boolean
 }
 
-/** Numbers of a queue's messages; `hidden` ones are in flight. */
+/** Numbers of a queue's messages. `hidden` messages were received and are not yet deleted. */
 export type QueueCounts = { readonly visible: number; readonly delayed: number; readonly hidden: number }
 
 type Message = {
   readonly id: string
   readonly body: string
   readonly sentAt: number
-  /** Trace of the sending invocation. */
+  /** Trace id of the invocation that sent the message. */
   readonly trace: string | undefined
-  /** The tenant; without one, a message is its own tenant. */
+  /** Message group: the tenant of a message. A message without one counts as its own tenant. */
   readonly group: string | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
   lastReceivedAt: number | undefined
-  /** Only the last receipt deletes the message. */
+  /** Handle of the last receive. Only this one deletes the message. */
   receipt: string | undefined
 }
 
-/** A queue and its messages. */
+/** Queue with its messages. */
 export type Queue = {
   readonly name: string
   readonly arn: string
   readonly visibilitySeconds: number
-  /** Takes messages that were received `mostReceives` times. */
+  /** Dead-letter queue, to which messages move after `mostReceives` receives. */
   readonly deadLetters: Queue | undefined
   readonly mostReceives: number
   readonly keptMs: number
   messages: Message[]
-  /** Time of a pending purge, which also deletes messages sent until then. */
+  /** Time at which a pending purge ends. It also deletes messages sent until then. */
   emptyAt: number | undefined
 }
 
@@ -59,28 +59,28 @@ type MoveTask = {
   readonly source: Queue
   readonly destination: Queue
   readonly startedAt: number
-  /** Messages available at its start. */
+  /** Number of messages in the queue when the move started. */
   readonly toMove: number
   moved: number
   status: 'RUNNING' | 'COMPLETED'
 }
 
-/** Account id of all local queues. */
+/** AWS account id of all local queues. */
 export const ACCOUNT = '000000000000'
 const REGION = 'eu-west-1'
-/** Default retention of SQS in days. */
+/** Default number of days for which SQS keeps a message. */
 const KEPT_DAYS = 4
-/** Duration of a purge. It also deletes messages sent meanwhile, and rejects another purge. */
+/** Duration of a purge in milliseconds. It also deletes messages sent meanwhile, and further purges are rejected until it ends. */
 const PURGE_MS = 60_000
-/** Maximum from a receive until the message is visible again. */
+/** Maximum milliseconds for which a message can stay hidden after a receive. */
 const MAX_HIDDEN_MS = 12 * HOUR_MS
 /**
- * Thresholds of a noisy tenant: more than this share of the messages in flight, and at least this number.
- * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+ * Thresholds above which SQS's fair queues treat a tenant as noisy: a share of all messages in flight, and a number of its own. Source:
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
  */
 const NOISY = { share: 0.1, messages: 30 }
 
-/** Creates the logic of SQS: queues, messages, and moves. */
+/** Creates the logic of SQS without HTTP: queues, messages, and moves between queues. */
 export function createBroker({
   lies,
   now,
@@ -89,7 +89,7 @@ export function createBroker({
   readonly lies: QueueFaults
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Uniform in [0, 1). */
+  /** Random number in [0, 1), uniformly distributed. */
   readonly random: () => number
 }) {
   const queues = new Map<string, Queue>()
@@ -126,7 +126,7 @@ export function createBroker({
     return message
   }
 
-  /** Moves the messages that are due; ends once none is available. */
+  /** Moves the messages that are due by now; completes the move once no message is left. */
   function continueMove(task: MoveTask): void {
     const { source, destination, startedAt } = task
     const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
@@ -135,7 +135,7 @@ export function createBroker({
       if (!oldest) task.status = 'COMPLETED'
       else {
         source.messages = source.messages.filter((message) => message !== oldest)
-        // SQS treats it as a new message with a new id.
+        // SQS treats a moved message as a new one with a new id.
         add(destination, oldest.body, {})
         task.moved += 1
       }
@@ -158,7 +158,7 @@ export function createBroker({
   }
 
   return {
-    /** Replaces any other queue of this name. */
+    /** Creates a queue; replaces an existing queue of this name. */
     create(
       name: string,
       visibilitySeconds: number,
@@ -176,7 +176,7 @@ export function createBroker({
       return queue
     },
 
-    /** Drops expired messages first. */
+    /** Returns the queue of this name, without expired messages; undefined if there is none. */
     find(name: string): Queue | undefined {
       const queue = queues.get(name)
       if (queue) forgetOld(queue)
@@ -188,7 +188,7 @@ export function createBroker({
     count,
     add,
 
-    /** Performs due purges and moves. */
+    /** Executes the purges and moves that are due by now. */
     catchUp(): void {
       for (const queue of queues.values()) {
         if (queue.emptyAt === undefined || queue.emptyAt > now()) continue
@@ -201,8 +201,8 @@ export function createBroker({
     isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
 
     /**
-     * Hides what it returns. Messages received too often move to the dead letters. Noisy tenants come last, those with
-     * fewer messages in flight first.
+     * Receives messages and hides them. Messages that were received too often move to the dead-letter queue. Noisy tenants come last, those
+     * with fewer messages in flight first.
      */
     receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
       const inFlight = listInFlight(queue)
@@ -233,12 +233,12 @@ export function createBroker({
       })
     },
 
-    /** Deletes nothing for an older receipt, without an error. */
+    /** Deletes the message with this receipt handle. An older receipt handle deletes nothing and causes no error. */
     remove(queue: Queue, receipt: string): void {
       queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
     },
 
-    /** Hides a message for these seconds from now, at most 12 hours in total. */
+    /** Hides a received message for these seconds from now, at most 12 hours after its receive. */
     hide(queue: Queue, receipt: string, seconds: number): 'hidden' | 'not in flight' | 'too long' {
       const message = listInFlight(queue).find((candidate) => candidate.receipt === receipt)
       if (!message) return 'not in flight'
@@ -248,14 +248,14 @@ export function createBroker({
       return 'hidden'
     },
 
-    /** Returns false if a purge is pending. */
+    /** Starts a purge; returns false if one is pending. */
     purge(queue: Queue): boolean {
       if (queue.emptyAt !== undefined) return false
       queue.emptyAt = now() + PURGE_MS
       return true
     },
 
-    /** Returns the task's handle; undefined if a move is running. */
+    /** Starts to move a queue's messages to another. Returns the task's handle; undefined if a move is running. */
     startMove(source: Queue, destination: Queue): string | undefined {
       if (tasks.some((task) => task.source === source && task.status === 'RUNNING')) return undefined
       const handle = Buffer.from(randomUUID()).toString('base64')
@@ -264,7 +264,7 @@ export function createBroker({
       return handle
     },
 
-    /** Lists the newest first. */
+    /** Lists the moves from a queue, newest first. */
     listMoves: (source: Queue): readonly MoveTask[] => tasks.filter((task) => task.source === source),
   }
 }

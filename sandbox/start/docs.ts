@@ -9,10 +9,10 @@ import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../buil
 
 /** Settings of the local documentation. */
 export type DocsSettings = {
-  /** API key that its pages insert. */
+  /** API key that the pages insert into their examples. */
   readonly apiKey: string
   readonly folder: string
-  /** PATH in which a build finds npm; the functions' thread has no environment. */
+  /** Value of PATH with which a build finds npm, because the functions' thread has no environment variables of its own. */
   readonly path: string | undefined
 }
 
@@ -21,16 +21,15 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SOURCES = [
   ...['docs', 'client/README.md', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'llms.txt'],
   ...['site/index.md', 'site/package-lock.json'],
-  // Listed one by one, because builds change the folder .vitepress.
+  // Sources are listed one by one, because builds change other files in the folder .vitepress.
   ...['config.ts', 'markdown.ts', 'pages.ts', 'theme'].map((name) => `site/.vitepress/${name}`),
 ]
 
 const HEADERS = pageHeaders(docsPolicy())
 
 /**
- * Serves the documentation at `/docs/` and redirects `/` there; returns false for requests of the API. An opened page
- * rebuilds an outdated site, and shows the old one meanwhile. `build` throws the reason if it fails. The deployed API
- * has no such pages.
+ * Serves the documentation at `/docs/` and redirects `/` there. Returns false for requests of the API. Opening a page rebuilds an outdated
+ * site, and shows the old one meanwhile. `build` throws an Error with the reason if it fails. The deployed API has no such pages.
  */
 export function serveDocs(
   { apiKey, folder, path: binaries }: DocsSettings,
@@ -41,7 +40,7 @@ export function serveDocs(
 
   const send = async (name: string, response: ServerResponse) => {
     if (name === 'config.json') return reply(response, name, JSON.stringify({ apiUrl: '/', apiKey }))
-    // An asset's name changes with its content.
+    // Files in assets/ need no rebuild, because their names change with their content.
     const other = name.startsWith('assets/') ? undefined : await refresh()
     if (other) return reply(response, 'index.html', other)
     const content = await site.read(name)
@@ -49,7 +48,7 @@ export function serveDocs(
     reply(response, '404.html', (await site.read('404.html')) ?? 'Not found', 404)
   }
 
-  /** Returns a page to show instead if the last build failed or no site exists yet. */
+  /** Starts a rebuild if needed. Returns a page about the problem if the last build failed or no site exists yet. */
   const refresh = async (): Promise<string | undefined> => {
     const reason = failure
     failure = undefined
@@ -82,7 +81,7 @@ function reply(response: ServerResponse, name: string, content: string | Buffer,
     .end(content)
 }
 
-/** Throws the last lines of output if the build fails. */
+/** Builds the documentation. Throws an Error with the last lines of output if the build fails. */
 async function buildSite(binaries: string | undefined): Promise<void> {
   const building = spawn(process.execPath, ['scripts/docs-site.ts'], {
     cwd: ROOT,

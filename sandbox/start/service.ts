@@ -5,7 +5,7 @@ import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 import { type DocsSettings, serveDocs } from './docs.ts'
 import { tamper } from './tamper.ts'
 
-/** First message to the thread, once the chains and tables exist. */
+/** Settings of the functions' thread, its first message. They arrive once the chains and tables exist. */
 export type ServiceSettings = {
   readonly environment: Readonly<Record<string, string>>
   readonly gateway: GatewayOptions
@@ -13,11 +13,11 @@ export type ServiceSettings = {
   readonly controlsUrl: string
 }
 
-/** Later messages to the thread. */
+/** Changes of the thread's behaviour, its later messages. */
 export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
-// A separate thread gives the functions their own environment and log stream. It reports when they are loaded, receives
-// the settings, and reports when it serves.
+// The functions run in a thread of their own, which gives them their own environment variables and log. It reports when they are loaded,
+// receives the settings, and reports when it serves requests.
 if (parentPort) {
   await loadHandlers()
   parentPort.postMessage('loaded')
@@ -39,7 +39,7 @@ if (parentPort) {
     }
     if (showDocs(request, response)) return true
     if (Date.now() >= throttledUntil) return isTampering && tamper(request, response, url)
-    // API Gateway's response beyond its limit.
+    // API Gateway sends this response to requests beyond its rate limit.
     response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')
     return true
   })

@@ -2,21 +2,21 @@ import { createServer } from 'node:net'
 import type { IndexName } from '../backends.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-profiles.ts'
 
-/** Settings of `npm start`, from the environment. */
+/** Settings of `npm start`, from environment variables. */
 export type Settings = {
   /** PORT; by default the first free one from 4000. */
   readonly port: number
   /** WALLET_PORT; by default the first free one from 3000. */
   readonly walletPort: number
-  /** ORIGINS: more origins whose pages may call the API. */
+  /** ORIGINS: further origins whose pages may call the API. */
   readonly origins: readonly string[]
-  /** MARKETS=real: prices, charts and token lists of the real services. */
+  /** MARKETS=real: uses prices, charts and token lists of the real services. */
   readonly realMarkets: boolean
-  /** PAST=none: chains without history. */
+  /** PAST=none: starts chains without history. */
   readonly withPast: boolean
   /** NODES: node profiles in front of the chains; by default two plain nodes. */
   readonly nodes: readonly NodeProfileName[]
-  /** INDEXES: wallet indexes in the order of the calls, or none; by default GoldRush. */
+  /** INDEXES: wallet indexes in the order in which the service calls them, or none; by default GoldRush. */
   readonly indexes: readonly IndexName[]
   /** BLOCK_SECONDS; by default 1. */
   readonly blockSeconds: number
@@ -26,7 +26,7 @@ const API_PORT = 4000
 const WALLET_PORT = 3000
 const PORTS = 100
 
-/** Returns the settings of these variables; throws an explanation for invalid ones. */
+/** Returns the settings in these environment variables; throws an Error with an explanation for invalid ones. */
 export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
   const port = await choosePort('PORT', env['PORT'], API_PORT)
   return {
@@ -86,7 +86,7 @@ function parseNodeProfile(name: string): NodeProfileName {
   throw new Error(`NODES contains ${name}; valid are ${Object.keys(NODE_PROFILES).join(', ')}.`)
 }
 
-/** Throws for any value except this word. */
+/** Returns whether a variable has this word as value; throws for another value. */
 function isChosen(name: string, value: string | undefined, word: string): boolean {
   if (value && value !== word) throw new Error(`${name} is ${value}; it can be ${word}, or left out.`)
   return value === word

@@ -7,14 +7,14 @@ import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
 import type { LocalWebhook } from './webhook.ts'
 
-/** The state file of the running local service. */
+/** Content of the file with the addresses and keys of the running local service. */
 export type LocalState = {
   readonly walletUrl: string
   readonly baseUrl: string
   readonly apiKey: string
   /** A client with a single vault. */
   readonly otherClient: { readonly apiKey: string }
-  /** The service reads `nodeUrls`; `rpcUrl` is the chain itself. */
+  /** Chains of the sandbox. The service reads through `nodeUrls`; `rpcUrl` is the chain itself. */
   readonly chains: readonly {
     readonly chainId: number
     readonly rpcUrl: string
@@ -26,9 +26,9 @@ export type LocalState = {
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
   readonly controlsUrl: string
-  /** Webhook of the client of `apiKey`. */
+  /** Webhook that belongs to the client of `apiKey`. */
   readonly webhook: LocalWebhook
-  /** Absent without a past. */
+  /** Prepared states; undefined if the chains have no history. */
   readonly states?: LocalStates
   /** Public part of the key that signs responses. */
   readonly signingKey: PublicKey
@@ -40,7 +40,7 @@ export type LocalState = {
 /** Path of the state file. */
 export const STATE_FILE = '.local/state.json'
 
-/** Path of the environment file, for `node --env-file`. */
+/** Path of the file with environment variables, for `node --env-file`. */
 export const ENV_FILE = '.local/.env'
 
 /** Writes the state file and the environment file, readable only by their owner. */
@@ -50,7 +50,7 @@ export async function writeState(state: LocalState): Promise<void> {
   await writeFile(ENV_FILE, environmentOf(state), { mode: 0o600 })
 }
 
-/** `ACCOUNT` is funded; `VAULT` is on the first chain and mints shares instantly. */
+/** Returns the text of the environment file. `ACCOUNT` has coins and tokens; `VAULT` is on the first chain and mints shares instantly. */
 function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }: LocalState): string {
   const vault = vaults.find(({ chainId, type }) => chainId === chains[0]?.chainId && type === 'sync')
   const variables = {
@@ -74,10 +74,10 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/** A symbolic link to a process id, because link and target are created atomically. */
+/** Lock of this folder: a symbolic link whose target is a process id, because link and target are created atomically. */
 const LOCK = '.local/process'
 
-/** Locks this folder until `releaseFolder`; throws if another running process holds it. */
+/** Locks this folder until `releaseFolder` is called; throws if another running process holds the lock. */
 export async function takeFolder(): Promise<void> {
   await mkdir(dirname(LOCK), { recursive: true })
   while (!(await linked(LOCK, `${process.pid}`))) {

@@ -8,21 +8,21 @@ import type { Backends } from '../backends.ts'
 import type { State, States } from '../chains/states.ts'
 import { exchange } from '../exchange.ts'
 
-/** The prepared states; requests without their own key use `apiKey`. */
+/** Prepared states. Requests without an API key of their own use `apiKey`. */
 export type LocalStates = {
   readonly apiKey: string
   readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
 }
 
-/** Maximum deposit of a limited key, and a chain outside its limits. */
+/** Limits of a key: the maximum deposit in the smallest unit, and a chain that the key may not use. */
 const LARGEST = 1_000_000n
 const OTHER_CHAIN = 42161
-/** Terms of a deposit that does not exist. */
+/** Fields of a recorded bridge deposit that never reached the chain. */
 const LOST = { hash: zeroHash, quotedAt: 1 }
-/** Status requests until the service has the final response. */
+/** Number of status requests after which the service has the final response. */
 const STATUS_REQUESTS = 4
 
-/** Registers a client with the states' vaults, and records a replaced transaction as the service would. */
+/** Registers a client with the vaults of the prepared states. Records a replaced transaction as the service would. */
 export async function seedStates(
   { admin, dynamo }: Backends,
   { vaults, questions, dropped }: States,
@@ -39,7 +39,7 @@ export async function seedStates(
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }
 }
 
-/** Issues keys with tight limits and returns a request that each rejects; none if the vaults are missing. */
+/** Issues API keys with tight limits. Returns for each a request that it rejects; returns none if the vaults are missing. */
 async function seedLimits(
   admin: Backends['admin'],
   clientId: string,
@@ -66,7 +66,7 @@ async function seedLimits(
   }
 }
 
-/** Requests slow transfers' status repeatedly, until the service has the final response. */
+/** Requests the status of transfers that need several checks, until the service has their final responses. */
 export async function followTransfers(baseUrl: string, { slow }: States, { apiKey }: LocalStates): Promise<void> {
   await Promise.all(
     slow.map(async ({ path }) => {

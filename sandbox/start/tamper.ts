@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { exchange } from '../exchange.ts'
 
-/** Requests whose responses contain transactions. */
+/** Paths of requests whose responses contain transactions to sign. */
 const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 const MARK = 'x-sandbox-tampered'
 
 /**
- * Replaces the user's address in responses of the API at this URL, but keeps the signature. Returns false for other
- * requests.
+ * Replaces the user's address in responses of the API at this URL, but keeps their signature, so that a wallet must detect it. Returns
+ * false for other requests.
  */
 export function tamper(request: IncomingMessage, response: ServerResponse, apiUrl: string): boolean {
   const { method, url = '/', headers } = request

@@ -21,17 +21,14 @@ const SOURCES = [
   'package-lock.json',
 ]
 
-/**
- * Serves the demo wallet on localhost. An opened page rebuilds it if outdated; requests wait meanwhile. `stop` also
- * ends a build.
- */
+/** Serves the demo wallet on localhost. Opening a page rebuilds an outdated wallet; requests wait meanwhile. `stop` also ends a build. */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const site = builtSite({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })
   const securityHeaders = pageHeaders(buildWalletCsp(config()))
 
   const answer = async ({ method, url = '/', headers: { host } }: IncomingMessage, response: ServerResponse) => {
     if (method !== 'GET' && method !== 'HEAD') return response.writeHead(405, { allow: 'GET, HEAD' }).end()
-    // A passkey for localhost works on no other host, not even on 127.0.0.1.
+    // The page redirects to localhost: a passkey for localhost works on no other host, not even on 127.0.0.1.
     if (host === `127.0.0.1:${port}`) {
       return response.writeHead(302, { location: `http://localhost:${port}${url}` }).end()
     }
@@ -48,7 +45,7 @@ export async function startWallet({ port, folder, config }: WalletOptions): Prom
     response.writeHead(200, {
       ...securityHeaders,
       'content-type': contentTypeOf(name),
-      // An asset's name changes with its content.
+      // Files in assets/ may be cached forever, because their names change with their content.
       'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
     })
     return response.end(content)
@@ -81,7 +78,7 @@ async function buildWallet(folder: string, signal: AbortSignal): Promise<void> {
   if (status !== 0) throw new Error(complaint)
 }
 
-/** Vite is a dependency of the wallet's package. */
+/** Returns the path of Vite, which is resolved from the wallet's package because only that depends on it. */
 function viteBinary(): string {
   return join(createRequire(join(WALLET, 'package.json')).resolve('vite/package.json'), '../bin/vite.js')
 }

@@ -3,19 +3,19 @@ import { issueKey } from '../../admin/operations/clients.ts'
 import { exchange } from '../exchange.ts'
 import type { Receiver } from '../receiver.ts'
 
-/** The webhook of the demo wallet's client, in the state file. */
+/** Webhook of the demo wallet's client, as stored in the state file. */
 export type LocalWebhook = {
   readonly id: string
   readonly url: string
   readonly secret: string
-  /** A server key with the scopes `webhooks` and `vaults`. */
+  /** API key for a server, with the scopes `webhooks` and `vaults`. */
   readonly apiKey: string
   readonly receivedUrl: string
 }
 
 /**
- * Registers the receiver through the API like an integrator, for events before and after finality. Makes it trust the
- * webhook's secret.
+ * Registers the local receiver as a webhook through the API, as an integrator does. It gets events before and after finality. Makes the
+ * receiver accept the webhook's secret.
  */
 export async function registerReceiver(
   admin: Admin,

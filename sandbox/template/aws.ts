@@ -7,25 +7,25 @@ import { secretArn } from '../providers/secrets-manager.ts'
 import { arnOf } from './deployed.ts'
 import { isAllowed, type Statement } from './policies.ts'
 
-/** URLs of the services that stand in for AWS. */
+/** URLs of the local services that stand in for AWS. */
 export type AwsServices = { readonly dynamodb: string; readonly sqs: string; readonly secretsmanager: string }
 
-/** A caller of AWS: a function with its role, identified by its credentials from Lambda. */
+/** Caller of AWS: a function with its role. Its AWS credentials identify it. */
 export type Principal = {
   readonly arn: string
   readonly sessionToken: string
   readonly statements: readonly Statement[]
 }
 
-/** A request of a principal to AWS. */
+/** Request of a caller to an AWS service. */
 export type Call = { readonly principal: string; readonly action: string; readonly resource: string }
 
-/** The entry point of an AWS account: one URL that identifies callers by their credentials. */
+/** Entry point of an imitated AWS account: one URL, which identifies callers by their credentials. */
 export type Aws = {
   readonly url: string
-  /** Keyed by access key. */
+  /** Callers by their access key ids. */
   readonly principals: Map<string, Principal>
-  /** Returns distinct requests, including denied ones. */
+  /** Returns the distinct requests so far, including denied ones. */
   readonly calls: () => Call[]
   stop(): Promise<void>
 }
@@ -48,14 +48,14 @@ const NEEDS: {
       action: `dynamodb:${action}`,
       resource: arnOf('dynamodb', `table/${table}${index}`),
     })
-    // A transaction needs the permission of each of its writes.
+    // A transaction needs the IAM permission of each of its writes.
     const writes = TransactItems.flatMap((write) =>
       Object.entries(write).map(([kind, { TableName: table }]) => need(`${kind}Item`, table)),
     )
     const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]
     return [...writes, ...tables.map((table) => need(operation, table))]
   },
-  // A batch needs the permission of a single message.
+  // A batch needs the IAM permission for a single message.
   sqs: (operation, { QueueUrl }) => [
     {
       action: `sqs:${operation.replace(/Batch$/, '')}`,
@@ -72,7 +72,7 @@ const NEEDS: {
 type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
- * Starts a gateway in front of these services. Forwards requests that the caller's policies allow, and all with the
+ * Starts an entry point in front of these services. Forwards requests that the caller's policies allow, and all requests with the
  * operator's access key. Does not verify signatures.
  */
 export async function startAws(services: AwsServices, operatorKey: string): Promise<Aws> {
@@ -122,7 +122,7 @@ function isService(text: string): text is keyof AwsServices {
   return Object.hasOwn(NEEDS, text)
 }
 
-/** SQS writes the action in lower case. */
+/** SQS names the action in lower case in its error message. */
 function denial(service: keyof AwsServices, principal: string, action: string, resource: string): HttpResponse {
   const told = service === 'sqs' ? action.toLowerCase() : action
   const message =
@@ -136,7 +136,7 @@ function refusal(service: keyof AwsServices, type: string, message: string): Htt
     status: service === 'sqs' ? 403 : 400,
     headers: {
       'content-type': 'application/x-amz-json-1.0',
-      // Name of the error in SQS's older query API.
+      // SQS also returns the name of the error in its older query API.
       ...(service === 'sqs' && { 'x-amzn-query-error': `${type.replace('Exception', '')};Sender` }),
     },
     text: JSON.stringify({ __type: `com.amazon.coral.service#${type}`, message }),

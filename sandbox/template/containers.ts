@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
-/** A function as Lambda configures it. */
+/** Lambda function with its configuration. */
 export type LambdaFunction = {
   readonly name: string
   readonly arn: string
-  /** Folder of its asset. */
+  /** Folder with the function's uploaded code. */
   readonly directory: string
-  /** A file of the asset without extension, and its export: `index.handler`. */
+  /** Name of a file in this folder without extension, and of its export, such as `index.handler`. */
   readonly handler: string
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutSeconds: number
@@ -20,14 +20,14 @@ export type LambdaFunction = {
   readonly logGroup: string
 }
 
-/** Start data of a container; all invocations share `context`. */
+/** Data with which a container starts; all its invocations share `context`. */
 export type ContainerData = {
   readonly file: string
   readonly handler: string
   readonly context: Readonly<Record<string, string | boolean>>
 }
 
-/** Message to a container: an event as JSON with its invocation's data. */
+/** Message to a container: an event as JSON, and data of the invocation. */
 export type Invocation = {
   readonly event: string
   readonly requestId: string
@@ -35,28 +35,28 @@ export type Invocation = {
   readonly trace: string
 }
 
-/** Result of an invocation: JSON, or the function's error. */
+/** Result of an invocation: the returned JSON, or the function's error. */
 export type Outcome = { readonly payload: string } | { readonly error: string }
 
-/** The containers of all functions; each handles one invocation at a time. */
+/** Containers of all functions. Each container handles one invocation at a time. */
 export type Containers = {
-  /** Starts a container if none is free. Throws the function's error, or after its timeout. */
+  /** Invokes a function; starts a container if none is free. Throws the function's error, or an Error after its timeout. */
   invoke(of: LambdaFunction, event: unknown, trace?: string): Promise<unknown>
   logs(name: string): string
   stop(): Promise<void>
 }
 
-// Compiled once: stripping the types in each thread takes longer than loading a function.
+// The code of the thread is stripped of its types only once: doing it in each thread takes longer than loading a function.
 const RUNTIME = new URL(
   `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(readFileSync(new URL('runtime.ts', import.meta.url), 'utf8')))}`,
 )
-/** Limit of Lambda. */
+/** Maximum bytes of a function's response in Lambda. */
 const MAX_ANSWER_BYTES = 6 * 1024 * 1024
-/** A container is a thread with about 30 MB. */
+/** Maximum number of idle containers that are kept; each is a thread with about 30 MB. */
 const MAX_IDLE = 12
 const KEPT_LOG_LINES = 1_000
 
-/** Creates containers, which run functions; keeps the last idle ones. */
+/** Creates a pool of containers that run functions; keeps those that were used last. */
 export function createContainers(): Containers {
   const all = new Set<Worker>()
   const logged = new Map<string, string[]>()
@@ -126,7 +126,7 @@ export function createContainers(): Containers {
   }
 }
 
-/** Terminates the container after the timeout. */
+/** Returns the result of an invocation; terminates the container after the timeout. */
 async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   try {
     return await messageOf(worker, AbortSignal.timeout(timeoutMs))

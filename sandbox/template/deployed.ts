@@ -4,19 +4,19 @@ import { resolveReferences, type SynthesizedStack } from '../assembly.ts'
 import { localCredentials } from '../dynamo.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 
-/** A deployed resource: `id` is the value of `Ref`; `properties` have no references. */
+/** Resource of a template as deployed. `id` is the value of `Ref`; `properties` contain no references. */
 export type DeployedResource<Properties = unknown> = {
   readonly id: string
   readonly arn: string
   readonly properties: Properties
 }
 
-/** Returns the resources of a type; throws if their properties do not fit. */
+/** Function that returns the resources of a type; throws if their properties do not match the schema. */
 export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
 
-/** Account id of all local resources. */
+/** AWS account id of all local resources. */
 export const ACCOUNT = '000000000000'
-/** Region of all local resources. */
+/** AWS region of all local resources. */
 export const REGION = localCredentials.AWS_REGION
 const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::Partition': 'aws',
@@ -30,18 +30,18 @@ export function arnOf(service: string, resource: string): string {
   return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
 }
 
-/** `id` is the value of `Ref`. */
+/** Attributes of a resource for `Fn::GetAtt`; `id` is the value of `Ref`. */
 type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
 type Kind = {
   readonly nameProperty?: string
-  /** References the parent resource, whose name is the prefix of its own. */
+  /** Property that references the parent resource. The resource's name begins with the parent's. */
   readonly partOf?: string
   readonly attributes: (name: string) => Attributes
 }
 
 const Reference = z.object({ Ref: z.string() })
 
-/** Returns these stacks' resources as CloudFormation would create them, with SQS at this URL. */
+/** Returns the resources of these stacks as CloudFormation would create them. `sqsUrl` is the base of queue URLs. */
 export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
   const kinds = kindsAt(sqsUrl)
   const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {
@@ -131,7 +131,7 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
   }
 }
 
-/** Returns CloudFormation's name of an unnamed resource, within the limits of IAM and Lambda. */
+/** Returns a name as CloudFormation generates it for an unnamed resource, within the length limits of IAM and Lambda. */
 function generatedName(stackName: string, logicalId: string): string {
   return `${`${stackName}-${logicalId}`.slice(0, 51)}-${idOf(`${stackName} ${logicalId}`).toUpperCase()}`
 }

@@ -53,7 +53,7 @@ type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 
 const MAX_HEADER_BYTES = 10 * 1024
 
-/** Serves the template's HTTP API on a local port; 0 for any free one. */
+/** Serves the HTTP API of the template on a local port; port 0 means any free one. */
 export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')
@@ -117,7 +117,7 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
   )
 }
 
-/** Accepts an API's domain or this server's address; the gateway finds no API for other hosts. */
+/** Returns whether the Host header names an API's domain or this server. API Gateway finds no API for other hosts. */
 function isOwnHost({ headers: { host = '' }, socket }: IncomingMessage): boolean {
   return /^[a-z0-9]+\.execute-api\.[a-z0-9-]+\.amazonaws\.com$/.test(host) || host === `127.0.0.1:${socket.localPort}`
 }

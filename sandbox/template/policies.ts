@@ -2,19 +2,19 @@ import * as z from 'zod'
 
 const Texts = z.union([z.string(), z.array(z.string())]).transform((texts) => [texts].flat())
 
-/** Rejects every form of statement that this code does not support. */
+/** Schema of a policy statement. It rejects forms that this code does not support. */
 const Statement = z.strictObject({ Effect: z.literal('Allow'), Action: Texts, Resource: Texts })
 export type Statement = Readonly<z.output<typeof Statement>>
 
 /** Schema of a role's policy document. */
 export const PolicyDocument = z.object({ Statement: z.array(Statement) })
 
-/** Schema of the services that may assume a role; ignores conditions. */
+/** Schema of a role's trust policy: the services that may assume the role. It ignores conditions. */
 export const TrustPolicy = z.object({
   Statement: z.array(z.object({ Effect: z.literal('Allow'), Principal: z.object({ Service: z.string() }) })),
 })
 
-/** Returns whether a statement allows an action on a resource. */
+/** Returns whether one of the statements allows an action on a resource. */
 export function isAllowed(statements: readonly Statement[], action: string, resource: string): boolean {
   return statements.some(
     ({ Action, Resource }) =>
@@ -23,7 +23,7 @@ export function isAllowed(statements: readonly Statement[], action: string, reso
   )
 }
 
-/** Returns whether a text matches a pattern with `*` and `?`. */
+/** Returns whether a text matches an IAM pattern with `*` and `?`. */
 export function fits(pattern: string, text: string): boolean {
   const expression = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ContainerData, Invocation, Outcome } from './containers.ts'
 
-// This thread is a container, with the function's environment. It reports that the function is loaded, then each
-// outcome. It imports none of our modules, because it starts from its text.
+// Code of a container's thread, which has the function's environment variables. It reports that the function is loaded, and then the result
+// of each invocation. It imports none of our modules, because it is started from its text.
 const { file, handler, context }: ContainerData = workerData
 const { [handler]: work } = await import(file)
 if (typeof work !== 'function') throw new Error(`Runtime.HandlerNotFound: ${handler} is undefined or not exported`)
 
 parentPort?.on('message', async ({ event, requestId, timeoutMs, trace }: Invocation) => {
-  // The SDK reads the trace here.
+  // The AWS SDK reads the trace id from this variable.
   process.env['_X_AMZN_TRACE_ID'] = trace
   const endsAt = Date.now() + timeoutMs
   const told = { ...context, awsRequestId: requestId, getRemainingTimeInMillis: () => endsAt - Date.now() }

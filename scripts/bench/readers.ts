@@ -5,12 +5,12 @@ import type { Vault } from '../../lib/vaults/vault.ts'
 import { readByOfficialSdk } from '../../sandbox/official-sdk.ts'
 import { reportToParent } from '../load/process.ts'
 
-// Readers that `npm run bench` compares. They have their own process, so its CPU time excludes chains and tables.
+// Ways to read vaults that `npm run bench` compares. They run in their own process, so that its CPU time excludes chains and tables.
 
-/** Name of a reader. */
+/** Name of a way to read vaults. */
 export type Reader = 'list' | 'viem multicall' | 'official SDK'
 
-/** Vaults of a client for the next reads, and the URLs of their chains by id. */
+/** Vaults of a client for the next reads, and the node URLs of their chains by chain id. */
 export type BenchVaults = {
   readonly apiKey: string
   readonly vaults: readonly Vault[]
@@ -20,7 +20,7 @@ export type BenchVaults = {
 /** Duration of a read, in milliseconds. */
 export type ReadDuration = { readonly wall: number; readonly cpu: number }
 
-/** Milliseconds that the clock advances before each list: longer than a read is shared. */
+/** Milliseconds by which the clock is moved ahead before each list. They exceed the time for which lists share a read. */
 const PASSING_MS = 2_000
 
 let passed = 0
@@ -41,7 +41,7 @@ function clientOf(chainId: number, url: string) {
 }
 type Client = ReturnType<typeof clientOf>
 
-/** Storage slots, as many as the list reads of an asynchronous vault. */
+/** Storage slots of a vault. The operation that lists vaults reads the same number of an asynchronous vault. */
 const WORDS = Array.from({ length: 10 }, (_, index) =>
   numberToHex(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n + BigInt(index)),
 )
@@ -72,7 +72,7 @@ const PLAIN = [
   'totalSupply',
 ] as const
 
-/** Reads the values that the list shows of a chain's vaults: getters through viem's multicall, storage through its batched transport. */
+/** Reads the values that the list of vaults shows: getters through viem's multicall, storage through its batched transport. */
 async function readByMulticall(client: Client, vaults: readonly Vault[]): Promise<void> {
   const calls = vaults.flatMap((vault) => {
     const { address, asset, shareDecimals } = vault
@@ -91,7 +91,7 @@ async function readByMulticall(client: Client, vaults: readonly Vault[]): Promis
     'pendingSilo' in vault ? WORDS.map((slot) => ({ address: vault.address, slot })) : [],
   )
   await Promise.all([
-    // The cast: the types of so many calls take the compiler long.
+    // The cast: TypeScript takes long to check the types of so many calls.
     client.multicall({ contracts: calls as never, batchSize: 0, allowFailure: true }),
     client.getBlock(),
     ...words.map((word) => client.getStorageAt(word)),
@@ -112,7 +112,7 @@ async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void
 
 const { handler } = await import('../../functions/vaults/list/handler.ts')
 
-/** Calls the list. Throws if it is incomplete or stale. */
+/** Calls the operation that lists vaults. Throws if the list is incomplete or stale. */
 async function readList({ apiKey, vaults }: BenchVaults): Promise<void> {
   passed += PASSING_MS
   const reply = (await handler(
@@ -120,7 +120,7 @@ async function readList({ apiKey, vaults }: BenchVaults): Promise<void> {
     listEvent(apiKey) as never,
     // The cast: the function reads only these parts of its context.
     { getRemainingTimeInMillis: () => 10_000, awsRequestId: '', functionName: 'list' } as never,
-    // The cast: the frame returns no other form.
+    // The cast: the function returns no other form of response.
   )) as APIGatewayProxyStructuredResultV2
   const { data } = JSON.parse(reply.body ?? '{}')
   if (data?.length !== vaults.length)
@@ -171,7 +171,7 @@ reportToParent(
   'ready',
   async () => {},
   async (message) => {
-    // The cast: the bench sends nothing else.
+    // The cast: the script bench.ts sends no other messages.
     const asked = message as { readonly given: BenchVaults } | { readonly reader: Reader }
     if ('reader' in asked) return measure(asked.reader)
     readers = readersOf(asked.given)

@@ -9,7 +9,7 @@ import { startBackends } from '../../sandbox/backends.ts'
 import { fillMarket } from './market.ts'
 import { reportToParent, startProcess } from './process.ts'
 
-/** Description of the running backends. */
+/** Description of the running backends, which the parent process receives. */
 export type BackendsDescription = {
   readonly environment: Readonly<Record<string, string>>
   /** API key without an effective limit. */
@@ -18,9 +18,10 @@ export type BackendsDescription = {
   readonly tokens: number
 }
 
-// Backends of the functions: two chains behind nodes with recorded responses, the tables with a client of all vaults, and a large market.
+// Starts the backends of the functions: two chains behind nodes with recorded responses, the tables with one client that has all vaults,
+// and a large market.
 
-/** Rate above the requests of any machine. */
+/** Rate limit that no machine can reach. */
 const RATE = { requests: 1_000_000, seconds: 10 }
 const TOKENS = 2_400
 

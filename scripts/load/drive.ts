@@ -2,21 +2,24 @@ import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:
 import { gunzipSync } from 'node:zlib'
 import { exchange } from '../../sandbox/exchange.ts'
 
-/** URL to call, and the headers of the caller. */
+/** URL to call, and the request headers. */
 export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** Result of a drive. */
+/** Result of calling targets for some seconds. */
 export type DriveResult = {
   readonly seconds: number
-  /** Milliseconds of each correct response. */
+  /** Duration in milliseconds of each correct response. */
   readonly milliseconds: readonly number[]
-  /** Bytes of bodies as received. */
+  /** Bytes of all response bodies as received. */
   readonly bytes: number
-  /** Errors, and statuses other than 200. */
+  /** Messages of failed requests, and of responses with a status other than 200. */
   readonly errors: readonly string[]
 }
 
-/** Calls each target over its own connection, one request after the other, for this many seconds. Waits for requests that have started. */
+/**
+ * Calls each target over its own connection, one request after the other, for this many seconds. Waits for the requests that are then under
+ * way.
+ */
 export async function drive(targets: readonly Target[], seconds: number): Promise<DriveResult> {
   const agent = new Agent({ keepAlive: true })
   const milliseconds: number[] = []

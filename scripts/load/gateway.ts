@@ -1,7 +1,7 @@
 import { startGateway } from '../../sandbox/gateway.ts'
 import { reportToParent } from './process.ts'
 
-// Functions behind the local HTTP API or, for comparison, an empty function in place of each.
+// Serves the functions behind the local HTTP API. With the argument `bare` it serves an empty function in place of each, for comparison.
 
 const [, , kind] = process.argv
 const bare = async () => ({

@@ -3,7 +3,8 @@ import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { reportToParent } from './process.ts'
 
-// Node that replays recorded responses: each different request goes to the chain once. So the measured time excludes the chain's own work.
+// Serves a node that records responses and replays them: each distinct request reaches the chain only once. The measured time therefore
+// excludes the chain's own work.
 
 const [, , chainUrl = ''] = process.argv
 const recorded = new Map<string, Promise<string>>()

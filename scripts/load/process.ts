@@ -1,20 +1,22 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Child process of this script, which responds to each message and ends with this process. */
+/** Child process of this script. It responds to each message, and ends when the parent ends. */
 export type Helper<Told> = {
-  /** First message of the process, when it is ready. */
+  /** First message of the child process, which it sends when it is ready. */
   readonly told: Told
   /** Returns the milliseconds of CPU time since the last call. */
   readonly cpu: () => Promise<number>
-  /** Sends a message and returns the response; its file defines the type. */
+  /** Sends a message and returns the response. The file that the process runs defines both types. */
   readonly ask: <Answer>(message: object) => Promise<Answer>
   stop(): Promise<void>
 }
 
 const MAX_COMPLAINT = 2_000
 
-/** Starts a file as a process with this environment. Discards its log; throws with its stderr if it ends early. */
+/**
+ * Starts a file as a child process with these environment variables. Discards its log. Throws an Error with its stderr if it ends early.
+ */
 export async function startProcess<Told>(
   file: URL,
   args: readonly string[] = [],
@@ -58,7 +60,10 @@ export async function startProcess<Told>(
   }
 }
 
-/** Reports to the parent that this process is ready, and responds to its messages: CPU time, or `answer` for others. */
+/**
+ * Reports to the parent process that this one is ready, and responds to its messages. A request for CPU time is handled here, others by
+ * `answer`.
+ */
 export function reportToParent(
   told: unknown,
   stop: () => Promise<unknown>,

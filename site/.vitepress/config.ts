@@ -5,7 +5,7 @@ import { defineConfig } from 'vitepress'
 import { readAsGitHub, slugify } from './markdown.ts'
 import { buildSidebar, linkOf, OPERATIONS, pageOf, ROOT } from './pages.ts'
 
-/** Site of the repository's Markdown: pages in docs/, and some others. */
+/** Configuration of the documentation site. Its pages are the repository's Markdown files in docs/, and some others. */
 export default defineConfig({
   title: 'Vaultline',
   description: 'The back end of a self-custody wallet: documentation and API reference',
@@ -15,16 +15,16 @@ export default defineConfig({
   outDir: join(ROOT, 'dist/docs'),
   srcExclude: ['!(docs|client|site)/**/*', 'client/!(README.md)', 'site/!(index.md)'],
   rewrites: (file) => pageOf(file) ?? file,
-  // Pages link to the local service, which does not run during the build.
+  // Links to localhost are not checked, because the local service does not run during the build.
   ignoreDeadLinks: 'localhostLinks',
   metaChunk: true,
-  // A page loads only what it shows: 0.4 MB instead of 1.3.
+  // A page does not prefetch linked pages: it loads 0.4 MB instead of 1.3.
   router: { prefetchLinks: false },
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: { config: readAsGitHub, anchor: { slugify }, toc: { slugify } },
   vite: {
     server: { watch: { ignored: ['**/.local/**', '**/cdk.out/**', '**/dist/**'] } },
-    // The pages are outside the folder with these packages.
+    // The pages lie outside the folder where Vue is installed, so bundling could not resolve it from them.
     ssr: { external: ['vue', 'vue/server-renderer'] },
   },
   themeConfig: {
@@ -32,7 +32,7 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: { searchOptions: { boost: { title: 4, text: 1, titles: 2 } } },
-        // The search finds guides and operations, but no decisions, and the events as one page.
+        // The search index leaves out decisions, and treats the types of events as parts of one page.
         _render: (source, env, markdown) =>
           env.relativePath.includes('decisions/')
             ? ''
@@ -52,7 +52,7 @@ export default defineConfig({
     const operation = OPERATIONS.find(({ name }) => relativePath === `api/${name}.md`)
     if (operation?.request) frontmatter['operation'] = operation
   },
-  /** Moves inline scripts into files, so that the pages' policy allows none. */
+  /** Moves inline scripts into files, so that the `Content-Security-Policy` can forbid inline scripts. */
   transformHtml(code, _, { siteConfig: { outDir, assetsDir, site } }) {
     return code.replaceAll(/<script([^>]*)>([^<]+)<\/script>/g, (_, attributes, script) => {
       const name = `${createHash('sha256').update(script).digest('hex').slice(0, 8)}.js`
@@ -61,7 +61,7 @@ export default defineConfig({
       return `<script${attributes} src="${site.base}${assetsDir}/${name}"></script>`
     })
   },
-  /** Writes each page's Markdown beside it, llms.txt, and the settings of a site that names no API. */
+  /** Writes the Markdown source of each page beside it, llms.txt, and default settings that name no API. */
   buildEnd({ outDir, pages }) {
     for (const file of [...pages.filter((page) => page !== 'site/index.md'), 'llms.txt']) {
       const target = join(outDir, pageOf(file) ?? file)
@@ -72,7 +72,7 @@ export default defineConfig({
   },
 })
 
-/** Returns the text of a file with links to the Markdown of the site's pages. */
+/** Returns the text of a file in which links lead to the Markdown sources of the site's pages. */
 function withSiteLinks(file: string): string {
   const text = readFileSync(join(ROOT, file), 'utf8')
   return text.replaceAll(/(!?)\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, image, label, link) => {

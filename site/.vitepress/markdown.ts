@@ -2,10 +2,10 @@ import { relative } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 import { linkOf, OPERATIONS, ROOT } from './pages.ts'
 
-/** HTML tags in our Markdown; other angle brackets are text, such as `<id>`. */
+/** HTML tags that our Markdown may contain. Other angle brackets are plain text, such as `<id>`. */
 const TAGS = /^<\/?(a|br|details|div|img|kbd|p|picture|source|sub|summary|sup|TryIt)[\s/>]/i
 
-/** Returns the anchor of a heading, as GitHub names it. */
+/** Returns the anchor of a heading, by the same rule as GitHub. */
 export function slugify(heading: string): string {
   return heading
     .toLowerCase()
@@ -13,13 +13,13 @@ export function slugify(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** Returns the file that is rendered; empty for a separate text. */
+/** Returns the path of the Markdown file being rendered; empty for a text that is no file. */
 function fileOf({ realPath, path }: { readonly realPath?: string; readonly path?: string }): string {
   const file = realPath ?? path
   return file ? relative(ROOT, file) : ''
 }
 
-/** Reads the Markdown of the repository as GitHub does: links lead from file to file, and each snippet shows its file's name. */
+/** Configures the renderer to treat Markdown as GitHub does: links lead from file to file, and each code block shows its file's name. */
 export function readAsGitHub(md: MarkdownRenderer): void {
   md.core.ruler.push('links', ({ tokens, env }) => {
     const from = fileOf(env)
@@ -33,7 +33,7 @@ export function readAsGitHub(md: MarkdownRenderer): void {
           if (href !== undefined) token.attrSet('href', href)
         }
         if (!isText || !/^link_(open|close)$/.test(token.type)) continue
-        // The link leads to a file of the repository that is not a page.
+        // The link becomes plain text, because it leads to a file of the repository that is not a page.
         if (token.type === 'link_close') isText = false
         Object.assign(token, { type: token.type.replace('link', 'span'), tag: 'span', attrs: null })
       }
@@ -46,7 +46,7 @@ export function readAsGitHub(md: MarkdownRenderer): void {
     const headings = state.tokens.flatMap(({ type, tag }, at) => (type === 'heading_open' && tag === 'h2' ? [at] : []))
     const block = new state.Token('html_block', '', 0)
     block.content = '<TryIt />\n'
-    // The block follows the example, which is the first section.
+    // The form is inserted after the example, which is the first section.
     state.tokens.splice(headings[1] ?? state.tokens.length, 0, block)
   })
 
@@ -60,7 +60,7 @@ export function readAsGitHub(md: MarkdownRenderer): void {
   const { code_inline, fence } = md.renderer.rules
   md.renderer.rules.code_inline = (...code) => {
     const text = code_inline?.(...code) ?? ''
-    // Long names of fields may break at their dots.
+    // Long names of fields get optional line breaks at their dots.
     return /^<code[^>]*>[\w[\].]+<\/code>$/.test(text) ? text.replaceAll(/\.(?=\w)/g, '.<wbr>') : text
   }
   md.renderer.rules.fence = (tokens, at, ...rest) => {

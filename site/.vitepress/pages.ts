@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { DefaultTheme } from 'vitepress'
 
-/** Folder of the repository. */
+/** Root folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** Operation of the API, as `npm run docs` writes it. */
+/** Operation of the API, as the generated file docs/api/operations.json describes it. */
 export type Operation = {
   readonly name: string
   readonly title: string
@@ -23,7 +23,7 @@ export type Operation = {
 /** Operations in the order of the API reference. */
 export const OPERATIONS: readonly Operation[] = JSON.parse(readFileSync(join(ROOT, 'docs/api/operations.json'), 'utf8'))
 
-/** Pages of the site outside docs/, by their files. */
+/** Pages of the site outside docs/, by the paths of their Markdown files. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
   'site/index.md': 'index.md',
   'README.md': 'overview.md',
@@ -33,17 +33,20 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
   'client/README.md': 'client.md',
 }
 
-/** Returns the site's path of a Markdown file, both from their roots; undefined for a file that is not a page. */
+/**
+ * Returns the path in the site of a Markdown file's page; undefined for a file that is not a page. Paths are relative to the roots of
+ * repository and site.
+ */
 export function pageOf(file: string): string | undefined {
   const own = OTHER_PAGES[file]
   if (own || !file.startsWith('docs/') || !file.endsWith('.md')) return own
-  // No page depends on a host that finds the index of a folder.
+  // An index gets a page of its own name instead of index.html, because not every host serves a folder's index.
   return file.slice('docs/'.length).replace(/(?<=.)\/(index|README)\.md$/, '.md')
 }
 
 /**
- * Returns a link's target in the site; undefined if the file is not a page. External links and anchors stay. Throws if the file does not
- * exist.
+ * Returns the target of a link within the site; undefined if the linked file is not a page. External links and anchors stay unchanged.
+ * Throws if the file does not exist.
  */
 export function linkOf(from: string, link: string): string | undefined {
   if (/^([a-z]+:|#|\/)/.test(link)) return link
