@@ -10,7 +10,7 @@ const Answer = z.object({ headers: z.object({ date: z.string().transform(Date.pa
  * Returns a clock in epoch milliseconds that is comparable with the clocks of functions, for example for leases. It returns this computer's
  * time. If the `Date` headers of DynamoDB's responses differ by more than five seconds, it returns their time.
  */
-export function clockOf(client: DynamoDBClient, now: () => number): () => number {
+export function createServerClock(client: DynamoDBClient, now: () => number): () => number {
   let ahead = 0
   client.middlewareStack.add(
     (next) => async (args) => {

@@ -36,10 +36,10 @@ export function buildCommand<Options extends z.ZodObject>(
 export const optionHelp = z.registry<{ value?: string; meaning: string }>()
 
 /** Builds a schema of non-empty text with at most `longest` characters. */
-export const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
+export const buildTextSchema = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
 
 /** Builds a schema of a flag: an option without a value, false by default. */
-export const flag = (meaning: string) => z.boolean().default(false).register(optionHelp, { meaning })
+export const buildFlagSchema = (meaning: string) => z.boolean().default(false).register(optionHelp, { meaning })
 
 /** Splits a comma-separated list into its trimmed parts. */
 export const splitList = (text: string) => text.split(',').map((part) => part.trim())
@@ -51,7 +51,7 @@ export const clientId = Client.shape.clientId.register(optionHelp, {
 })
 
 /** Option for one client instead of all. */
-export const ofClient = Client.shape.clientId
+export const optionalClientId = Client.shape.clientId
   .optional()
   .register(optionHelp, { value: 'id', meaning: 'Only this client, as in list-clients' })
 

@@ -46,12 +46,12 @@ import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { type Admin, AdminError } from './admin.ts'
 import { clientsAdminStore } from './clients.ts'
-import { clockOf } from './clock.ts'
+import { createServerClock } from './clock.ts'
 import { configSecret } from './config-secret.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
-import { checkAccess, tableProbe } from './doctor/aws.ts'
-import type { Examined } from './doctor.ts'
+import { checkAccess, createTableProbe } from './doctor/aws.ts'
+import type { DoctorServices } from './doctor.ts'
 import { edgeKeysSecret } from './edge-keys.ts'
 import { createItemsRestorer } from './restore.ts'
 import { signingKeysSecret } from './signing-keys.ts'
@@ -80,7 +80,7 @@ const LocalState = z.object({
 export async function connectLocal(stateFile: string): Promise<Admin> {
   const { dynamoEndpoint, ...state } = await readLocalState(stateFile)
   const client = dynamoClient(localConfig(dynamoEndpoint))
-  return localAdmin({ ...state, dynamo: connectOperator(client), sharedNow: clockOf(client, Date.now) })
+  return localAdmin({ ...state, dynamo: connectOperator(client), sharedNow: createServerClock(client, Date.now) })
 }
 
 /** Parts of a local service, and the connection to its database. */
@@ -133,7 +133,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
 export function connectStage(stage: Stage): Admin {
   const client = dynamoClient()
   const dynamo = connectOperator(client)
-  const sharedNow = clockOf(client, Date.now)
+  const sharedNow = createServerClock(client, Date.now)
   const open = (table: TableKey) => createOperatorTable(dynamo, tableName(stage, table))
   const examined = examinedOf(stage, open)
   const chainIds = EVM_CHAINS.map(({ id }) => id)
@@ -191,7 +191,7 @@ function examinedOf(
   stage: Stage | 'local',
   open: (table: TableKey) => Table,
   secrets?: SecretsManagerClient,
-): Omit<Examined, 'stage' | 'checkAccess' | 'countSubscribers' | 'openAccount'> {
+): Omit<DoctorServices, 'stage' | 'checkAccess' | 'countSubscribers' | 'openAccount'> {
   const names = {
     config: configSecretName(stage),
     identity: identitySecretName(stage),
@@ -199,7 +199,7 @@ function examinedOf(
     'webhook-key': webhookKeySecretName(stage),
   }
   return {
-    probeTable: tableProbe(open),
+    probeTable: createTableProbe(open),
     readSecret: (name) => readSecretJson(names[name], z.unknown(), secrets),
     cache: sharedCache({ table: cacheStore(open('cache')), now: Date.now }),
     fetch,

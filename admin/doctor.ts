@@ -22,7 +22,7 @@ import { checkSecrets, type ReadSecret } from './doctor/secrets.ts'
 import { checkSources } from './doctor/sources.ts'
 
 /** Parts of one environment that the command `doctor` reads. It writes nothing. */
-export type Examined = {
+export type DoctorServices = {
   /** Deployed stage; undefined for the local service. */
   readonly stage: Stage | undefined
   /** Finds reasons why AWS cannot be called at all; nothing for the local service. */
@@ -48,7 +48,7 @@ type Admin = {
   readonly nodes: { readonly say: (line: string) => void }
   /** Epoch milliseconds. */
   readonly now: () => number
-  readonly examined: Examined
+  readonly examined: DoctorServices
 }
 
 const NOT_LOCAL = 'not on the local service'
@@ -196,7 +196,10 @@ function listChecks(
   ]
 }
 
-async function checkPasskeys({ stage, ...environment }: Examined, stagesFile: string | undefined): Promise<Finding[]> {
+async function checkPasskeys(
+  { stage, ...environment }: DoctorServices,
+  stagesFile: string | undefined,
+): Promise<Finding[]> {
   const name = 'passkeys'
   if (!stage) return [{ mark: 'skip', name, found: NOT_LOCAL }]
   const relyingParty = (await readStages(stagesFile)).get(stage)?.relyingParty

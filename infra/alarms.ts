@@ -21,11 +21,11 @@ import { Construct } from 'constructs'
 import type { JobContract } from '../lib/frame/contract.ts'
 import type { SendFailure } from '../lib/webhooks/sent.ts'
 import type { FunctionName } from './functions.ts'
-import { longestLagSeconds } from './lag.ts'
+import { maxLagSeconds } from './lag.ts'
 import {
   addLogMetric,
   apiMetric,
-  BACKLOG,
+  BACKLOG_EXPRESSION,
   backlogMetrics,
   edgeMetric,
   firewallMetric,
@@ -310,7 +310,7 @@ export class Alarms {
       runbook: 'late-webhooks',
       metric: new MathExpression({
         // MAX ignores metrics without data, such as that of an unused dead-letter queue.
-        expression: `MAX([${BACKLOG}, dead])`,
+        expression: `MAX([${BACKLOG_EXPRESSION}, dead])`,
         usingMetrics: { ...backlogMetrics(queue), dead: visibleMessagesMetric(deadLetters) },
         period: PERIOD,
       }),
@@ -325,7 +325,11 @@ export class Alarms {
       impact:
         'On chains with more than 1,000 vaults, positions get old. For half an hour more messages wait than are handed out.',
       runbook: 'lagging-jobs',
-      metric: new MathExpression({ expression: BACKLOG, usingMetrics: backlogMetrics(queue), period: PERIOD }),
+      metric: new MathExpression({
+        expression: BACKLOG_EXPRESSION,
+        usingMetrics: backlogMetrics(queue),
+        period: PERIOD,
+      }),
       threshold: 1,
       periods: BACKLOG_PERIODS,
     })
@@ -397,7 +401,7 @@ export class Alarms {
     const period = Duration.minutes(minutes)
     const runsOfInput = minutes / everyMinutes
     const ofFunction = { FunctionName: deployed.functionName }
-    const limit = longestLagSeconds({ everyMinutes })
+    const limit = maxLagSeconds({ everyMinutes })
     // The count of successful runs is too low if all runs of one input are missing. The tolerance (0.8) covers a run that the clock moves
     // into another period.
     const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput

@@ -165,6 +165,6 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
 }
 
 /** Returns the maximum size of a function's minified bundle, in KiB. */
-export function bundleBudget(name: FunctionName): number {
+export function maxBundleKib(name: FunctionName): number {
   return OTHER_BUDGETS[name] ?? 400
 }

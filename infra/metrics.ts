@@ -146,7 +146,7 @@ export function backlogMetrics(queueName: string): Record<'waiting' | 'received'
 }
 
 /** CloudWatch expression over the metrics of `backlogMetrics`. */
-export const BACKLOG = 'IF(waiting > FILL(received, 0), waiting, 0)'
+export const BACKLOG_EXPRESSION = 'IF(waiting > FILL(received, 0), waiting, 0)'
 
 /** Returns the value of an expression if the metric `requests` is at least `least` in the period, else 0. */
 export function ifEnoughRequests(

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { OUTCOMES } from '../lib/bridge/timeline.ts'
+import { STATUS_BY_OUTCOME } from '../lib/bridge/timeline.ts'
 import type { Outcome } from '../lib/bridge/transfer.ts'
 import { type EventType, WebhookEvent } from '../lib/webhooks/event.ts'
 import recorded from './examples.json' with { type: 'json' }
@@ -45,7 +45,7 @@ function ofAccount<Entry>(entry: Entry) {
 }
 
 function transfer(outcome: Outcome, overrides: object = {}) {
-  const { status, statusDescription, reason, terminal, nextPollAfterMs } = OUTCOMES[outcome]
+  const { status, statusDescription, reason, terminal, nextPollAfterMs } = STATUS_BY_OUTCOME[outcome]
   const row = { status, statusDescription, reason, terminal, nextPollAfterMs }
   return { ...TRANSFER, ...VAULT, userAddress, ...row, final: true, ...overrides }
 }

@@ -28,7 +28,7 @@ import type { FakeService } from './fake.ts'
 import { listen } from './listen.ts'
 import type { Node } from './nodes.ts'
 import type { Receiver } from './receiver.ts'
-import type { Relay, Relayer } from './relayer.ts'
+import type { Relayer, TrackedDeposit } from './relayer.ts'
 import type { Rewards } from './rewards.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
@@ -78,7 +78,7 @@ const PAUSABLE = parseAbi(['function pause()', 'function unpause()'])
 const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
 /** Words for states of transfers in a choice's label; other states are left out of the label. */
-const STATE_WORDS: Partial<Record<Relay['state'], string>> = {
+const STATE_WORDS: Partial<Record<TrackedDeposit['state'], string>> = {
   ignored: 'not filled',
   stranded: 'to a chain outside the sandbox',
 }

@@ -10,7 +10,7 @@ import { exchange, type RawHttpResponse } from './exchange.ts'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 import { deploy } from './template/deployed.ts'
-import { fits } from './template/policies.ts'
+import { matchesPattern } from './template/policies.ts'
 
 type Settings = {
   /** URL of the local API, to which all requests go, regardless of the distribution's origin. */
@@ -161,7 +161,7 @@ export async function startEdge(
     const refusal = inspect({ address, method, path, headers, bodyBytes: body.length })
     if (refusal) return void response.writeHead(refusal.status, refusal.headers).end(refusal.body)
     const behavior =
-      config.CacheBehaviors.find(({ PathPattern }) => fits(PathPattern, path)) ?? config.DefaultCacheBehavior
+      config.CacheBehaviors.find(({ PathPattern }) => matchesPattern(PathPattern, path)) ?? config.DefaultCacheBehavior
     if (!behavior.AllowedMethods.includes(method)) return refuse(response, 403)
     // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/RequestAndResponseBehaviorCustomOrigin.html
     if (method === 'GET' && body.length > 0) return refuse(response, 403)

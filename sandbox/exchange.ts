@@ -45,7 +45,10 @@ export function exchange(
  * Passes a POST request to an HTTP server in this process without a connection. Implements only the parts of request and response that
  * dynalite uses.
  */
-export function handTo(server: EventEmitter, { headers = {}, body = '' }: RequestParts): Promise<HttpResponse> {
+export function passRequestToServer(
+  server: EventEmitter,
+  { headers = {}, body = '' }: RequestParts,
+): Promise<HttpResponse> {
   return new Promise((resolve) => {
     const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })
     const told: Record<string, string> = {}

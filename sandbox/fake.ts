@@ -34,7 +34,7 @@ export type FakeService = {
 }
 
 /** Request to a fake: the decoded parts of the path after the prefix, the query and the body. */
-export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
+export type FakeRequest = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
 }
@@ -44,7 +44,7 @@ const REMEMBERED_REQUESTS = 1_000
 /** Returns a fake below a path prefix, such as `/coingecko`. */
 export function fake(
   prefix: string,
-  answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>,
+  answerTo: (question: FakeRequest) => ProviderReply | Promise<ProviderReply>,
 ): FakeService {
   const service: FakeService = {
     requests: [],

@@ -5,7 +5,7 @@ import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
 /** Webhook delivery that the receiver got, and its result. */
-export type Arrival = {
+export type ReceivedDelivery = {
   /** Number of this delivery in the order of arrival, from 1. */
   readonly number: number
   readonly receivedAt: string
@@ -40,7 +40,7 @@ export type Receiver = {
   behave(behaviour: Behaviour, seconds: number): void
   behaviour(): Behaviour
   /** Returns the deliveries with a number above `after`, at most the last 300. */
-  listArrivals(after: number): readonly Arrival[]
+  listArrivals(after: number): readonly ReceivedDelivery[]
   stop(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ const Body = z.looseObject({ id: z.string(), type: z.string(), timestamp: z.iso.
  * bytes, ignores duplicates, and responds immediately.
  */
 export async function startReceiver(now: () => number): Promise<Receiver> {
-  let arrivals: readonly Arrival[] = []
+  let arrivals: readonly ReceivedDelivery[] = []
   let verifier: Webhook | undefined
   let behaviourUntil: { readonly behaviour: Behaviour; readonly until: number } = { behaviour: 'acknowledge', until: 0 }
 
@@ -75,7 +75,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
     const before = arrivals.filter((arrival) => arrival.id === id)
     const event = parseEvent(body)
     const receivedAt = now()
-    const arrival: Arrival = {
+    const arrival: ReceivedDelivery = {
       number: (arrivals.at(-1)?.number ?? 0) + 1,
       receivedAt: new Date(receivedAt).toISOString(),
       id,
@@ -118,7 +118,7 @@ function verify(verifier: Webhook | undefined, body: Buffer, headers: IncomingMe
   }
 }
 
-function parseEvent(body: Buffer): Arrival['event'] {
+function parseEvent(body: Buffer): ReceivedDelivery['event'] {
   try {
     return Body.parse(JSON.parse(body.toString()))
   } catch {

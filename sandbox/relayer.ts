@@ -50,7 +50,7 @@ type RelayState =
   | 'stranded'
 
 /** Bridge deposit and the state of its transfer. */
-export type Relay = {
+export type TrackedDeposit = {
   readonly deposit: BridgeDeposit
   readonly relayHash: Hash
   readonly state: RelayState
@@ -82,11 +82,11 @@ export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
   /** Reads the chains and returns the deposits that match the query, in the order of their detection. */
-  look(query?: DepositQuery): Promise<readonly Relay[]>
+  look(query?: DepositQuery): Promise<readonly TrackedDeposit[]>
   /** Fills a deposit and returns the transaction's hash. Throws an Error with the pool's reason if the pool refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
   /** Fills each waiting deposit in its own transaction and returns the filled ones. A failure sets the deposit's `trouble`. */
-  fillAll(): Promise<readonly Relay[]>
+  fillAll(): Promise<readonly TrackedDeposit[]>
   /** Fills several deposits in one transaction per destination chain; throws if one is refused. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
@@ -130,7 +130,7 @@ type RefundOptions = {
   readonly paymentsPerLeaf?: number
 }
 
-type Known = { -readonly [key in keyof Relay]: Relay[key] } & { readonly seenAt: number }
+type Known = { -readonly [key in keyof TrackedDeposit]: TrackedDeposit[key] } & { readonly seenAt: number }
 type Head = { readonly number: bigint; readonly hash: Hash; readonly timestamp: bigint }
 
 const ADDRESS = ACCOUNTS.relayer.address
@@ -497,11 +497,11 @@ function fits({ originChainId, depositId, transactionHash }: BridgeDeposit, quer
   )
 }
 
-function snapshot({ seenAt: _, ...relay }: Known): Relay {
+function snapshot({ seenAt: _, ...relay }: Known): TrackedDeposit {
   return relay
 }
 
-function encodeFill({ deposit, speedUp }: Relay): Hex {
+function encodeFill({ deposit, speedUp }: TrackedDeposit): Hex {
   const repayment = [BigInt(deposit.destinationChainId), pad(ADDRESS)] as const
   if (!speedUp) {
     const args = [relayDataOf(deposit), ...repayment] as const

@@ -20,10 +20,10 @@ import { readSettings } from './start/settings.ts'
 import {
   ENV_FILE,
   type LocalState,
+  lockFolder,
   releaseFolder,
   removeState,
   STATE_FILE,
-  takeFolder,
   writeState,
 } from './start/state.ts'
 import { followTransfers, seedStates } from './start/states.ts'
@@ -54,7 +54,7 @@ try {
 async function start(): Promise<void> {
   // Settings are read first, so that an invalid one is reported before anything starts.
   const settings = await readSettings(process.env)
-  await takeFolder()
+  await lockFolder()
   stops.push(releaseFolder)
   const { port, walletPort, nodes, blockSeconds, withPast, realMarkets, indexes } = settings
   if (!(await areContractsCompiled())) {

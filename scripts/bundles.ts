@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
-import { type Bundle, buildBundles, bundleBudget } from '../infra/bundling.ts'
+import { type Bundle, buildBundles, maxBundleKib } from '../infra/bundling.ts'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
 
 /** Returns a table row about a function's bundle: its name, minified size, gzip size and maximum in KiB, and its largest packages. */
 function describe(name: FunctionName, { code, bytesByFile }: Bundle): string[] {
-  const sizes = [code.length / 1024, gzipSync(code).length / 1024, bundleBudget(name)]
+  const sizes = [code.length / 1024, gzipSync(code).length / 1024, maxBundleKib(name)]
   return [name, ...sizes.map((size) => size.toFixed(0)), largestPackages(bytesByFile).join(', ')]
 }
 
@@ -34,7 +34,7 @@ const bundles = buildBundles([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) 
 const headings = ['function', 'KiB', 'gzip', 'budget', 'largest (KiB)']
 process.stdout.write(`${table([headings, ...[...bundles].map(([name, made]) => describe(name, made))])}\n`)
 
-const tooLarge = [...bundles].filter(([name, made]) => made.code.length > bundleBudget(name) * 1024)
+const tooLarge = [...bundles].filter(([name, made]) => made.code.length > maxBundleKib(name) * 1024)
 if (tooLarge.length > 0) {
   process.stderr.write(`Over budget: ${tooLarge.map(([name]) => name).join(', ')}\n`)
   process.exitCode = 1

@@ -16,7 +16,7 @@ import { RecordedEvents } from '../lib/activity/recorded-events.ts'
 import { VaultProgress } from '../lib/activity/store.ts'
 import { DepositSource } from '../lib/bridge/deposit-source.ts'
 import { Quote } from '../lib/bridge/quote.ts'
-import { Sent, Transfer } from '../lib/bridge/transfer.ts'
+import { SourceHashRecord, Transfer } from '../lib/bridge/transfer.ts'
 import { ApiKey } from '../lib/clients/client.ts'
 import { Profile } from '../lib/clients/store.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
@@ -32,7 +32,17 @@ import { Webhook } from '../lib/webhooks/webhook.ts'
 /** Items of all tables, except those of the cache, which are fetched again, and the events, whose form is the API's. */
 const ITEMS = {
   ...{ ApiKey, Profile, Vault, VaultOnChain },
-  ...{ DepositSource, OpenRequest, Pin, Quote, RecordedEvents, Sent, Snapshot, StoredPrice, Transfer },
+  ...{
+    DepositSource,
+    OpenRequest,
+    Pin,
+    Quote,
+    RecordedEvents,
+    Sent: SourceHashRecord,
+    Snapshot,
+    StoredPrice,
+    Transfer,
+  },
   ...{ VaultProgress, VaultState },
   ...{ ClaimsCursor, Watched },
   ...{ Claim, CredentialChallenge, LoginChallenge, Recovery, Registration, Session, User, WalletChallenge },

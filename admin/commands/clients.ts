@@ -4,7 +4,16 @@ import { ApiKey, keyStatus } from '../../lib/clients/client.ts'
 import { type KeyLimits, Rate, Scope } from '../../lib/clients/key-limits.ts'
 import { Address, Amount, Timestamp } from '../../lib/core/codecs.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { buildCommand, type Commands, chain, clientId, formatColumns, optionHelp, splitList, text } from '../command.ts'
+import {
+  buildCommand,
+  buildTextSchema,
+  type Commands,
+  chain,
+  clientId,
+  formatColumns,
+  optionHelp,
+  splitList,
+} from '../command.ts'
 import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations/clients.ts'
 
 const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
@@ -65,7 +74,7 @@ export const CLIENT_COMMANDS: Commands = {
   'create-client': buildCommand(
     'Registers a client: an application that will call the service.',
     z.object({
-      name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the client' }),
+      name: buildTextSchema(100).register(optionHelp, { value: 'text', meaning: 'Name of the client' }),
     }),
     async (admin, { name }) => {
       const client = await createClient(admin, name)
@@ -84,7 +93,7 @@ export const CLIENT_COMMANDS: Commands = {
     'Issues an API key. The key is printed this once and stored nowhere.',
     z.object({
       client: clientId,
-      name: text(100).register(optionHelp, { value: 'text', meaning: 'Name of the key' }),
+      name: buildTextSchema(100).register(optionHelp, { value: 'text', meaning: 'Name of the key' }),
       expires: lastDay
         .optional()
         .register(optionHelp, { value: 'date', meaning: 'Last day (UTC) of the key, such as 2027-01-31' }),

@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { TABLE_KEYS } from '../../infra/tables.ts'
 import { Timestamp, TransactionHash } from '../../lib/core/codecs.ts'
 import { checkNodes } from '../check-nodes.ts'
-import { buildCommand, type Commands, chain, flag, formatColumns, optionHelp, text } from '../command.ts'
+import {
+  buildCommand,
+  buildFlagSchema,
+  buildTextSchema,
+  type Commands,
+  chain,
+  formatColumns,
+  optionHelp,
+} from '../command.ts'
 import { HIDDEN_SECONDS, MAX_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
@@ -12,7 +20,7 @@ export const STAGE_COMMANDS: Commands = {
   doctor: buildCommand(
     'Checks everything that the service depends on, and prints remedies. Ends with 1 if a check FAILs. Changes nothing.',
     z.object({
-      stages: text(1000)
+      stages: buildTextSchema(1000)
         .optional()
         .register(optionHelp, { value: 'file', meaning: 'Your file of stages; stages.json unless given' }),
     }),
@@ -35,12 +43,12 @@ export const STAGE_COMMANDS: Commands = {
       table: z
         .enum(TABLE_KEYS)
         .register(optionHelp, { value: 'word', meaning: `The table with lost items: ${TABLE_KEYS}` }),
-      from: text(255).register(optionHelp, { value: 'name', meaning: 'The name of the restored table' }),
-      partition: text(2048)
+      from: buildTextSchema(255).register(optionHelp, { value: 'name', meaning: 'The name of the restored table' }),
+      partition: buildTextSchema(2048)
         .optional()
         .register(optionHelp, { value: 'text', meaning: 'Only partitions with this prefix, such as CLIENT#<id>' }),
-      replace: flag('Also overwrite items that differ'),
-      yes: flag('Do it; without it, only counts the items'),
+      replace: buildFlagSchema('Also overwrite items that differ'),
+      yes: buildFlagSchema('Do it; without it, only counts the items'),
     }),
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
@@ -90,8 +98,8 @@ export const STAGE_COMMANDS: Commands = {
   'drop-dead-letters': buildCommand(
     'Deletes the dead letters of a queue, which takes a minute. You cannot undo this.',
     z.object({
-      queue: text(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
-      yes: flag('Do it; without it, only shows their number'),
+      queue: buildTextSchema(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
+      yes: buildFlagSchema('Do it; without it, only shows their number'),
     }),
     async (admin, { queue, yes }) => [await dropDeadLetters(admin, { queue, isConfirmed: yes })],
   ),

@@ -2,8 +2,16 @@ import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
 import { Email, KycStatus } from '../../lib/accounts/user.ts'
 import { Timestamp } from '../../lib/core/codecs.ts'
-import { buildCommand, type Commands, clientId, flag, formatColumns, optionHelp, text } from '../command.ts'
-import { decideUser, endUserSessions, getUser, removeUser } from '../operations/users.ts'
+import {
+  buildCommand,
+  buildFlagSchema,
+  buildTextSchema,
+  type Commands,
+  clientId,
+  formatColumns,
+  optionHelp,
+} from '../command.ts'
+import { endUserSessions, getUser, removeUser, updateUserByOperator } from '../operations/users.ts'
 
 const MICRO = 6
 
@@ -33,7 +41,7 @@ export const USER_COMMANDS: Commands = {
         .register(optionHelp, { value: 'dollars', meaning: 'Balance for fees, such as 12.50' }),
     }),
     async (admin, { client, email, kyc, smartGasUsd }) => {
-      const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
+      const user = await updateUserByOperator(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
       const gas = microDollars.encode(user.smartGas ?? 0)
       return [`User ${email} of client ${client}: kyc ${user.kyc ?? 'none'}, ${gas} dollars left for fees.`]
     },
@@ -70,7 +78,7 @@ export const USER_COMMANDS: Commands = {
   'end-sessions': buildCommand(
     'Ends all sessions of a user, or one of them.',
     userOptions.extend({
-      session: text(100)
+      session: buildTextSchema(100)
         .optional()
         .register(optionHelp, { value: 'id', meaning: 'Only this session, as in list-sessions' }),
     }),
@@ -84,7 +92,7 @@ export const USER_COMMANDS: Commands = {
   'delete-user': buildCommand(
     'Deletes a user with all credentials, sessions and wallet links. You cannot undo this.',
     userOptions.extend({
-      yes: flag('Delete; without it, only shows the user'),
+      yes: buildFlagSchema('Delete; without it, only shows the user'),
     }),
     async (admin, { client, email, yes }) => {
       await removeUser(admin, { clientId: client, email }, { isConfirmed: yes })

@@ -7,13 +7,13 @@ import type { Vault } from '../../lib/vaults/vault.ts'
 import {
   address,
   buildCommand,
+  buildFlagSchema,
+  buildTextSchema,
   type Commands,
   chain,
   clientId,
-  flag,
   formatColumns,
   optionHelp,
-  text,
 } from '../command.ts'
 import { getClient } from '../operations/clients.ts'
 import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
@@ -26,25 +26,27 @@ export const VAULT_COMMANDS: Commands = {
       client: clientId,
       chain,
       address,
-      name: text(100).optional().register(optionHelp, {
+      name: buildTextSchema(100).optional().register(optionHelp, {
         value: 'text',
         meaning: "Name of the vault; the contract's own name unless given",
       }),
-      description: text(1000).optional().register(optionHelp, { value: 'text', meaning: 'Description' }),
+      description: buildTextSchema(1000).optional().register(optionHelp, { value: 'text', meaning: 'Description' }),
       logoUrl: z
         .url({ protocol: /^https$/, error: 'must be an https URL' })
         .max(500)
         .optional()
         .register(optionHelp, { value: 'url', meaning: 'Its logo' }),
-      riskProfile: text(50).optional().register(optionHelp, { value: 'text', meaning: 'Risk of the vault' }),
-      riskProtocol: text(50).optional().register(optionHelp, { value: 'text', meaning: 'Risk of its protocol' }),
-      poolId: text(100)
+      riskProfile: buildTextSchema(50).optional().register(optionHelp, { value: 'text', meaning: 'Risk of the vault' }),
+      riskProtocol: buildTextSchema(50)
+        .optional()
+        .register(optionHelp, { value: 'text', meaning: 'Risk of its protocol' }),
+      poolId: buildTextSchema(100)
         .optional()
         .register(optionHelp, { value: 'text', meaning: 'Its id in responses; <chain>-<address> unless given' }),
-      acceptNoExit: flag('Add it although no withdrawal works'),
-      acceptMixedUp: flag('Add it although it does not do what it reports'),
-      acceptUntried: flag('Add it although its withdrawal could not be simulated'),
-      acceptUnknownVersion: flag('Add it although its version of a known protocol is unknown'),
+      acceptNoExit: buildFlagSchema('Add it although no withdrawal works'),
+      acceptMixedUp: buildFlagSchema('Add it although it does not do what it reports'),
+      acceptUntried: buildFlagSchema('Add it although its withdrawal could not be simulated'),
+      acceptUnknownVersion: buildFlagSchema('Add it although its version of a known protocol is unknown'),
       firstBlock: z.coerce
         .number()
         .int()
@@ -103,7 +105,7 @@ export const VAULT_COMMANDS: Commands = {
     z.object({
       chain,
       address,
-      confirm: text(100).optional().register(optionHelp, {
+      confirm: buildTextSchema(100).optional().register(optionHelp, {
         value: 'digest',
         meaning: 'Pin the state that was shown with this digest, if unchanged; without it, only shows the state',
       }),

@@ -3,11 +3,11 @@ import { Timestamp } from '../../lib/core/codecs.ts'
 import { EventTypes, NewWebhook, type WebhookResponse } from '../../lib/webhooks/responses.ts'
 import {
   buildCommand,
+  buildFlagSchema,
   type Commands,
   clientId,
-  flag,
   formatColumns,
-  ofClient,
+  optionalClientId,
   optionHelp,
   splitList,
 } from '../command.ts'
@@ -53,7 +53,7 @@ export const WEBHOOK_COMMANDS: Commands = {
 
   'list-webhooks': buildCommand(
     'Lists the webhooks of clients and how deliveries go.',
-    z.object({ client: ofClient }),
+    z.object({ client: optionalClientId }),
     async (admin, { client }) =>
       formatColumns(
         [
@@ -91,7 +91,7 @@ export const WEBHOOK_COMMANDS: Commands = {
 
   'list-given-up': buildCommand(
     'Lists the events that the service gave up, the newest hundred of each webhook.',
-    z.object({ client: ofClient }),
+    z.object({ client: optionalClientId }),
     async (admin, { client }) =>
       formatColumns(
         ['CLIENT', 'WEBHOOK', 'SEQUENCE', 'TYPE', 'SINCE'],
@@ -108,11 +108,11 @@ export const WEBHOOK_COMMANDS: Commands = {
   'drop-given-up': buildCommand(
     'Never sends given-up events again. The log of their client keeps them.',
     z.object({
-      client: ofClient,
+      client: optionalClientId,
       webhook: webhook
         .optional()
         .register(optionHelp, { value: 'id', meaning: 'Only this webhook, as in list-webhooks' }),
-      yes: flag('Do it; without it, only shows their number'),
+      yes: buildFlagSchema('Do it; without it, only shows their number'),
     }),
     async (admin, { client, webhook, yes }) => {
       const dropped = await dropGivenUp(admin, { clientId: client, webhookId: webhook }, { isConfirmed: yes })
@@ -122,7 +122,7 @@ export const WEBHOOK_COMMANDS: Commands = {
 
   'resume-webhooks': buildCommand(
     'Sends all events now that webhooks did not take.',
-    z.object({ client: ofClient }),
+    z.object({ client: optionalClientId }),
     async (admin, { client }) => {
       const { resumed, disabled } = await resumeWebhooks(admin, client)
       return [

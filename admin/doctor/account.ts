@@ -1,6 +1,6 @@
 import type { Stage } from '../../infra/environments.ts'
 import type { AwsAccount } from '../stage/aws-account.ts'
-import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
+import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
 import { operatorRights } from '../stage/rights.ts'
 import { type Finding, guideSection } from './finding.ts'
 
@@ -16,7 +16,7 @@ export async function checkQuota({ countExecutions }: ExaminedAccount, stage: St
     return [{ mark: 'WARN', name, found: 'your AWS credentials may not read it', remedy }]
   }
   const found = `${executions} functions at a time`
-  if (executions >= FEW_EXECUTIONS) return [{ mark: 'ok', name, found }]
+  if (executions >= MIN_CONCURRENT_EXECUTIONS) return [{ mark: 'ok', name, found }]
   const mark = stage === 'prod' ? 'FAIL' : 'WARN'
   return [{ mark, name, found: `${found}: users get 503 beyond`, remedy: RAISE_EXECUTIONS }]
 }

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { alarmsTopicName, EDGE_REGION, edgeAlarmsTopicName, type Stage } from '../../infra/environments.ts'
 import { queueName } from '../../infra/queues.ts'
 import { findQueueUrl } from '../../lib/aws/queue.ts'
-import { countOf, type Finding, guideSection } from './finding.ts'
+import { type Finding, formatCount, guideSection } from './finding.ts'
 
 /** Set of a stage's alarms: those in the stage's own region, or those of its edge (CloudFront and firewall). */
 export type AlarmsOf = 'stage' | 'edge'
@@ -51,7 +51,7 @@ export function checkSubscribers({ confirmed, pending }: Subscribers, stage: Sta
       ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]
       : ['alarms', alarmsTopicName(stage)]
   if (confirmed > 0)
-    return { mark: 'ok', name, found: `reach ${confirmed} of ${countOf(confirmed + pending, 'subscriber')}` }
+    return { mark: 'ok', name, found: `reach ${confirmed} of ${formatCount(confirmed + pending, 'subscriber')}` }
   const mark = stage === 'prod' ? 'FAIL' : 'WARN'
   if (pending > 0) {
     const remedy = `Confirm the e-mail that AWS sent; where it is gone, subscribe the address to ${topic} again`

@@ -8,7 +8,7 @@ import { describeReason, type Finding, guideSection } from './finding.ts'
 export type ProbeTable = (table: TableKey) => Promise<void>
 
 /** Returns a function that probes tables. */
-export function tableProbe(open: (table: TableKey) => Table): ProbeTable {
+export function createTableProbe(open: (table: TableKey) => Table): ProbeTable {
   return async (table) => {
     await open(table).get(z.unknown(), { pk: 'doctor', sk: 'doctor' }, { isConsistent: false })
   }

@@ -2,7 +2,7 @@ import { type ApiKey, keyStatus } from '../../lib/clients/client.ts'
 import { DAY } from '../../lib/core/time.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
-import { countOf, type Finding, firstOf } from './finding.ts'
+import { type Finding, formatCount, joinFirstNames } from './finding.ts'
 
 /** Client with its keys. */
 export type ClientKeys = { readonly clientId: string; readonly name: string; readonly keys: readonly ApiKey[] }
@@ -24,10 +24,10 @@ export function checkClients(clients: readonly ClientKeys[], now: number, comman
     return [{ mark: 'FAIL', name: 'clients', found: 'there is none', remedy: command('create-client --name <text>') }]
   }
   if (active.length === 0) {
-    const found = `no active key, of ${countOf(clients.length, 'client')}`
+    const found = `no active key, of ${formatCount(clients.length, 'client')}`
     return [{ mark: 'FAIL', name: 'clients', found, remedy: issueKey(command, first.clientId) }]
   }
-  const found = `${countOf(clients.length, 'client')}, ${countOf(active.length, 'active key')}`
+  const found = `${formatCount(clients.length, 'client')}, ${formatCount(active.length, 'active key')}`
   if (!firstEnding) return [{ mark: 'ok', name: 'clients', found }]
   const described = ending.map(
     ({ clientId, key }) => `${key.keyId} of client ${clientId} on ${key.expiresAt?.toISOString().slice(0, 10)}`,
@@ -37,7 +37,7 @@ export function checkClients(clients: readonly ClientKeys[], now: number, comman
     {
       mark: 'WARN',
       name: 'keys that end',
-      found: firstOf(described),
+      found: joinFirstNames(described),
       remedy: issueKey(command, firstEnding.clientId),
     },
   ]
@@ -64,12 +64,16 @@ export function checkVaults(
   const warn = (name: string, concerned: readonly VaultKey[]): Finding[] => {
     const [first] = concerned
     if (!first) return []
-    const found = firstOf(concerned.map(({ chainId, address }) => `${chainId}:${address}`))
+    const found = joinFirstNames(concerned.map(({ chainId, address }) => `${chainId}:${address}`))
     const remedy = command(`confirm-vault --chain ${first.chainId} --address ${first.address}`)
     return [{ mark: 'WARN', name, found, remedy }]
   }
   return [
-    { mark: 'ok', name: 'vaults', found: `${countOf(vaults.length, 'vault')} on ${countOf(chains.size, 'chain')}` },
+    {
+      mark: 'ok',
+      name: 'vaults',
+      found: `${formatCount(vaults.length, 'vault')} on ${formatCount(chains.size, 'chain')}`,
+    },
     ...warn(
       'vaults not pinned',
       vaults.filter((_, index) => !pins[index]),

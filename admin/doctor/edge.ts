@@ -1,7 +1,7 @@
 import type { EdgeEnvironment } from '../../infra/stages.ts'
 import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import type { ClientKeys } from './clients.ts'
-import { type Finding, firstOf, guideSection } from './finding.ts'
+import { type Finding, guideSection, joinFirstNames } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -49,7 +49,7 @@ export function checkRates(clients: readonly ClientKeys[], { requestsPerMinute }
   )
   if (slowed.length === 0) return []
   const remedy = `Raise edge.requestsPerMinute.key to twice the rate of the largest: ${REMEDY}`
-  return [{ mark: 'WARN', name: 'keys that the edge slows', found: firstOf(slowed), remedy }]
+  return [{ mark: 'WARN', name: 'keys that the edge slows', found: joinFirstNames(slowed), remedy }]
 }
 
 async function ask({ fetch, questionMs }: Environment, url: string) {

@@ -31,12 +31,12 @@ export function describeReason(error: unknown): string {
 }
 
 /** Returns a count with its word, such as `1 host` and `2 hosts`. */
-export function countOf(count: number, word: string): string {
+export function formatCount(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
 /** Joins the first few names, and adds the number of the others. */
-export function firstOf(names: readonly string[], most = 3): string {
+export function joinFirstNames(names: readonly string[], most = 3): string {
   const rest = names.length - most
   return [...names.slice(0, most), ...(rest > 0 ? [`${rest} more`] : [])].join(', ')
 }

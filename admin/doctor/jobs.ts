@@ -1,7 +1,7 @@
 import { contract as refreshChain } from '../../functions/jobs/refresh-chain/contract.ts'
 import { contract as refreshMarket } from '../../functions/jobs/refresh-market/contract.ts'
 import { contract as refreshTokens } from '../../functions/jobs/refresh-tokens/contract.ts'
-import { longestLagSeconds } from '../../infra/lag.ts'
+import { maxLagSeconds } from '../../infra/lag.ts'
 import { computeLagSeconds } from '../../lib/activity/lag.ts'
 import type { VaultProgress } from '../../lib/activity/store.ts'
 import type { Aged, SharedCache } from '../../lib/cache/cache.ts'
@@ -9,7 +9,7 @@ import type { BlockHeader } from '../../lib/chain/logs.ts'
 import { CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
 import type { JobContract } from '../../lib/frame/contract.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../lib/markets/cache-keys.ts'
-import { countOf, type Finding, firstOf, guideSection } from './finding.ts'
+import { type Finding, formatCount, guideSection, joinFirstNames } from './finding.ts'
 
 const WATCHING = guideSection('watch', 'Alarms that wake somebody')
 
@@ -29,7 +29,7 @@ export function checkRecords(
   command: (text: string) => string,
 ): Finding {
   const name = `records of ${chain.name}`
-  const vaults = countOf(progress.length, 'vault')
+  const vaults = formatCount(progress.length, 'vault')
   const moments = progress.flatMap((of) => of?.timestamp ?? [])
   const [recorded] = moments.toSorted((left, right) => Number(right - left))
   if (recorded === undefined) {
@@ -38,7 +38,7 @@ export function checkRecords(
   }
   const lag = computeLagSeconds(chain, { recorded, head, now })
   const found = `${timeText(lag)} behind, of ${vaults}`
-  if (lag < longestLagSeconds(refreshChain)) return { mark: 'ok', name, found }
+  if (lag < maxLagSeconds(refreshChain)) return { mark: 'ok', name, found }
   return { mark: 'FAIL', name, found, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }
 }
 
@@ -66,7 +66,7 @@ function checkAge(
 ): Finding {
   const remedy = `Wait for the job's next run, at most ${contract.everyMinutes} minutes; then its log: ${WATCHING}`
   const missing = Object.keys(kept).filter((key) => !kept[key])
-  if (missing.length > 0) return { mark: 'FAIL', name, found: `unknown: ${firstOf(missing)}`, remedy }
+  if (missing.length > 0) return { mark: 'FAIL', name, found: `unknown: ${joinFirstNames(missing)}`, remedy }
   const ages = Object.values(kept).flatMap((answer) =>
     answer ? [{ ...answer, seconds: Math.round((now - answer.asOf.getTime()) / 1000) }] : [],
   )
@@ -74,7 +74,7 @@ function checkAge(
   const found = `${timeText(oldest)} old`
   const stale = ages.filter(({ isStale }) => isStale)
   if (stale.length === 0) return { mark: 'ok', name, found }
-  const hasFailed = stale.some(({ seconds }) => seconds >= longestLagSeconds(contract))
+  const hasFailed = stale.some(({ seconds }) => seconds >= maxLagSeconds(contract))
   return { mark: hasFailed ? 'FAIL' : 'WARN', name, found, remedy }
 }
 

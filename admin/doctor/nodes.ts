@@ -4,7 +4,7 @@ import { groupByHost } from '../../lib/chain/readers.ts'
 import type { EvmChain } from '../../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import { compareNodes } from '../compare-nodes.ts'
-import { countOf, type Finding, firstOf, guideSection } from './finding.ts'
+import { type Finding, formatCount, guideSection, joinFirstNames } from './finding.ts'
 
 /** Services that calls to nodes need. */
 export type NodeEnvironment = {
@@ -126,7 +126,7 @@ export function checkChainNodes(
     return { ...finding, mark: 'FAIL', found: differences.join('; '), remedy }
   }
   if (goodHosts < Math.min(2, hosts)) {
-    const found = `${goodHosts} of ${countOf(hosts, 'host')} can be used: ${firstOf(problems)}`
+    const found = `${goodHosts} of ${formatCount(hosts, 'host')} can be used: ${joinFirstNames(problems)}`
     return { ...finding, mark: bad, found, remedy: lookCloser }
   }
   if (hosts === 1 && !isLocal) {
@@ -134,10 +134,15 @@ export function checkChainNodes(
     return { ...finding, mark: hasVaults && isProduction ? 'FAIL' : 'WARN', found, remedy: guide }
   }
   if (problems.length > 0) {
-    return { ...finding, mark: 'WARN', found: `of ${countOf(hosts, 'host')}, ${firstOf(problems)}`, remedy: lookCloser }
+    return {
+      ...finding,
+      mark: 'WARN',
+      found: `of ${formatCount(hosts, 'host')}, ${joinFirstNames(problems)}`,
+      remedy: lookCloser,
+    }
   }
   if (!isConfigured && hasVaults) {
     return { ...finding, mark: 'WARN', found: 'the public ones, which are for trying out', remedy: guide }
   }
-  return { ...finding, mark: 'ok', found: `${countOf(hosts, 'host')}${isConfigured ? '' : ', public'}` }
+  return { ...finding, mark: 'ok', found: `${formatCount(hosts, 'host')}${isConfigured ? '' : ', public'}` }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { buildAppleAssociation, buildAssetLinks, type RelyingParty } from '../../lib/accounts/relying-party.ts'
 import { FailedTry, sendOnce } from '../../lib/core/http.ts'
-import { type Finding, firstOf, guideSection } from './finding.ts'
+import { type Finding, guideSection, joinFirstNames } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -82,7 +82,7 @@ async function checkFile(
     if (!/^application\/json *(;|$)/i.test(contentType)) return fail(`is not sent as application/json`)
     const missing = listMissing(body)
     if (!missing) return fail('has another form')
-    if (missing.length > 0) return fail(`does not name ${firstOf(missing)}`)
+    if (missing.length > 0) return fail(`does not name ${joinFirstNames(missing)}`)
     return { mark: 'ok', name, found: `${url} names ${count}` }
   } catch (error) {
     if (!(error instanceof FailedTry)) throw error

@@ -4,7 +4,7 @@ import { evmChain, SOLANA } from '../../lib/chain/registry.ts'
 import { Config } from '../../lib/config.ts'
 import { KeysByAge } from '../../lib/core/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
-import { describeReason, type Finding, firstOf, guideSection } from './finding.ts'
+import { describeReason, type Finding, guideSection, joinFirstNames } from './finding.ts'
 
 type SecretName = 'config' | 'identity' | 'signing' | 'webhook-key'
 
@@ -97,7 +97,7 @@ function checkSigning(content: unknown, command: Command): Omit<Finding, 'name'>
   if (!first) return { mark: 'FAIL', found: 'has no key: answers are not signed', remedy: command('add-signing-key') }
   const broken = keys.filter((key) => !canSign(key))
   if (broken.length > 0) {
-    return { mark: 'FAIL', found: `what ${firstOf(broken.map(keyIdOf))} signs does not verify`, remedy }
+    return { mark: 'FAIL', found: `what ${joinFirstNames(broken.map(keyIdOf))} signs does not verify`, remedy }
   }
   const published = others.map((key) => `; ${keyIdOf(key)} is published alone`)
   return { mark: 'ok', found: `${keyIdOf(first)} signs${published.join('')}` }

@@ -8,7 +8,7 @@ type UserKey = Pick<User, 'clientId' | 'email'>
  * Changes the fields of a user that only an operator sets, and returns the changed user. An undefined field stays unchanged. Throws an
  * AdminError if no field is given, or there is no such user.
  */
-export async function decideUser(
+export async function updateUserByOperator(
   admin: Admin,
   { clientId, email }: UserKey,
   { kyc, smartGas }: { readonly [Field in 'kyc' | 'smartGas']: User[Field] },

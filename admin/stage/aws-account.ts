@@ -17,7 +17,7 @@ import type { StackState } from './stacks.ts'
 export type Identity = { readonly account: string; readonly region: string; readonly arn: string }
 
 /** Actions that an operator's role needs on one resource. */
-export type Right = { readonly resource: string; readonly actions: readonly string[] }
+export type ResourcePermission = { readonly resource: string; readonly actions: readonly string[] }
 
 /** AWS account in one region, for an operator's commands. */
 export type AwsAccount = {
@@ -29,7 +29,7 @@ export type AwsAccount = {
    * Lists the actions that IAM's simulation denies the caller; undefined if AWS refuses to simulate them. The simulation assumes a login
    * with MFA. It omits denials that depend on conditions with unknown values.
    */
-  listDenied(rights: readonly Right[]): Promise<readonly string[] | undefined>
+  listDenied(rights: readonly ResourcePermission[]): Promise<readonly string[] | undefined>
   /** Lists the existing stacks among these. */
   listStacks(names: readonly string[]): Promise<readonly StackState[]>
   /** Removes a stack's protection and starts to delete the stack. */
@@ -150,7 +150,7 @@ const PAUSE_MS = 10_000
 const MAX_POLLS = 360
 
 /** Waits until CloudFormation works on none of these stacks, and returns those that exist. Throws an AdminError after an hour. */
-export async function settledStacks(
+export async function waitForSettledStacks(
   account: AwsAccount,
   names: readonly string[],
   { say, sleep }: Patience,
@@ -170,7 +170,7 @@ export async function settledStacks(
 /** Deletes a stack and waits until it is gone. Throws an AdminError with CloudFormation's reason if it remains. */
 export async function removeStack(account: AwsAccount, stack: StackState, patience: Patience): Promise<void> {
   await account.deleteStack(stack)
-  const [left] = await settledStacks(account, [stack.name], patience)
+  const [left] = await waitForSettledStacks(account, [stack.name], patience)
   if (!left) return
   throw new AdminError(
     `CloudFormation could not delete ${stack.name}: ${left.reason || `${left.status}.`} Remove what it names, and run the same command again.`,

@@ -6,11 +6,11 @@ import { createClient, issueKey } from '../operations/clients.ts'
 import { addSigningKey } from '../operations/keys.ts'
 import { addVault } from '../operations/vaults.ts'
 import type { Answers } from './answers.ts'
-import { type AwsAccount, type Identity, removeStack, settledStacks } from './aws-account.ts'
+import { type AwsAccount, type Identity, removeStack, waitForSettledStacks } from './aws-account.ts'
 import { describeAwsFailure, explainError } from './aws-failure.ts'
-import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from './quota.ts'
+import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from './quota.ts'
 import { deployRights } from './rights.ts'
-import { type StackState, treatmentOf } from './stacks.ts'
+import { deriveRequiredAction, type StackState } from './stacks.ts'
 import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 
 /** Result of a child process: its exit code, and the end of its output. */
@@ -91,10 +91,10 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
   say(`ok    AWS: account ${identity.account}, ${identity.region}`)
   const [executions, bootstrap, stacks] = [
     await account.countExecutions(),
-    await settledStacks(account, [BOOTSTRAP_STACK], environment),
-    await settledStacks(account, stackNames(stage), environment),
+    await waitForSettledStacks(account, [BOOTSTRAP_STACK], environment),
+    await waitForSettledStacks(account, stackNames(stage), environment),
   ]
-  const isBootstrapped = bootstrap.some((stack) => treatmentOf(stack) === 'deploy')
+  const isBootstrapped = bootstrap.some((stack) => deriveRequiredAction(stack) === 'deploy')
   const denied = await account.listDenied(deployRights(identity, stage, isBootstrapped))
   if (denied && denied.length > 0) {
     say(`WARN  rights: IAM's simulation says that your role ${identity.arn} may not ${denied.join(', ')}. If AWS`)
@@ -102,7 +102,7 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
   } else {
     say(denied ? 'ok    rights: they suffice' : 'skip  rights: AWS does not let your role look at them')
   }
-  if (executions < FEW_EXECUTIONS) {
+  if (executions < MIN_CONCURRENT_EXECUTIONS) {
     say(`WARN  quota: the account runs ${executions} functions at a time, and users get 503 beyond. Request more:`)
     say(`      ${RAISE_EXECUTIONS}`)
   }
@@ -110,14 +110,14 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
     const todo = adviceOn(stack, stage)
     if (todo) throw new AdminError(`${stack.name} is ${stack.status}: ${stack.reason || 'no reason given'}. ${todo}`)
   }
-  const failed = [...bootstrap, ...stacks].filter((stack) => treatmentOf(stack) === 'delete')
+  const failed = [...bootstrap, ...stacks].filter((stack) => deriveRequiredAction(stack) === 'delete')
   return { answers, identity, file, isBootstrapped, failed }
 }
 
 /** Returns the commands that repair a stack if only the operator can decide; undefined for other stacks. */
 function adviceOn(stack: StackState, stage: Answers['stage']): string | undefined {
   const { name } = stack
-  const treatment = treatmentOf(stack)
+  const treatment = deriveRequiredAction(stack)
   if (treatment === 'finish the deletion') {
     return `It can hold data: see in the console what it still holds. If that may go, run aws cloudformation delete-stack --stack-name ${name}, then this command again.`
   }

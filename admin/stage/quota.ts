@@ -1,5 +1,5 @@
 /** Minimum limit of concurrent executions that a stage needs: a job runs for each chain each minute. A new account's limit is ten. */
-export const FEW_EXECUTIONS = 100
+export const MIN_CONCURRENT_EXECUTIONS = 100
 
 /** Command that requests a higher limit of concurrent executions. */
 export const RAISE_EXECUTIONS =

@@ -1,9 +1,9 @@
 import { configSecretName, type Stage, signingSecretName } from '../../infra/environments.ts'
 import { tableName } from '../../infra/tables.ts'
-import type { Identity, Right } from './aws-account.ts'
+import type { Identity, ResourcePermission } from './aws-account.ts'
 
 /** Returns the rights that an operator of a stage needs: to read and write its clients, and to fill its secrets. */
-export function operatorRights({ account, region, arn }: Identity, stage: Stage): Right[] {
+export function operatorRights({ account, region, arn }: Identity, stage: Stage): ResourcePermission[] {
   const [, partition] = arn.split(':')
   const own = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
   return [
@@ -20,13 +20,13 @@ export function operatorRights({ account, region, arn }: Identity, stage: Stage)
 }
 
 /** Returns the rights that a deploy needs: to assume the CDK's role, or to create it if missing, and the operator's. */
-export function deployRights(identity: Identity, stage: Stage, isBootstrapped: boolean): Right[] {
+export function deployRights(identity: Identity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
   const { account, region, arn } = identity
   const [, partition] = arn.split(':')
   const role = `arn:${partition}:iam::${account}:role/cdk-hnb659fds-deploy-role-${account}-${region}`
   const bucket = `arn:${partition}:s3:::cdk-hnb659fds-assets-${account}-${region}`
   const toolkit = `arn:${partition}:cloudformation:${region}:${account}:stack/CDKToolkit/*`
-  const bootstrap: Right[] = [
+  const bootstrap: ResourcePermission[] = [
     { resource: role, actions: ['iam:CreateRole', 'iam:AttachRolePolicy', 'iam:PutRolePolicy', 'iam:PassRole'] },
     { resource: bucket, actions: ['s3:CreateBucket', 's3:PutBucketPolicy'] },
     { resource: toolkit, actions: ['cloudformation:CreateChangeSet', 'cloudformation:ExecuteChangeSet'] },

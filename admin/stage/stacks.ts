@@ -11,7 +11,7 @@ export type StackState = {
 }
 
 /** Action that a stack needs before it can be deployed. */
-export type Treatment =
+export type RequiredAction =
   /** The stack can be created or updated. */
   | 'deploy'
   /** CloudFormation is still at work, perhaps for a run that was stopped. */
@@ -24,7 +24,7 @@ export type Treatment =
   | 'roll back'
 
 /** Every status of CloudFormation with its treatment. */
-const TREATMENTS: Readonly<Record<string, Treatment>> = {
+const TREATMENTS: Readonly<Record<string, RequiredAction>> = {
   // The stack has only a change set that was not executed; the next deploy replaces it.
   REVIEW_IN_PROGRESS: 'deploy',
   CREATE_COMPLETE: 'deploy',
@@ -42,11 +42,11 @@ const TREATMENTS: Readonly<Record<string, Treatment>> = {
 }
 
 /** Returns the treatment of a stack by its status; leaves an unknown status to the operator. */
-export function treatmentOf({ status }: Pick<StackState, 'status'>): Treatment {
+export function deriveRequiredAction({ status }: Pick<StackState, 'status'>): RequiredAction {
   return TREATMENTS[status] ?? (status.endsWith('_IN_PROGRESS') ? 'wait' : 'roll back')
 }
 
 /** Sorts stacks from the newest to the oldest, because a stack depends only on older ones and must be removed before them. */
-export function inOrderOfRemoval(stacks: readonly StackState[]): StackState[] {
+export function sortForRemoval(stacks: readonly StackState[]): StackState[] {
   return stacks.toSorted((left, right) => right.createdAt.getTime() - left.createdAt.getTime())
 }

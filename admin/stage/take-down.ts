@@ -2,10 +2,10 @@ import { EDGE_REGION, identitySecretName, type Stage, signingSecretName } from '
 import { stackNames } from '../../infra/functions.ts'
 import { TABLE_KEYS, tableName } from '../../infra/tables.ts'
 import { AdminError } from '../admin.ts'
-import { removeStack, settledStacks } from './aws-account.ts'
+import { removeStack, waitForSettledStacks } from './aws-account.ts'
 import { explainError } from './aws-failure.ts'
 import type { UpEnvironment } from './bring-up.ts'
-import { inOrderOfRemoval } from './stacks.ts'
+import { sortForRemoval } from './stacks.ts'
 
 /** Services that `down` uses. */
 type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
@@ -35,7 +35,7 @@ async function removeStage(stage: Stage, isForced: boolean, environment: DownEnv
   const places = region === EDGE_REGION ? [own] : [own, accountIn(EDGE_REGION)]
   const found = await Promise.all(
     places.map(async (place) => {
-      const stacks = await settledStacks(place, stackNames(stage), environment)
+      const stacks = await waitForSettledStacks(place, stackNames(stage), environment)
       return stacks.map((stack) => ({ ...stack, place }))
     }),
   )
@@ -57,7 +57,7 @@ async function removeStage(stage: Stage, isForced: boolean, environment: DownEnv
     `Type ${stage} to go on`,
   ].join('\n')
   if ((await ask(question)).trim() !== stage) throw new AdminError('Nothing was deleted.')
-  for (const stack of inOrderOfRemoval(stacks)) {
+  for (const stack of sortForRemoval(stacks)) {
     const { place } = stacks.find(({ name }) => name === stack.name) ?? { place: own }
     say(`${stack.name} …`)
     await removeStack(place, stack, environment)

@@ -3,11 +3,11 @@ import type { erc20Abi } from '../chain/erc20.ts'
 import { toBlockFields } from '../chain/logs.ts'
 import { MAX_UINT256 } from '../core/codecs.ts'
 import {
-  type Books,
   type EventOf,
   type ExplainedTransfer,
   isShareTransfer,
   type Ledger,
+  type LedgerRules,
   type ShareTransfer,
   type VaultEvent,
 } from '../protocols/books.ts'
@@ -135,7 +135,7 @@ function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): Le
   })
 }
 
-type OwnEntry = ReturnType<Books['entries']>[number][number]
+type OwnEntry = ReturnType<LedgerRules['entries']>[number][number]
 
 /**
  * Finds the shares that a transaction's events move between owners, by event. A mint that no deposit event explains is a fee, so its sender
@@ -161,7 +161,11 @@ type TransferEvent = EventOf<typeof erc20Abi>
  * Finds the transfers of a transaction that belong to a deposit, withdrawal or other event. One event explains one transfer, before or
  * after it, because vaults emit the two in different orders.
  */
-function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
+function explainedTransfers(
+  vault: VaultOnChain,
+  books: LedgerRules,
+  events: readonly VaultEvent[],
+): ReadonlySet<VaultEvent> {
   const key = ({ from, to, shares }: ExplainedTransfer) => `${from ?? ''} ${to ?? ''} ${shares}`
   const left = new Map<string, number>()
   for (const reason of events.flatMap((event) => books.explainTransfer(vault, event) ?? [])) {
@@ -191,7 +195,11 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
 }
 
 /** Returns the shares that a transfer moves to an owner, from another owner or by a mint. Undefined if no owner's shares change. */
-function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: TransferEvent): ShareTransfer | undefined {
+function ownersChange(
+  vault: VaultOnChain,
+  { isOwner }: LedgerRules,
+  { args }: TransferEvent,
+): ShareTransfer | undefined {
   const { from, to, value: shares } = args
   const isToOther = to !== zeroAddress && from !== to && isOwner(vault, to)
   return isToOther && (from === zeroAddress || isOwner(vault, from)) ? { from, to, shares } : undefined

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Amount } from '../core/codecs.ts'
-import type { Books, VaultEvent } from '../protocols/books.ts'
+import type { LedgerRules, VaultEvent } from '../protocols/books.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
 const MissedOfKind = z.object({
@@ -20,7 +20,7 @@ const MAX_MISSED = 100
 /** Updates a vault's missed settlements by its new events, in order. */
 export function addMissed(
   before: MissedSettlements,
-  books: Pick<Books, 'settlement' | 'settlementStep'>,
+  books: Pick<LedgerRules, 'settlement' | 'settlementStep'>,
   events: readonly VaultEvent[],
 ): MissedSettlements {
   const after = { ...before }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
 import { HashText } from '../chain/hex.ts'
 import { Address, Amount, Timestamp } from '../core/codecs.ts'
-import type { Books } from '../protocols/books.ts'
+import type { LedgerRules } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
@@ -45,7 +45,7 @@ export function buildRequestName({ kind, requestId, account }: RequestKey): stri
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],
-  { settlement }: Pick<Books, 'settlement'>,
+  { settlement }: Pick<LedgerRules, 'settlement'>,
 ): { readonly opened: OpenRequest[]; readonly closed: OpenRequest[]; readonly isAsked: boolean } {
   const last = new Map<string, { readonly request: OpenRequest; readonly isOpen: boolean }>()
   for (const entry of entries) {

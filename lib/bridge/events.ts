@@ -232,7 +232,7 @@ export type PoolPayment = { readonly log: Log; readonly amount: bigint; readonly
  * pool made only some, and left the others to be claimed. The token's Transfer events then show which ones it made.
  */
 export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): PoolPayment[] {
-  const { depositor, token } = getPayee(deposit)
+  const { depositor, token } = findRefundRecipient(deposit)
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName === 'ClaimedRelayerRefund') {
       const { l2TokenAddress, caller, amount } = event.args
@@ -257,7 +257,7 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
  * Finds transactions among the pool's logs that may pay this deposit's depositor in its token, with their maximum amounts. Skips logs
  * before the time `since`, in seconds since 1970.
  */
-export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
+export function findPossiblePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
   // The token's Transfer logs are missing here, so `parsePayments` may count made payments as owed. The amounts stay the same.
   const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
@@ -272,7 +272,7 @@ export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDe
  * `leaf`.
  */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
-  const { depositor, token } = getPayee(deposit)
+  const { depositor, token } = findRefundRecipient(deposit)
   const before = logs.filter(({ logIndex }) => logIndex < leaf.logIndex)
   const last = before.findLast(({ address, topics }) => isAddressEqual(address, pool) && topics[0] === leaf.topics[0])
   return parseEvents(erc20Abi, before, token).flatMap(({ event: { args }, log }) => {
@@ -292,7 +292,7 @@ function selectPaid(due: readonly bigint[], transfers: readonly bigint[]): bigin
 }
 
 /** Returns the account and the token in which a deposit would be refunded. */
-export function getPayee({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
+export function findRefundRecipient({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
   return { depositor: toAddress(relayData.depositor), token: toAddress(relayData.inputToken) }
 }
 

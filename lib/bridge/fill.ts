@@ -10,7 +10,7 @@ import { HOUR_SECONDS, toSeconds } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
 import { type Fill, findFill, hashRelay, POOL_TOPICS, parseFillResult, toAddress } from './events.ts'
 import {
-  conclude,
+  buildPollResult,
   FILLED,
   getBridge,
   type Poll,
@@ -22,7 +22,7 @@ import {
   withEvents,
 } from './poll.ts'
 import { readRefund } from './refund.ts'
-import { stepBack } from './search.ts'
+import { readNextEvents } from './search.ts'
 import { deriveOutcome } from './timeline.ts'
 import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transfer.ts'
 
@@ -36,14 +36,15 @@ const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_depo
 export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   const { deposit, events, isFinal } = transfer
-  if (!evmChain(deposit.destinationChainId)?.bridge) return conclude(transfer, 'destination_not_followed', isFinal)
+  if (!evmChain(deposit.destinationChainId)?.bridge)
+    return buildPollResult(transfer, 'destination_not_followed', isFinal)
   if (transfer.isUnfilled) return readRefund(poll, transfer)
 
   const destination = getReader(deposit.destinationChainId)
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
     // The fill cannot be read again without calls left, so the recorded state is returned.
-    if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, deriveOutcome(transfer) ?? 'unproven')
+    if (!budget.reaches(CALLS_FOR_RECEIPT)) return buildPollResult(transfer, deriveOutcome(transfer) ?? 'unproven')
     const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
     const requests = isAsked ? finalityRequests(destination.chain) : []
     const [receipt, ...outcomes] = await budget.ask(destination, [receiptRequest(known.txHash), ...requests])
@@ -62,13 +63,13 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
   if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
   // The node's logs do not contain the fill yet, or no longer, so a later poll has to find it.
-  if (searched) return conclude(keep, 'locating')
+  if (searched) return buildPollResult(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
-    if (status !== SLOW_FILL_REQUESTED) return conclude(keep, 'bridging')
-    return conclude(await withSlowFill(poll, destination, keep, read.block), 'bridging_slowly')
+    if (status !== SLOW_FILL_REQUESTED) return buildPollResult(keep, 'bridging')
+    return buildPollResult(await withSlowFill(poll, destination, keep, read.block), 'bridging_slowly')
   }
   const isUnfilled = isFinal && (await isUnfilledForEver(poll, destination, deposit))
-  return conclude({ ...keep, ...(isUnfilled && { isUnfilled }) }, 'expired')
+  return buildPollResult({ ...keep, ...(isUnfilled && { isUnfilled }) }, 'expired')
 }
 
 type Filled = {
@@ -115,7 +116,7 @@ function concludeFill(
   evidence.set(chainId, { chainId, blockNumber: Number(number), blockHash, timestamp: at, nodes })
   const keep = { ...withEvents(transfer, FILL_KINDS, events), fillSearch: undefined }
   const isFinal = finality?.isFinal({ number, timestamp: toSeconds(at) }) === true
-  return conclude(keep, deriveOutcome(keep) ?? 'unproven', isFinal)
+  return buildPollResult(keep, deriveOutcome(keep) ?? 'unproven', isFinal)
 }
 
 type Searched = { readonly filled?: Filled | undefined; readonly search?: LogSearch | undefined }
@@ -146,7 +147,7 @@ async function searchFill(
   const since = toSeconds(events[0].at) - EARLY_SECONDS
   for (let hasRead = false; ; hasRead = true) {
     // Keeps two requests in reserve: for the receipt of the fill, and for the time of its block.
-    const step = await stepBack(destination, budget, search, { filters, head, since, reserved: 2, hasRead })
+    const step = await readNextEvents(destination, budget, search, { filters, head, since, reserved: 2, hasRead })
     search = step.search
     const fill = findFill(step.logs.flat(), getBridge(destination).pool, deposit)
     if (fill) {
@@ -170,7 +171,7 @@ async function withSlowFill(
   if (events.some(({ kind }) => kind === 'slow_fill_requested') || !poll.budget.reaches(3)) return transfer
   const filters = [fillFilter(destination, POOL_TOPICS.slowFillRequested, deposit)]
   const options = { filters, head, since: toSeconds(events[0].at) - EARLY_SECONDS, reserved: 1, hasRead: true }
-  const { logs } = await stepBack(destination, poll.budget, undefined, options)
+  const { logs } = await readNextEvents(destination, poll.budget, undefined, options)
   const [log]: (Log | undefined)[] = logs.flat()
   if (!log || (log.blockTimestamp === undefined && !poll.budget.reaches(1))) return transfer
   const at = await readTime(poll, destination, [log], log.blockNumber)

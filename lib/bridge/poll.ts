@@ -18,7 +18,7 @@ import { AppError, badAnswer } from '../core/errors.ts'
 import { toDate } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
 import type { FetchHint } from './across.ts'
-import { OUTCOMES } from './timeline.ts'
+import { STATUS_BY_OUTCOME } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
 /** One read of a transfer's state from the chains: its services, its budget of calls, and the blocks read. */
@@ -86,8 +86,8 @@ export function recordHead({ evidence }: Poll, { chain, nodes }: ChainReader, la
 }
 
 /** Builds the result of a poll. It can be final only if the outcome is one that ends the transfer. */
-export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): PollResult {
-  return { keep, outcome, isFinal: isFinal && OUTCOMES[outcome].terminal }
+export function buildPollResult(keep: Transfer, outcome: Outcome, isFinal = false): PollResult {
+  return { keep, outcome, isFinal: isFinal && STATUS_BY_OUTCOME[outcome].terminal }
 }
 
 /** Returns the transfer with new events of these kinds in place of the old ones. The event of the deposit stays first. */

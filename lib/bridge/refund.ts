@@ -8,9 +8,16 @@ import { badAnswer } from '../core/errors.ts'
 import { DAY_SECONDS, toDate, toSeconds } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
 import { type Debt, findRepayment } from './debts.ts'
-import { findLeads, getPayee, hashRelay, POOL_TOPICS, parseDeposits, parsePayments } from './events.ts'
 import {
-  conclude,
+  findPossiblePayments,
+  findRefundRecipient,
+  hashRelay,
+  POOL_TOPICS,
+  parseDeposits,
+  parsePayments,
+} from './events.ts'
+import {
+  buildPollResult,
   FILLED,
   findFinalBlock,
   getBridge,
@@ -22,7 +29,7 @@ import {
   recordHead,
   withEvents,
 } from './poll.ts'
-import { type Step, stepBack } from './search.ts'
+import { readNextEvents, type SearchStep } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
 /** Other deposits of the depositor that expired this long before ours count as already refunded, because refunds take hours. */
@@ -42,7 +49,7 @@ const MAX_KEPT = 100
 export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   // A search that finds nothing is final, so it must not be cut short: it starts only with the whole budget.
-  if (!budget.reaches(MAX_CALLS)) return conclude(transfer, 'expired_searching')
+  if (!budget.reaches(MAX_CALLS)) return buildPollResult(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
   recordHead(poll, source, outcomes[1])
@@ -60,13 +67,13 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
     { address: pool, topics: [POOL_TOPICS.deposited, null, null, deposit.relayData.depositor] },
   ]
   const head = { ...final, number: search.until === undefined ? final.number : min(search.until, final.number) }
-  let progress: Step['progress'] = 'more'
+  let progress: SearchStep['progress'] = 'more'
   const since = toSeconds(events[0].at) - RIVAL_SECONDS
   for (let hasRead = false; progress === 'more' && !isCrowded(search); hasRead = true) {
-    const step = await stepBack(source, budget, search.blocks, { filters, head, since, reserved: 1, hasRead })
+    const step = await readNextEvents(source, budget, search.blocks, { filters, head, since, reserved: 1, hasRead })
     const [payments = [], deposits = []] = step.logs
     search = addDeposits(search, source, transfer, deposits)
-    search = addLeads(search, transfer, findLeads(payments, pool, deposit, since))
+    search = addLeads(search, transfer, findPossiblePayments(payments, pool, deposit, since))
     search = { ...search, ...(step.search && { blocks: step.search }) }
     progress = step.progress
   }
@@ -76,26 +83,26 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
   const deadline = BigInt(deposit.relayData.fillDeadline)
   const isOver = final.timestamp > deadline + SEARCH_SECONDS
   const end = (outcome: Outcome) =>
-    poll.isRecorded ? conclude(keep, outcome, true) : conclude(keep, 'expired_searching')
-  if (isCrowded(search)) return isOver ? end('expired_undecided') : conclude(keep, 'expired')
-  if (progress !== 'complete' || search.leads.length > 0) return conclude(keep, 'expired_searching')
+    poll.isRecorded ? buildPollResult(keep, outcome, true) : buildPollResult(keep, 'expired_searching')
+  if (isCrowded(search)) return isOver ? end('expired_undecided') : buildPollResult(keep, 'expired')
+  if (progress !== 'complete' || search.leads.length > 0) return buildPollResult(keep, 'expired_searching')
 
   const found = search.payments.length > 0 ? await findPayment(poll, transfer, search) : undefined
-  if (found === 'unknown') return conclude(keep, 'expired_searching')
+  if (found === 'unknown') return buildPollResult(keep, 'expired_searching')
   if (found) {
     // The refund may be claimed in a later block, so the search must go on beyond the block that the API named.
     const read = { ...keep, refundSearch: { ...search, ...(found.isOwed && { until: undefined }) } }
     const refunded = withEvents(read, REFUND_KINDS, [buildEvent(transfer, found)])
-    if (!found.isOwed) return conclude(refunded, 'refunded', true)
+    if (!found.isOwed) return buildPollResult(refunded, 'refunded', true)
     return (await isClaimable(poll, source, transfer))
-      ? conclude(refunded, 'refund_owed')
-      : conclude(withEvents(keep, REFUND_KINDS, []), 'expired')
+      ? buildPollResult(refunded, 'refund_owed')
+      : buildPollResult(withEvents(keep, REFUND_KINDS, []), 'expired')
   }
   // The payment that the API named was not the refund, or did not suffice. So the search continues up to the newest final block.
   if (search.until !== undefined) {
-    return conclude({ ...keep, refundSearch: { ...search, until: undefined } }, 'expired_searching')
+    return buildPollResult({ ...keep, refundSearch: { ...search, until: undefined } }, 'expired_searching')
   }
-  if (!isOver) return conclude(keep, 'expired')
+  if (!isOver) return buildPollResult(keep, 'expired')
   // Anyone can deposit in the depositor's name. Such deposits add debts that the payments do not cover, so the refund stays undecided.
   const isPaid = search.payments.some(({ at, isOwed }) => !isOwed && toSeconds(at) > deadline)
   return end(isPaid ? 'expired_undecided' : 'refund_not_found')
@@ -151,7 +158,11 @@ function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }):
 }
 
 /** Adds transactions that may contain a payment, whose receipts are still to be read. Small payments need no receipt. */
-function addLeads(search: RefundSearch, transfer: Transfer, found: ReturnType<typeof findLeads>): RefundSearch {
+function addLeads(
+  search: RefundSearch,
+  transfer: Transfer,
+  found: ReturnType<typeof findPossiblePayments>,
+): RefundSearch {
   const leads = found.filter((lead) => !isDust(transfer, lead)).map(({ amount: _, ...lead }) => lead)
   const dust = found.filter((lead) => isDust(transfer, lead)).reduce((total, { amount }) => total + amount, search.dust)
   return { ...search, leads: [...search.leads, ...leads], dust }
@@ -221,7 +232,7 @@ async function findPayment(
 }
 
 function buildEvent({ deposit }: Transfer, { txHash, logIndex, at, isOwed }: Payment): TransferEvent {
-  const { depositor: account, token } = getPayee(deposit)
+  const { depositor: account, token } = findRefundRecipient(deposit)
   return {
     kind: isOwed ? 'refund_owed' : 'refunded',
     chainId: Number(deposit.relayData.originChainId),
@@ -237,7 +248,7 @@ function buildEvent({ deposit }: Transfer, { txHash, logIndex, at, isOwed }: Pay
 async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: Transfer): Promise<boolean> {
   if (!budget.reaches(1)) return true
   budget.spend(1)
-  const { depositor, token } = getPayee(deposit)
+  const { depositor, token } = findRefundRecipient(deposit)
   const address = getBridge(source).pool
   const owed = call(address, poolAbi, 'getRelayerRefund', [token, depositor])
   const { value } = await source.readOne(

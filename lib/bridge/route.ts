@@ -16,7 +16,7 @@ export type OtherEnd = {
  * Returns the ends of a bridge route: the vault's chain, and another chain. The token there must be the same asset as the vault's; another
  * one could strand the money. Throws `cross_chain_not_available`, or one of the errors in `other`.
  */
-export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: RouteEnd; readonly other: RouteEnd } {
+export function findRouteEnds(vault: Vault, other: OtherEnd): { readonly vault: RouteEnd; readonly other: RouteEnd } {
   const there = getContracts(other.chainId)
   if (!there) throw new AppError(other.errors.chain)
   const here = getContracts(vault.chainId)

@@ -25,7 +25,7 @@ type Options = {
 }
 
 /** Events that one step of a search read, by filter, and the search's progress. */
-export type Step = {
+export type SearchStep = {
   readonly logs: readonly Log[][]
   readonly search: LogSearch | undefined
   /** `more`: another step is needed. `paused`: this poll has no calls left. `complete`: all blocks are read. */
@@ -37,12 +37,12 @@ export type Step = {
  * again with fewer blocks if a node refuses. If the new blocks do not fit into one request, the search restarts at the newest block. Throws
  * `upstream_*`, also if a node refuses even one block.
  */
-export async function stepBack(
+export async function readNextEvents(
   reader: ChainReader,
   budget: Budget,
   search: LogSearch | undefined,
   { filters, head, since, reserved = 0, maxRanges = Infinity, hasRead }: Options,
-): Promise<Step> {
+): Promise<SearchStep> {
   let span = search?.span
   let isReasoned = true
   for (let tried = span ?? RANGE_SIZES[0]; ; ) {

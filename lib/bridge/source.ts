@@ -32,22 +32,22 @@ import {
 } from './events.ts'
 import { findFinalBlock, getBridge, type Poll, parseReceipt, readTime, recordHead } from './poll.ts'
 import type { Terms } from './quote.ts'
-import { stepBack } from './search.ts'
-import type { LogSearch, Outcome, Sent, Transfer } from './transfer.ts'
+import { readNextEvents } from './search.ts'
+import type { LogSearch, Outcome, SourceHashRecord, Transfer } from './transfer.ts'
 
 /** Deposit as read from its transaction: the first part of a transfer's record. */
-export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
+export type DepositRecord = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
 
 /**
  * Deposits that a transaction hash leads to now, or an outcome if there are none. Both are undefined if deposits seen before are no longer
  * on the chain.
  */
 export type SourceResult = {
-  readonly deposits?: readonly Deposited[]
+  readonly deposits?: readonly DepositRecord[]
   readonly outcome?: Outcome
   readonly isFinal: boolean
   /** New record of the hash; undefined if the nodes do not know it. */
-  readonly sent: Sent | undefined
+  readonly sent: SourceHashRecord | undefined
 }
 
 /** Hash whose deposits are requested, on its chain. `account` and `index` select one of several deposits. */
@@ -82,7 +82,7 @@ const SKEW_SECONDS = HOUR_SECONDS
 export async function readSource(
   poll: Poll,
   question: SourceRequest,
-  recorded: Sent | undefined,
+  recorded: SourceHashRecord | undefined,
 ): Promise<SourceResult> {
   const { sourceChainId, hash } = question
   const source = poll.getReader(sourceChainId)
@@ -123,8 +123,8 @@ export function filterByDepositor<T>(
 type Mined = {
   readonly receipt: Receipt
   readonly finality?: Finality | undefined
-  readonly sent: Sent | undefined
-  readonly sender?: Sent['sender']
+  readonly sent: SourceHashRecord | undefined
+  readonly sender?: SourceHashRecord['sender']
 }
 
 async function readReceipt(
@@ -172,7 +172,7 @@ export function toDeposited(
   { chain }: ChainReader,
   { deposit, log }: LoggedDeposit,
   { at, isFinal, evidence }: { readonly at: Date; readonly isFinal: boolean; readonly evidence?: Transfer['evidence'] },
-): Deposited {
+): DepositRecord {
   const { depositor, inputToken, inputAmount: amount } = deposit.relayData
   const place = { chainId: chain.id, txHash: log.transactionHash, logIndex: log.logIndex, at }
   const what = { amount, token: toAddress(inputToken), account: toAddress(depositor), vaultAddress: null, shares: null }
@@ -206,7 +206,7 @@ async function readFailed(
   poll: Poll,
   { sourceChainId }: SourceRequest,
   receipt: Receipt,
-  sent: Sent | undefined,
+  sent: SourceHashRecord | undefined,
 ): Promise<SourceResult> {
   const { status, blockNumber } = receipt
   const source = poll.getReader(sourceChainId)
@@ -223,7 +223,7 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
   const unknown: SourceResult = { outcome: 'pending', isFinal: false, sent: undefined }
   const filters = [{ address: ENTRY_POINTS, topics: [USER_OPERATION, question.hash] }]
   const options = { filters, head, since: head.timestamp - OPERATION_SECONDS, reserved: 1, hasRead: true }
-  const { logs } = await stepBack(source, poll.budget, undefined, options)
+  const { logs } = await readNextEvents(source, poll.budget, undefined, options)
   const log = logs.flat()[0]
   const account = log?.topics[2] && toAddress(log.topics[2])
   if (!log || !account || !poll.budget.reaches(2)) return unknown
@@ -241,7 +241,7 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
 async function readGone(
   poll: Poll,
   { sourceChainId, hash, account, index }: SourceRequest,
-  { sent, finality }: { readonly sent: Sent; readonly finality: Finality | undefined },
+  { sent, finality }: { readonly sent: SourceHashRecord; readonly finality: Finality | undefined },
 ): Promise<SourceResult> {
   const source = poll.getReader(sourceChainId)
   const unchanged: SourceResult = { isFinal: false, sent }
@@ -252,7 +252,7 @@ async function readGone(
   const filters = [{ address: pool, topics: [POOL_TOPICS.deposited, null, null, toWord(terms.depositor)] }]
   const since = BigInt(terms.quotedAt) - SKEW_SECONDS
   const options = { filters, head, since, reserved: 1, hasRead: true }
-  const { logs, search, progress } = await stepBack(source, poll.budget, terms.search, options)
+  const { logs, search, progress } = await readNextEvents(source, poll.budget, terms.search, options)
   const same = parseDeposits(logs.flat(), pool, source.chain.id).filter(
     ({ deposit }) => pickTerms(deposit).hash === terms.hash,
   )
@@ -293,9 +293,9 @@ function limitSearch(search: LogSearch | undefined, last: BlockHeader | undefine
   return { ...search, high: min(search.high, last.number) }
 }
 
-type SentDeposit = Sent['deposits'][number]
+type SentDeposit = SourceHashRecord['deposits'][number]
 
-function withDeposit(sent: Sent, old: SentDeposit, deposit: SentDeposit): Sent {
+function withDeposit(sent: SourceHashRecord, old: SentDeposit, deposit: SentDeposit): SourceHashRecord {
   return { ...sent, deposits: sent.deposits.map((one) => (one === old ? deposit : one)) }
 }
 
@@ -306,7 +306,7 @@ function withDeposit(sent: Sent, old: SentDeposit, deposit: SentDeposit): Sent {
 async function findReplacement(
   { budget }: Poll,
   source: ChainReader,
-  { sender }: Sent,
+  { sender }: SourceHashRecord,
   same: readonly LoggedDeposit[],
 ): Promise<LoggedDeposit | undefined> {
   const [first] = same
@@ -326,7 +326,7 @@ async function findReplacement(
 async function isImpossible(
   poll: Poll,
   source: ChainReader,
-  { sent, terms, finality }: { readonly sent: Sent; readonly terms: Terms; readonly finality: Finality },
+  { sent, terms, finality }: { readonly sent: SourceHashRecord; readonly terms: Terms; readonly finality: Finality },
 ): Promise<boolean> {
   const { budget } = poll
   const final = await findFinalBlock(poll, source, finality)
@@ -372,12 +372,12 @@ function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
  * Builds the record of a transaction that is not mined yet. Only deposits into the pool get one, because an attacker could send any other
  * transactions for free.
  */
-function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): Sent | undefined {
+function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): SourceHashRecord | undefined {
   const { to, input } = transaction
   const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input) : undefined
   return terms && { ...senderOf(transaction), deposits: [terms], isFinal: false }
 }
 
-function senderOf(transaction: z.output<typeof PoolTransaction> | undefined): Pick<Sent, 'sender'> {
+function senderOf(transaction: z.output<typeof PoolTransaction> | undefined): Pick<SourceHashRecord, 'sender'> {
   return transaction ? { sender: { address: transaction.from, nonce: Number(transaction.nonce) } } : {}
 }

@@ -9,12 +9,12 @@ import type { FetchHint } from './across.ts'
 import type { DepositSource } from './deposit-source.ts'
 import { hashRelay, pickTerms } from './events.ts'
 import { readBridged } from './fill.ts'
-import { conclude, createBudget, type Poll, type PollResult } from './poll.ts'
+import { buildPollResult, createBudget, type Poll, type PollResult } from './poll.ts'
 import type { QuotesStore } from './quote-store.ts'
-import { type Deposited, filterByDepositor, readSource, type SourceRequest, type SourceResult } from './source.ts'
+import { type DepositRecord, filterByDepositor, readSource, type SourceRequest, type SourceResult } from './source.ts'
 import type { TransfersStore } from './store.ts'
 import { addEnding, buildEmptyStatus, deriveOutcome, describeTransfer, getTarget } from './timeline.ts'
-import type { RecordedTransfer, Sent, Transfer, TransferKey, TransferStatus } from './transfer.ts'
+import type { RecordedTransfer, SourceHashRecord, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 /** Services that reading transfers needs. */
 export type TransferServices = {
@@ -52,7 +52,7 @@ type StartedTransfer = {
  * results are final. A longer search continues at the next poll. Throws `upstream_*`; also `nodes_disagree` or `second_node_silent` if the
  * readers compare two hosts.
  */
-export async function readByHash(
+export async function readTransfersByHash(
   services: TransferServices,
   question: SourceRequest,
   lookAt: ScheduleNextRead,
@@ -132,7 +132,7 @@ export async function readTransfer(
 async function readSighting(
   poll: Poll,
   question: SourceRequest,
-  sent: Sent | undefined,
+  sent: SourceHashRecord | undefined,
   known: readonly RecordedTransfer[],
 ): Promise<SourceResult> {
   const chosen = filterByDepositor(
@@ -151,13 +151,16 @@ function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
 
-function findDropEvidence(sent: Sent | undefined, { account, index }: SourceRequest): readonly Evidence[] | undefined {
+function findDropEvidence(
+  sent: SourceHashRecord | undefined,
+  { account, index }: SourceRequest,
+): readonly Evidence[] | undefined {
   return filterByDepositor(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
 }
 
 function listTransferKeys(
   sourceChainId: number,
-  sent: Sent | undefined,
+  sent: SourceHashRecord | undefined,
   account: SourceRequest['account'],
 ): TransferKey[] {
   const chosen = filterByDepositor(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)
@@ -170,7 +173,7 @@ function listTransferKeys(
 async function beginAll(
   { transfers, quotes }: TransferServices,
   sourceChainId: number,
-  deposits: readonly Deposited[],
+  deposits: readonly DepositRecord[],
   known: readonly RecordedTransfer[],
 ): Promise<StartedTransfer[]> {
   const records = new Map(known.map(({ key, recorded }) => [key.relayHash, recorded]))
@@ -204,7 +207,7 @@ function findTarget(transfer: Transfer): VaultKey | undefined {
   return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
 }
 
-function withSource(recorded: Transfer, { events: [deposited], ...deposit }: Deposited): Transfer {
+function withSource(recorded: Transfer, { events: [deposited], ...deposit }: DepositRecord): Transfer {
   const [, ...later] = recorded.events
   return recorded.isFinal ? recorded : { ...recorded, ...deposit, events: [deposited, ...later] }
 }
@@ -224,20 +227,24 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   const isFilled = recorded.events.some(({ kind }) => kind === 'filled')
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
   if (deposits.length > 0) return 'replaced'
-  if (outcome && outcome !== 'pending') return conclude(recorded, outcome, isFinal)
+  if (outcome && outcome !== 'pending') return buildPollResult(recorded, outcome, isFinal)
   // The node lags, or a reorganisation is under way, so the recorded deposit stays.
   return readNow(poll, { ...recorded, goneSearch: sent?.deposits[0]?.search })
 }
 
 async function readNow(poll: Poll, transfer: Transfer): Promise<PollResult> {
-  if (transfer.final) return conclude(transfer, transfer.final, true)
+  if (transfer.final) return buildPollResult(transfer, transfer.final, true)
   const { evidence, deposit } = transfer
   if (evidence) poll.evidence.set(Number(deposit.relayData.originChainId), evidence)
   return poll.budget.reaches(1) ? readBridged(poll, transfer) : buildRecordedResult(transfer)
 }
 
 function buildRecordedResult(transfer: Transfer): PollResult {
-  return conclude(transfer, transfer.final ?? deriveOutcome(transfer) ?? 'bridging', transfer.final !== undefined)
+  return buildPollResult(
+    transfer,
+    transfer.final ?? deriveOutcome(transfer) ?? 'bridging',
+    transfer.final !== undefined,
+  )
 }
 
 type Recording = {

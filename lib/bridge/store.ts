@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { all, exists, is, missing, remove, set } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
 import { Timestamp } from '../core/codecs.ts'
-import { type RecordedTransfer, Sent, Transfer, type TransferKey } from './transfer.ts'
+import { type RecordedTransfer, SourceHashRecord, Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({
   transfer: Transfer,
@@ -19,7 +19,7 @@ const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
     return { key, recorded: transfer }
   },
 )
-const SentItem = z.object({ sent: Sent })
+const SentItem = z.object({ sent: SourceHashRecord })
 
 const FOLLOWED = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
@@ -37,9 +37,10 @@ export function transfersStore(table: Table) {
       return keys.flatMap(({ relayHash }) => found.find(({ key }) => key.relayHash === relayHash) ?? [])
     },
 
-    getSent: async (key: HashKey): Promise<Sent | undefined> => (await table.get(SentItem, sentKey(key)))?.sent,
+    getSent: async (key: HashKey): Promise<SourceHashRecord | undefined> =>
+      (await table.get(SentItem, sentKey(key)))?.sent,
 
-    async recordSent(key: HashKey, sent: Sent): Promise<void> {
+    async recordSent(key: HashKey, sent: SourceHashRecord): Promise<void> {
       await table.put(SentItem, sentKey(key), { sent })
     },
 

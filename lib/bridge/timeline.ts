@@ -11,7 +11,7 @@ import type { Ending, Outcome, Transfer, TransferEvent, TransferKey, TransferSta
 type Row = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
 
 /** Status fields of the API for each outcome of a transfer. */
-export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
+export const STATUS_BY_OUTCOME: Readonly<Record<Outcome, Row>> = {
   pending: open('pending', 'Transaction submitted, waiting to be mined.', 3_000),
   bridging: open('bridging', 'The bridge is processing the cross-chain transfer.', 3_000),
   bridging_slowly: open(
@@ -138,7 +138,7 @@ export function describeTransfer(
   const taken = find('vault_deposited')
   const arrived = find('delivered', 'undelivered', 'action_failed')
   const refund = find('refunded') ?? find('refund_owed')
-  const row = OUTCOMES[outcome]
+  const row = STATUS_BY_OUTCOME[outcome]
   const completed = row.status === 'completed' ? filled : undefined
   const target = getTarget(transfer)
   const isDeposit = filled && outcome !== 'unproven' ? taken || find('action_failed') : target
@@ -188,8 +188,8 @@ function minKnown(delivered: bigint | null | undefined, taken: bigint | null | u
 export function buildEmptyStatus(sourceChainId: number, hash: Hash, outcome: Outcome, isFinal = false): TransferStatus {
   return {
     depositId: hash,
-    ...OUTCOMES[outcome],
-    final: isFinal && OUTCOMES[outcome].terminal,
+    ...STATUS_BY_OUTCOME[outcome],
+    final: isFinal && STATUS_BY_OUTCOME[outcome].terminal,
     action: null,
     srcChain: nameChain(sourceChainId),
     dstChain: null,
@@ -248,8 +248,8 @@ export function addEnding(
   const { endings = [], version = 0 } = latest ?? {}
   const last = endings.at(-1)
   const ending = { outcome, events }
-  const isEnding = OUTCOMES[outcome].terminal && events.some(({ kind }) => kind === 'filled')
-  if (final || !isEnding || !nameEndingType(OUTCOMES[outcome])) return latest
+  const isEnding = STATUS_BY_OUTCOME[outcome].terminal && events.some(({ kind }) => kind === 'filled')
+  if (final || !isEnding || !nameEndingType(STATUS_BY_OUTCOME[outcome])) return latest
   const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
   if (last && keyOf(last) === keyOf(ending)) return latest
   // A stopped run of the job may have published any of these, so all are kept. Above the maximum, only the final ending is published.
@@ -279,7 +279,7 @@ export function buildEndingKey(
 ): string {
   const { timestamps, transactions, outputAmount } = describeTransfer({ deposit, events }, outcome)
   const fill = [timestamps.bridged?.getTime(), transactions.fill, outputAmount]
-  return [buildTransferKey(key), nameEndingType(OUTCOMES[outcome]), ...fill].join('#')
+  return [buildTransferKey(key), nameEndingType(STATUS_BY_OUTCOME[outcome]), ...fill].join('#')
 }
 
 /** Returns the type of the webhook event for a status; undefined if clients are not notified of it. */

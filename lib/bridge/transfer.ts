@@ -287,7 +287,7 @@ export type TransferKey = { readonly sourceChainId: number; readonly depositor: 
 export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }
 
 /** Record of a transaction hash or user operation hash, with the deposits that it leads to. */
-export const Sent = z.object({
+export const SourceHashRecord = z.object({
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
   /** Hash of the transaction that contains the user operation. */
   carrier: HashText.optional(),
@@ -303,4 +303,4 @@ export const Sent = z.object({
   ),
   isFinal: z.boolean(),
 })
-export type Sent = z.output<typeof Sent>
+export type SourceHashRecord = z.output<typeof SourceHashRecord>

@@ -9,7 +9,7 @@ const LIMIT_MS = 7_000
  * Sends requests, eight in parallel. Alchemy's paid plan allows that many NFT requests (10,000 compute units a second). After 7 s the open
  * requests fail with `upstream_timeout`, and no others are sent.
  */
-export async function fetchEach<Question, T>(
+export async function fetchAllWithinLimit<Question, T>(
   questions: readonly Question[],
   ask: (question: Question) => Promise<T>,
 ): Promise<(Question & { readonly result: Result<T> })[]> {

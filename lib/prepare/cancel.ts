@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../core/errors.ts'
-import { encodeOperation, type Intent } from '../protocols/calldata.ts'
+import { encodeOperation, type PlannedOperation } from '../protocols/calldata.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { findOperation, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -30,7 +30,11 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
   if (!cancelTerms || !isAsync(vault, kind)) throw new AppError('cancel_not_applicable')
   const operations = OPERATIONS[vault.protocol].cancels[kind]
   const request = { vault, account, amount: 0n }
-  const draftOf = (intent: Intent) => ({ approval: [], operations: [encodeOperation(intent)], intents: [intent] })
+  const draftOf = (intent: PlannedOperation) => ({
+    approval: [],
+    operations: [encodeOperation(intent)],
+    intents: [intent],
+  })
   const { choice, ...prepared } = await prepare(reader, account, {
     plan: cancelTerms(vault, account, kind),
     candidates: operations.map((operation) => draftOf({ operation, request })),

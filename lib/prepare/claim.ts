@@ -2,7 +2,7 @@ import { type Address, hexToBigInt, size } from 'viem'
 import type { Destination } from '../bridge/destination.ts'
 import { requireUint256 } from '../chain/call.ts'
 import { AppError } from '../core/errors.ts'
-import { encodeOperation, type Intent, type WithdrawalOperation } from '../protocols/calldata.ts'
+import { encodeOperation, type PlannedOperation, type WithdrawalOperation } from '../protocols/calldata.ts'
 import { findOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { Claimable } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -86,4 +86,4 @@ function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls
     : { assets: returned, shares: request.amount }
 }
 
-type ClaimIntent = Intent & { readonly operation: WithdrawalOperation }
+type ClaimIntent = PlannedOperation & { readonly operation: WithdrawalOperation }

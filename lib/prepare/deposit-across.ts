@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { BridgeRequest } from '../bridge/calldata.ts'
-import { findEnds } from '../bridge/route.ts'
+import { findRouteEnds } from '../bridge/route.ts'
 import { agreeTerms, computeMaxInput } from '../bridge/terms.ts'
 import { toBridgedToken } from '../bridge/tokens.ts'
 import { toResult, unwrap } from '../core/result.ts'
@@ -50,7 +50,7 @@ export async function prepareDepositAcross(
   const { getReader, fetchQuote } = services
   const errors = { chain: 'unsupported_source_chain', token: 'unsupported_source_token' } as const
   const token = toBridgedToken(chainId, sourceToken)
-  const ends = findEnds(vault, { chainId, token, errors })
+  const ends = findRouteEnds(vault, { chainId, token, errors })
   const route = { source: ends.other, destination: ends.vault }
   const isInCoin = token !== sourceToken
   const requestBy = (operation: DepositOperation): BridgeRequest => ({

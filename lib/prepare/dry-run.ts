@@ -3,14 +3,14 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import type { Intent } from '../protocols/calldata.ts'
+import type { PlannedOperation } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
 /** Transactions for the user to sign, and view functions that the dry run calls before and after them. */
 export type Draft = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
-  readonly intents: readonly Intent[]
+  readonly intents: readonly PlannedOperation[]
   readonly views?: readonly Transaction[]
 }
 
@@ -67,7 +67,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
 }
 
 /** Returns true if two operations have the same effect. The minimum that they must pay may differ. */
-function isSame(one: Intent, other: Intent): boolean {
+function isSame(one: PlannedOperation, other: PlannedOperation): boolean {
   return (
     one.operation === other.operation &&
     one.request.amount === other.request.amount &&

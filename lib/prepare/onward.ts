@@ -1,7 +1,7 @@
 import { type Address, isAddressEqual } from 'viem'
 import type { Route } from '../bridge/calldata.ts'
 import type { Destination } from '../bridge/destination.ts'
-import { findEnds } from '../bridge/route.ts'
+import { findRouteEnds } from '../bridge/route.ts'
 import { agreeTerms } from '../bridge/terms.ts'
 import { requireValue } from '../chain/call.ts'
 import { decodeLog } from '../chain/decode.ts'
@@ -10,7 +10,7 @@ import type { ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
 import { AppError } from '../core/errors.ts'
-import type { Intent } from '../protocols/calldata.ts'
+import type { PlannedOperation } from '../protocols/calldata.ts'
 import { buildVaultRefusal } from '../protocols/refusals.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
@@ -26,8 +26,8 @@ import {
 } from './transfer.ts'
 
 /** Operations by which a vault pays an account: withdrawals, claims, or both. */
-export type Payment = {
-  readonly intents: readonly Intent[]
+export type VaultPayment = {
+  readonly intents: readonly PlannedOperation[]
   /** Results of the operations in their dry run; undefined if no node can simulate. */
   readonly calls: readonly SimulatedCall[] | undefined
   /** Assets to send to the other chain; by default all that the vault pays. */
@@ -50,7 +50,7 @@ export function prepareOnward(
   }: { readonly vault: Vault; readonly account: Address; readonly destination: Destination },
 ) {
   const errors = { chain: 'unsupported_destination_chain', token: 'unsupported_destination_token' } as const
-  const ends = findEnds(vault, { ...destination, errors })
+  const ends = findRouteEnds(vault, { ...destination, errors })
   const route: Route = { source: ends.vault, destination: ends.other }
   const { getReader } = services
   let way: TransferState | undefined
@@ -64,7 +64,7 @@ export function prepareOnward(
       way = { account, route, source, arrival }
       return { ...read, evidence: () => Promise.all([read.evidence(), there.evidence()]) }
     },
-    send: (payment: Payment) => sendPayment(services, requireValue(way), payment),
+    send: (payment: VaultPayment) => sendPayment(services, requireValue(way), payment),
   }
 }
 
@@ -82,7 +82,7 @@ type TransferState = {
 async function sendPayment(
   services: BridgeServices,
   { account, route, source, arrival }: TransferState,
-  { intents, calls, amount, field }: Payment,
+  { intents, calls, amount, field }: VaultPayment,
 ) {
   if (intents.some(({ operation }) => operation.isAsync)) {
     throw unavailable('must be left out: the vault pays only after a settlement or a cooldown')
@@ -113,7 +113,10 @@ async function sendPayment(
  * Returns the payment of an operation, by the transfers of the asset in its dry run; undefined if it has no logs. The vault's return value
  * is not used. It may be too high, and the bridge would take the difference from the wallet.
  */
-function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall | undefined): bigint | undefined {
+function readPaid(
+  { request: { vault, account } }: PlannedOperation,
+  call: SimulatedCall | undefined,
+): bigint | undefined {
   if (call?.status !== 'success') return undefined
   return call.logs
     ?.filter(({ address }) => isAddressEqual(address, vault.asset))
@@ -126,7 +129,7 @@ function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall |
 }
 
 /** Sets the operation's minimum to its payment in the dry run, if the operation has a minimum. */
-function withMinimum({ operation, request }: Intent, paid: bigint | undefined): Intent {
+function withMinimum({ operation, request }: PlannedOperation, paid: bigint | undefined): PlannedOperation {
   if (request.minimum === undefined || paid === undefined) return { operation, request }
   return { operation, request: { ...request, minimum: paid } }
 }

@@ -11,7 +11,7 @@ import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
 /** Parts of the preparation that differ between deposits, withdrawals, claims and cancellations. */
-export type Kind<Terms, Chosen extends Choice> = {
+export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
   /** Plan that reads the state of the vault on which the choice of drafts depends. */
   readonly plan: ReadPlan<Terms>
   /** Drafts that are simulated in the request that reads the plan. Each runs its operations in sequence. */
@@ -23,7 +23,7 @@ export type Kind<Terms, Chosen extends Choice> = {
 }
 
 /** Chosen drafts, which are simulated, and the function that picks one of them by the results. */
-export type Choice = {
+export type DraftChoice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
   /** Token spending that the approvals in the drafts allow; undefined if they approve nothing. */
@@ -57,10 +57,10 @@ type Read<Terms> = {
  * Prepares transactions: reads the vault, chooses drafts, simulates and verifies them. Takes one round trip if the chosen draft is among
  * the candidates, else two. `read` may read other chains at the same time. Throws the AppError of a refusal, or `upstream_*`.
  */
-export async function prepare<Terms, Chosen extends Choice>(
+export async function prepare<Terms, Chosen extends DraftChoice>(
   reader: ChainReader,
   account: Address,
-  kind: Kind<Terms, Chosen>,
+  kind: PreparationPlan<Terms, Chosen>,
   read: (plan: ReadPlan<NoInfer<Terms>>, extraCalls: readonly RpcRequest[]) => Promise<Read<NoInfer<Terms>>> = (
     plan,
     extraCalls,

@@ -17,7 +17,7 @@ import { buildReadPlan, type ChainReader, joinReadPlans, type ReadPlan } from '.
 import type { RpcRequest } from '../chain/rpc.ts'
 import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { AppError } from '../core/errors.ts'
-import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
+import { encodeOperation, type PlannedOperation, verifyOperations } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
@@ -131,7 +131,7 @@ export type Sending = {
   readonly source: SourceState
   /** The account's balance of the chain's own coin; set only if the account sends that coin. */
   readonly coin?: bigint | undefined
-  readonly before: readonly Intent[]
+  readonly before: readonly PlannedOperation[]
 }
 
 /**

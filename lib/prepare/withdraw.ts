@@ -4,7 +4,7 @@ import { requireUint256, requireValue } from '../chain/call.ts'
 import { encodeApprovals, type TokenSpending } from '../chain/erc20.ts'
 import type { AggregateCall } from '../chain/multicall.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
-import { encodeOperation, type Intent, type Operation } from '../protocols/calldata.ts'
+import { encodeOperation, type Operation, type PlannedOperation } from '../protocols/calldata.ts'
 import { findWithdrawalOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -78,7 +78,7 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
  * Builds two drafts if the operations may need the account to approve its shares: one without and one with the approval. Builds one
  * otherwise.
  */
-function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly AggregateCall[]): Draft[] {
+function draftsOf(vault: Vault, intents: readonly PlannedOperation[], views?: readonly AggregateCall[]): Draft[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
   const extra = views && { views: views.map(({ to, data }) => ({ to, data, value: 0n })) }
@@ -86,7 +86,7 @@ function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly Agg
 }
 
 /** Returns the spending of shares that the operations may need an approval for, at most one. */
-function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): TokenSpending[] {
+function sharesPulled({ address, shareToken }: Vault, intents: readonly PlannedOperation[]): TokenSpending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
     .map(({ request }) => ({ token: shareToken, spender: address, amount: request.amount }))
@@ -97,7 +97,7 @@ function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]
  * Returns the operations that take the requested amount itself, without a minimum payment. Returns none for `max`, whose amount must be
  * read first.
  */
-function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): Intent[] {
+function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): PlannedOperation[] {
   if (amount === 'max') return []
   const [takes, value] =
     'assets' in amount ? (['assets', amount.assets] as const) : (['shares', amount.shares] as const)

@@ -43,7 +43,7 @@ export type ForeignTransfer = {
  * Rules of one protocol that compute a vault's price and its accounts' ledger entries from its events. They are pure: equal events give
  * equal results.
  */
-export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
+export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /** Names of the events that can change the share price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
   /** Returns the token and the sender of the payments to record as `ForeignTransfer`. Absent if the protocol needs none. */

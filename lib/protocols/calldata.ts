@@ -84,10 +84,10 @@ export type Operations = {
 export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
 
 /** Operation with the parameters to encode. */
-export type Intent = { readonly operation: Operation; readonly request: OperationRequest }
+export type PlannedOperation = { readonly operation: Operation; readonly request: OperationRequest }
 
 /** Encodes the transaction of an operation. Its request or shares always belong to `account`, even if another account pays. */
-export function encodeOperation({ operation, request }: Intent): Transaction {
+export function encodeOperation({ operation, request }: PlannedOperation): Transaction {
   return { to: request.vault.address, data: operation.encode(request), value: 0n }
 }
 
@@ -95,7 +95,7 @@ export function encodeOperation({ operation, request }: Intent): Transaction {
  * Compares transactions field by field with the operations that they were encoded from, before the API returns them. Throws an Error on any
  * difference, which is a bug: the caller of the API gets an internal error.
  */
-export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
+export function verifyOperations(intents: readonly PlannedOperation[], transactions: readonly Transaction[]): void {
   if (transactions.length !== intents.length) throw new Error('There are more or fewer transactions than operations.')
   for (const [index, intent] of intents.entries()) {
     if (!matchesIntent(intent, transactions[index]))
@@ -103,7 +103,7 @@ export function verifyOperations(intents: readonly Intent[], transactions: reado
   }
 }
 
-function matchesIntent({ operation, request }: Intent, transaction: Transaction | undefined): boolean {
+function matchesIntent({ operation, request }: PlannedOperation, transaction: Transaction | undefined): boolean {
   const { vault, account, amount, payer = account, minimum, requestId = 0n } = request
   if (!transaction) return false
   const terms = operation.decode(transaction.data)

@@ -3,7 +3,7 @@ import type { Call } from '../chain/call.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import { sum } from '../core/bigint.ts'
 import type { AppError } from '../core/errors.ts'
-import type { Books } from './books.ts'
+import type { LedgerRules } from './books.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { ReadTerms } from './terms.ts'
@@ -37,7 +37,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the calls by which the vault pays this amount now. Parsing throws the AppError of a refusal, or `upstream_bad_answer`. The
    * function that it returns throws the same, and may read the chain again.
    */
-  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Finished<WithdrawalTerms>>
+  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Completion<WithdrawalTerms>>
   /**
    * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws the AppError of a
    * refusal, or `upstream_bad_answer`.
@@ -56,7 +56,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
     vault: V,
     request: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
   ): ReadPlan<OpenAmounts | undefined>
-  readonly books: Books<V>
+  readonly books: LedgerRules<V>
 }
 
 /**
@@ -153,7 +153,7 @@ export type ClaimTerms = {
   /** Alternative calls, each of which claims everything. The one that pays most in its dry run is used, the first among equals. */
   readonly calls: readonly [Step, ...(readonly Step[])]
   /** Reads the amounts that the first call claims; needed if no dry run is possible. */
-  readonly claimable: Finished<Claimable>
+  readonly claimable: Completion<Claimable>
   /** Error that refuses the claim, unless its dry run succeeds. */
   readonly refusal?: AppError | undefined
 }
@@ -177,7 +177,7 @@ export type CancelTerms = {
  * Function that completes a result at block `at`, and reads the chain again only if that is necessary. It throws `upstream_*`, such as
  * `upstream_bad_answer` for an amount that the vault does not report.
  */
-export type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
+export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
  * Function like `Finished`, for an account's requests. Some vaults report requests only by id. Only for these it calls `listEntries`, whose

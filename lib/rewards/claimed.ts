@@ -23,7 +23,7 @@ type Claimed = { readonly token: Address; readonly claimed: bigint }
  * Returns the amounts that campaigns of a vault have paid an account, by token, from the cached report of Merkl. Returns null if there is
  * no report of the last day. Never calls Merkl and never throws.
  */
-export async function readClaimed(
+export async function readClaimedAmounts(
   cache: Pick<SharedCache, 'get'>,
   vault: { readonly chainId: number; readonly address: string },
   account: Address,

@@ -42,7 +42,7 @@ export const distributorAbi = parseAbi([
 export type RewardClaim = Pick<ReportedReward, 'token' | 'amount' | 'proof'>
 
 /** Computes the Merkle root that a claim and its proof result in. The two hashes of a pair are sorted before hashing. */
-export function foldProof(account: Address, { token, amount, proof }: RewardClaim): Hash {
+export function computeMerkleRoot(account: Address, { token, amount, proof }: RewardClaim): Hash {
   const types = [{ type: 'address' }, { type: 'address' }, { type: 'uint256' }] as const
   const leaf = keccak256(encodeAbiParameters(types, [account, token, amount]))
   return proof.reduce<Hash>((hash, sibling) => {
@@ -159,7 +159,7 @@ export function deriveRewardState(
 ): RewardState {
   const { claimed, recipient } = requireValue(tokens.get(reported.token))
   const left = max(reported.amount - claimed, 0n)
-  const proven = foldProof(account, reported)
+  const proven = computeMerkleRoot(account, reported)
   if (proven === root) return { amount: left, pending: reported.pending, claimed, claimableAt: undefined, recipient }
   const claimableAt = left > 0n && proven === next?.root && next.at <= LAST_SECOND ? next.at : undefined
   return { amount: 0n, pending: left + reported.pending, claimed, claimableAt, recipient }

@@ -8,7 +8,7 @@ import { rewardsKey } from './claimed.ts'
 import type { Merkl, ReportedReward } from './merkl.ts'
 
 /** Rewards that Merkl reports for an account on one chain, without spam. `isWhole` is false if some could not be read. */
-export type Reported = {
+export type ChainRewardsReport = {
   readonly chainId: number
   readonly rewards: readonly ReportedReward[]
   readonly isWhole: boolean
@@ -27,7 +27,7 @@ type ReportRequest = { readonly account: Address; readonly chainIds: readonly nu
 export async function fetchReportedRewards(
   { cache, merkl }: { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl },
   { account, chainIds, payment }: ReportRequest,
-): Promise<Reported[]> {
+): Promise<ChainRewardsReport[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
   const [{ value, isStale }, tokens] = await Promise.all([
     cache.getOrFetch(rewardsKey(account), payment, () => merkl.fetchRewards(account)),

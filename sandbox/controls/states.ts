@@ -1,5 +1,5 @@
 import type { States } from '../chains/states.ts'
-import type { Relay } from '../relayer.ts'
+import type { TrackedDeposit } from '../relayer.ts'
 import type { LocalStates } from '../start/states.ts'
 
 /** Prepared state, with the account, API key and wallet page that show it. */
@@ -64,7 +64,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 export function showStates(
   { apiKey, questions }: LocalStates,
   { vaults, dropped }: Pick<States, 'vaults' | 'dropped'>,
-  relays: readonly Relay[],
+  relays: readonly TrackedDeposit[],
 ): ShownState[] {
   return Object.entries(questions).map(([name, question]) => {
     const does = SENTENCES[name]

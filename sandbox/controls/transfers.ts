@@ -1,6 +1,6 @@
 import { isHex } from 'viem'
 import * as z from 'zod'
-import type { Relay, Relayer } from '../relayer.ts'
+import type { Relayer, TrackedDeposit } from '../relayer.ts'
 import {
   Account,
   type ActiveChange,
@@ -47,7 +47,7 @@ const SOME = { transactionHash: '0x…' }
 
 /** Returns controls of bridge transfers; each returns the list of all transfers as its result. */
 export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
-  const one = async (which: Which): Promise<Relay> => {
+  const one = async (which: Which): Promise<TrackedDeposit> => {
     const [relay, ...more] = await relayer.look(queryOf(which))
     if (!relay) throw new Error('There is no such transfer')
     if (more.length > 0) throw new Error('This names several transfers: add originChainId or depositId')
@@ -194,7 +194,7 @@ function queryOf({ transactionHash, depositId, originChainId }: Which) {
   }
 }
 
-function describe({ deposit, relayHash, state, trouble, fillTransaction, refundTransaction }: Relay) {
+function describe({ deposit, relayHash, state, trouble, fillTransaction, refundTransaction }: TrackedDeposit) {
   const { originChainId, destinationChainId, depositId, inputAmount, outputAmount, fillDeadline } = deposit
   return {
     transactionHash: deposit.transactionHash,

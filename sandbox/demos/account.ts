@@ -18,13 +18,13 @@ import { type LocalAccount, SOLANA_WALLET } from '../accounts.ts'
 import { signOnSolana } from '../solana-wallet.ts'
 
 /** API client of a demo, and the function that prints its output. */
-export type Stage = {
+export type DemoContext = {
   readonly client: Client
   readonly say: (text: string) => void
 }
 
 /** Registers a user, logs in, links this EVM wallet to the user, and logs out. */
-export async function playAccount({ client, say }: Stage, account: LocalAccount): Promise<void> {
+export async function playAccount({ client, say }: DemoContext, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   const { wallets } = orThrow(await listWallets(user))
   say(`GET wallets: ${wallets.map(({ address, linkedAt }) => `${address} since ${linkedAt}`).join(', ')}`)
@@ -33,7 +33,7 @@ export async function playAccount({ client, say }: Stage, account: LocalAccount)
 }
 
 /** Registers a user, logs in and links this EVM wallet; returns an API client with the user's session. */
-export async function openSession({ client, say }: Stage, { privateKey }: LocalAccount): Promise<Client> {
+export async function openSession({ client, say }: DemoContext, { privateKey }: LocalAccount): Promise<Client> {
   const key = someKey()
   const email = `demo.${randomBytes(4).toString('hex')}@example.com`
   const { publicKeyCredentialCreationOptions: options } = orThrow(
@@ -63,7 +63,7 @@ export async function openSession({ client, say }: Stage, { privateKey }: LocalA
 }
 
 /** Links the local Solana wallet to the user of this session. */
-export async function linkSolana({ client, say }: Stage): Promise<void> {
+export async function linkSolana({ client, say }: DemoContext): Promise<void> {
   const { message } = orThrow(await startLinkingWallet(client, { address: SOLANA_WALLET.address, chain: 'solana' }))
   orThrow(await linkWallet(client, { message, signature: signOnSolana(message) }))
   say(`POST wallets for ${SOLANA_WALLET.address} on Solana: linked`)

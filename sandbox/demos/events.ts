@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatUnits, type Hex } from 'viem'
 import { WebhookEvent } from '../../lib/webhooks/event.ts'
 import { exchange } from '../exchange.ts'
-import type { Arrival } from '../receiver.ts'
+import type { ReceivedDelivery } from '../receiver.ts'
 import type { LocalState } from '../start/state.ts'
 
 const PAUSE_MS = 250
@@ -30,7 +30,7 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
   const unreported = new Set<string>()
   const ending = new AbortController()
   const since = (await listArrivals(receivedUrl)).at(-1)?.number ?? 0
-  const tell = (arrival: Arrival) => {
+  const tell = (arrival: ReceivedDelivery) => {
     const text = JSON.stringify(arrival.event).toLowerCase()
     const named = [...sent].filter((hash) => text.includes(hash))
     // Final events are left out, because they may concern a transaction of an earlier demo.
@@ -60,7 +60,7 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
 /** Calls `tell` with each delivery after this number; throws if the receiver has stopped. */
 async function followArrivals(
   receivedUrl: string,
-  tell: (arrival: Arrival) => void,
+  tell: (arrival: ReceivedDelivery) => void,
   { since = 0, signal }: { readonly since?: number; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   for (let after = since; !signal?.aborted; await sleep(PAUSE_MS)) {
@@ -71,12 +71,15 @@ async function followArrivals(
   }
 }
 
-async function listArrivals(receivedUrl: string, after = 0): Promise<readonly Arrival[]> {
+async function listArrivals(receivedUrl: string, after = 0): Promise<readonly ReceivedDelivery[]> {
   const { text } = await exchange(`${receivedUrl}?after=${after}`, { method: 'GET' })
   return JSON.parse(text).received
 }
 
-function describeArrival(state: LocalState, { event, delayMs, attempt, status, isVerified, isTaken }: Arrival): string {
+function describeArrival(
+  state: LocalState,
+  { event, delayMs, attempt, status, isVerified, isTaken }: ReceivedDelivery,
+): string {
   const notes = [
     ...(delayMs === null ? [] : [`${(delayMs / 1000).toFixed(1)} s after it happened`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
@@ -86,7 +89,7 @@ function describeArrival(state: LocalState, { event, delayMs, attempt, status, i
   return `Event ${event ? describeEvent(state, event) : 'of unknown form'}, ${notes.join(', ')}`
 }
 
-function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arrival['event']>): string {
+function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<ReceivedDelivery['event']>): string {
   const { success, data: known } = WebhookEvent.safeParse(event)
   // The type is unknown to the client, or the event is a test delivery.
   if (!success) return event.type

@@ -9,14 +9,14 @@ import {
   searchCoins,
 } from '../../client/src/index.ts'
 import type { LocalAccount } from '../accounts.ts'
-import { linkSolana, openSession, type Stage } from './account.ts'
+import { type DemoContext, linkSolana, openSession } from './account.ts'
 
 const CURRENCY = 'EUR'
 const money = new Intl.NumberFormat('en', { style: 'currency', currency: CURRENCY })
 const percent = new Intl.NumberFormat('en', { signDisplay: 'always', maximumFractionDigits: 2 })
 
 /** Shows a user's balances and NFTs on all chains, and market data, in euros. */
-export async function playPortfolio({ client, say }: Stage, account: LocalAccount): Promise<void> {
+export async function playPortfolio({ client, say }: DemoContext, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   await linkSolana({ client: user, say })
   const inCurrency = { currency: CURRENCY }

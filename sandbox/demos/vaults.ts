@@ -18,10 +18,10 @@ import {
 } from '../../client/src/index.ts'
 import type { LocalAccount } from '../accounts.ts'
 import type { LocalState } from '../start/state.ts'
-import type { Stage } from './account.ts'
+import type { DemoContext } from './account.ts'
 
 /** Surroundings of a demo with vaults, which also sends transactions. */
-export type VaultStage = Stage & {
+export type VaultStage = DemoContext & {
   readonly state: LocalState
   readonly user: Hex
   readonly heading: (text: string) => void

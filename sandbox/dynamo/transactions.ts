@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { type HttpResponse, handTo } from '../exchange.ts'
+import { type HttpResponse, passRequestToServer } from '../exchange.ts'
 import { guardHost } from '../listen.ts'
 import { countBytes, findItemsLimitError, findLimitError, itemSize } from './limits.ts'
 
@@ -99,7 +99,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       return cancel(keys.map((key) => (busy.has(key) ? { Code: 'TransactionConflict', Message: ONGOING } : NONE)))
     }
     const act: ExecuteAction = (action, input) =>
-      handTo(dynalite, {
+      passRequestToServer(dynalite, {
         headers: { ...headers, 'x-amz-target': `DynamoDB_20120810.${action}` },
         body: JSON.stringify(input),
       })
@@ -138,7 +138,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       await Promise.allSettled(locations.map((location) => busy.get(keyOf(location))))
     }
     while (writingTransaction) await writingTransaction
-    const answer = handTo(dynalite, { headers, body })
+    const answer = passRequestToServer(dynalite, { headers, body })
     underWay.add(answer)
     return await answer.finally(() => underWay.delete(answer))
   }

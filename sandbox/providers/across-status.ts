@@ -13,12 +13,12 @@ import { getContractEvents, getTransactionReceipt } from 'viem/actions'
 import * as z from 'zod'
 import { type BridgeDeposit, bridgeContracts, multicallHandlerAbi, relayDataOf, spokePoolAbi } from '../bridge.ts'
 import type { LocalChain } from '../chains.ts'
-import type { ProviderReply, Question } from '../fake.ts'
-import type { Relay, Relayer } from '../relayer.ts'
+import type { FakeRequest, ProviderReply } from '../fake.ts'
+import type { Relayer, TrackedDeposit } from '../relayer.ts'
 
 type Status = 'pending' | 'filled' | 'slowFillRequested' | 'slowFilled' | 'expired' | 'refunded'
 
-const STATUSES: Readonly<Record<Relay['state'], Status>> = {
+const STATUSES: Readonly<Record<TrackedDeposit['state'], Status>> = {
   waiting: 'pending',
   ignored: 'pending',
   stranded: 'pending',
@@ -61,7 +61,7 @@ type Params = z.output<typeof Params>
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]
   readonly relayer: Relayer
-}): (question: Question) => Promise<ProviderReply> {
+}): (question: FakeRequest) => Promise<ProviderReply> {
   const { chains, relayer } = options
 
   return async ({ query }) => {
@@ -83,7 +83,7 @@ export function depositStatuses(options: {
     return { status: 200, body: { ...(await describe(relay)), pagination: { currentIndex: index, maxIndex } } }
   }
 
-  async function describe({ deposit, state, bundleTransaction }: Relay) {
+  async function describe({ deposit, state, bundleTransaction }: TrackedDeposit) {
     const status = STATUSES[state]
     const fill = status === 'filled' || status === 'slowFilled' ? await fillOf(deposit) : undefined
     const fillTx = fill?.transactionHash ?? null
@@ -142,7 +142,7 @@ async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: 
 }
 
 /** Returns undefined if the query names no deposits. */
-function filterOf(params: Params): ((relay: Relay) => boolean) | undefined {
+function filterOf(params: Params): ((relay: TrackedDeposit) => boolean) | undefined {
   const { originChainId, depositId, relayDataHash } = params
   const transactionHash = params.depositTxHash ?? params.depositTxnRef
   if (transactionHash) return ({ deposit }) => deposit.transactionHash === transactionHash

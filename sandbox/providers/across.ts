@@ -7,7 +7,7 @@ import { COIN_ADDRESS } from '../../lib/chain/registry.ts'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalToken } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import { type FakeService, fake, type ProviderReply, type Question } from '../fake.ts'
+import { type FakeRequest, type FakeService, fake, type ProviderReply } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
@@ -91,7 +91,7 @@ export function fakeAcross(options: {
   const { chains, relayer } = options
   const routes = routesBetween(chains)
 
-  const suggestFees = async ({ query }: Question) => {
+  const suggestFees = async ({ query }: FakeRequest) => {
     const params = parse(FeeParams, Object.fromEntries(query))
     const { amount } = params
     const { from, to } = routeOf(params)

@@ -1,6 +1,6 @@
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type FakeService, fake, type Question } from '../fake.ts'
+import { type FakeRequest, type FakeService, fake } from '../fake.ts'
 import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from './market.ts'
 
 const PUBLIC_RANGE_DAYS = 365
@@ -71,7 +71,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     return { price, dayAgo, change: isKnown ? rounded((price / dayAgo - 1) * 100) : undefined }
   }
 
-  const listMarkets = ({ query }: Question): ProviderReply => {
+  const listMarkets = ({ query }: FakeRequest): ProviderReply => {
     const currency = currencyOf(query.get('vs_currency'))
     if (!currency) return refuse(422, 'Missing parameter vs_currency')
     const ids = query.get('ids')?.split(',')
@@ -81,7 +81,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     return ok(shown.map(({ coin, rank }) => describe(coin, currency, rank)))
   }
 
-  const chart = (coin: MadeUpCoin | undefined, { query, headers }: Question): ProviderReply => {
+  const chart = (coin: MadeUpCoin | undefined, { query, headers }: FakeRequest): ProviderReply => {
     const currency = currencyOf(query.get('vs_currency'))
     const days = query.get('days') === 'max' ? ALL_DAYS : Number(query.get('days') ?? Number.NaN)
     if (!coin) return refuse(404, 'coin not found')
@@ -98,7 +98,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     })
   }
 
-  const search = ({ query }: Question): ProviderReply => {
+  const search = ({ query }: FakeRequest): ProviderReply => {
     const text = (query.get('query') ?? '').toLowerCase()
     const found = rankCoins().filter(({ coin: { id, symbol, name } }) =>
       [id, symbol, name].some((word) => word.toLowerCase().includes(text)),
@@ -120,7 +120,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     })
   }
 
-  const simplePrice = ({ query }: Question): ProviderReply => {
+  const simplePrice = ({ query }: FakeRequest): ProviderReply => {
     const currencies = (query.get('vs_currencies') ?? '').split(',').flatMap((text) => currencyOf(text) ?? [])
     const wanted = (query.get('ids') ?? '').split(',')
     const withChange = query.get('include_24hr_change') === 'true'

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type FakeService, fake, type Question } from '../fake.ts'
+import { type FakeRequest, type FakeService, fake } from '../fake.ts'
 import { type MadeUpCoin, type MadeUpMarket, minuteOf } from './market.ts'
 
 const MAX_POINTS = 500
@@ -34,7 +34,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeServ
     return { status: 200, body: { coins: Object.fromEntries(coins) } }
   }
 
-  const chart = (names: string, { query }: Question): ProviderReply => {
+  const chart = (names: string, { query }: FakeRequest): ProviderReply => {
     const [start, end] = [query.get('start'), query.get('end')]
     if (start !== null && end !== null) return refuse('use either start or end parameter, not both')
     const span = Number(query.get('span') ?? 1)

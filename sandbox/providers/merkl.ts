@@ -13,7 +13,7 @@ import {
 import { CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import type { LocalToken, LocalVault, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import { type FakeService, fake, type ProviderReply, type Question } from '../fake.ts'
+import { type FakeRequest, type FakeService, fake, type ProviderReply } from '../fake.ts'
 import type { Rewards } from '../rewards.ts'
 import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
 
@@ -82,7 +82,7 @@ export function fakeMerkl(options: {
     return amount
   }
 
-  const listRewards = async (account: string, { query }: Question): Promise<ProviderReply> => {
+  const listRewards = async (account: string, { query }: FakeRequest): Promise<ProviderReply> => {
     const ids = knownChainIds(query)
     if (!isAddress(account, { strict: false })) return refuse('Invalid address')
     if (ids === undefined) return refuse('Invalid chainId')
@@ -136,7 +136,7 @@ export function fakeMerkl(options: {
     }
   }
 
-  const listOpportunities = ({ query }: Question): ProviderReply => {
+  const listOpportunities = ({ query }: FakeRequest): ProviderReply => {
     const [id] = knownChainIds(query) ?? []
     const status = query.get('status')
     const [size, index] = [Number(query.get('items') ?? 20), Number(query.get('page') ?? 0)]

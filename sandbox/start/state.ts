@@ -78,7 +78,7 @@ export async function readState(): Promise<LocalState> {
 const LOCK = '.local/process'
 
 /** Locks this folder until `releaseFolder` is called; throws if another running process holds the lock. */
-export async function takeFolder(): Promise<void> {
+export async function lockFolder(): Promise<void> {
   await mkdir(dirname(LOCK), { recursive: true })
   while (!(await linked(LOCK, `${process.pid}`))) {
     const holder = Number(await readlink(LOCK).catch(() => 0))

@@ -5,7 +5,7 @@ import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '..
 import { listen } from '../listen.ts'
 import { readBody } from '../read-body.ts'
 import { arnOf, type Deployed } from './deployed.ts'
-import { fits } from './policies.ts'
+import { matchesPattern } from './policies.ts'
 
 /** Invokes the function with this ARN. */
 export type Invoke = (arn: string, event: unknown) => Promise<unknown>
@@ -79,7 +79,9 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
   )
   const mayInvoke = (arn: string, routeKey: string) => {
     const source = arnOf('execute-api', `${api.id}/$default/${routeKey.replace(' ', '')}`)
-    return permissions.some(({ properties }) => properties.FunctionName === arn && fits(properties.SourceArn, source))
+    return permissions.some(
+      ({ properties }) => properties.FunctionName === arn && matchesPattern(properties.SourceArn, source),
+    )
   }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -18,13 +18,13 @@ export const TrustPolicy = z.object({
 export function isAllowed(statements: readonly Statement[], action: string, resource: string): boolean {
   return statements.some(
     ({ Action, Resource }) =>
-      Action.some((pattern) => fits(pattern.toLowerCase(), action.toLowerCase())) &&
-      Resource.some((pattern) => fits(pattern, resource)),
+      Action.some((pattern) => matchesPattern(pattern.toLowerCase(), action.toLowerCase())) &&
+      Resource.some((pattern) => matchesPattern(pattern, resource)),
   )
 }
 
 /** Returns whether a text matches an IAM pattern with `*` and `?`. */
-export function fits(pattern: string, text: string): boolean {
+export function matchesPattern(pattern: string, text: string): boolean {
   const expression = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
     .replaceAll('*', '.*')

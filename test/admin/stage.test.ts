@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test as base, describe, expect } from 'vitest'
 import { type Ask, readAnswers } from '../../admin/stage/answers.ts'
 import { describeAwsFailure } from '../../admin/stage/aws-failure.ts'
-import { treatmentOf } from '../../admin/stage/stacks.ts'
+import { deriveRequiredAction } from '../../admin/stage/stacks.ts'
 import { planStagesFile } from '../../admin/stage/stages-file.ts'
 
 const NONE = { stage: undefined, domain: undefined, alarms: undefined, nodes: undefined, vault: undefined }
@@ -227,7 +227,7 @@ test('An unexpected failure keeps its own message', () => {
 })
 
 test('Each status of CloudFormation has its treatment, and an unknown one is left to the operator', () => {
-  const of = (status: string) => treatmentOf({ status })
+  const of = (status: string) => deriveRequiredAction({ status })
   expect(['CREATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS'].map(of)).toEqual(Array(3).fill('deploy'))
   expect(['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'CREATE_FAILED'].map(of)).toEqual(Array(3).fill('delete'))
   expect(of('DELETE_FAILED')).toBe('finish the deletion')

@@ -15,7 +15,7 @@ import { contentDigest, type Exchange } from '../../client/src/signature.ts'
 import { type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
 import { endpoints } from '../../functions/contracts.ts'
 import { buildRefundClaim, encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
-import { findEnds } from '../../lib/bridge/route.ts'
+import { findRouteEnds } from '../../lib/bridge/route.ts'
 import { findBridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { encodeApprovals } from '../../lib/chain/erc20.ts'
 import { COIN_ADDRESS, EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
@@ -665,7 +665,7 @@ describe('The service and the verifier agree', () => {
         routes += 1
         const vault = { ...someVault({ chainId: to }), asset: destination.address }
         const errors = { chain: 'internal', token: 'internal' } as const
-        const ends = findEnds(vault, { chainId: from, token: source.address, errors })
+        const ends = findRouteEnds(vault, { chainId: from, token: source.address, errors })
         const inputAmount = 10n ** BigInt(source.decimals)
         const outputAmount = (10n ** BigInt(destination.decimals) * 95n) / 100n
         const route = { source: ends.other, destination: ends.vault }

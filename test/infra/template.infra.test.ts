@@ -14,7 +14,7 @@ import { edgeKeysSecret } from '../../admin/edge-keys.ts'
 import { addEdgeKey } from '../../admin/operations/keys.ts'
 import { awsAccount } from '../../admin/stage/aws-account.ts'
 import { bringUp } from '../../admin/stage/bring-up.ts'
-import { bundleBudget, readBundle, verifyInputs, writeBundle } from '../../infra/bundling.ts'
+import { maxBundleKib, readBundle, verifyInputs, writeBundle } from '../../infra/bundling.ts'
 import { edgeSecretName } from '../../infra/environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 import { queueName } from '../../infra/queues.ts'
@@ -459,7 +459,7 @@ describe('The bundle of a function', () => {
   afterAll(() => rmSync(directory, { recursive: true }))
 
   test.for(NAMES)('%s is within its budget', (name) => {
-    expect(readBundle(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
+    expect(readBundle(name).code.length).toBeLessThanOrEqual(maxBundleKib(name) * 1024)
   })
 
   test('loads in a bare Node 24 with an empty environment and without undici', async () => {

@@ -6,7 +6,7 @@ import { erc20Abi } from '../../lib/chain/erc20.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../lib/chain/reader.ts'
 import { Address as AddressCodec, Amount } from '../../lib/core/codecs.ts'
 import { AppError } from '../../lib/core/errors.ts'
-import type { Books, EventOf } from '../../lib/protocols/books.ts'
+import type { EventOf, LedgerRules } from '../../lib/protocols/books.ts'
 import { NO_CANCELS, type Operations } from '../../lib/protocols/calldata.ts'
 import { NO_REQUESTS, type Overview, type Protocol } from '../../lib/protocols/protocol.ts'
 import { TokenizedVault } from '../../lib/protocols/tokenized-vault.ts'
@@ -49,7 +49,7 @@ function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & 
 
 type BondEvent = EventOf<typeof bondAbi>
 
-const books: Books<BondVault, BondEvent> = {
+const books: LedgerRules<BondVault, BondEvent> = {
   repricing: new Set(['Bought']),
   explainTransfer: (_, { eventName, args }) =>
     eventName === 'Bought' ? { from: zeroAddress, to: args.holder, shares: args.bonds } : undefined,

@@ -10,7 +10,7 @@ import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import type { FakeService, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
 import { startProviders } from '../../sandbox/providers.ts'
-import type { Relay, Relayer } from '../../sandbox/relayer.ts'
+import type { Relayer, TrackedDeposit } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from './chain-client.ts'
 import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction, WETH } from './oracles.ts'
@@ -107,7 +107,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
   const destination = createChainClient(vault.chain)
   const onToken = (account: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
     transact(source, [transaction(account, token.address, functionName, [to, amount])])
-  const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<Relay> => {
+  const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<TrackedDeposit> => {
     const transactionHash = receipts.at(-1)?.transactionHash
     const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
     if (!relay) throw new Error('No pool took a deposit in the last of these transactions')

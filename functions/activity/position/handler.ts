@@ -8,7 +8,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
-import { readClaimed } from '../../../lib/rewards/claimed.ts'
+import { readClaimedAmounts } from '../../../lib/rewards/claimed.ts'
 import { cache, getReader, getYield, now, prices, records, type Services, sources } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
@@ -30,7 +30,7 @@ function getPosition({
     const [{ vaults, errors, evidence }, daily, rewards] = await Promise.all([
       readAccountVaults(dependencies, [vault], account),
       prices.list(vault, 'day', since),
-      readClaimed(cache, vault, account),
+      readClaimedAmounts(cache, vault, account),
     ])
     const [ofVault] = vaults
     const built = ofVault && buildPosition(ofVault.entries, ofVault.live)

@@ -8,7 +8,7 @@ import {
 } from '../../../lib/bridge/events.ts'
 import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
 import type { QuotesStore } from '../../../lib/bridge/quote-store.ts'
-import { stepBack } from '../../../lib/bridge/search.ts'
+import { readNextEvents } from '../../../lib/bridge/search.ts'
 import { toDeposited } from '../../../lib/bridge/source.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { LogSearch } from '../../../lib/bridge/transfer.ts'
@@ -66,7 +66,7 @@ export async function findTransfers(
     const logged: LoggedDeposit[] = []
     let search: LogSearch | undefined = { low: head.number + 1n, high: head.number, span: FIRST_SPAN }
     for (let progress = 'more'; progress === 'more'; ) {
-      const step = await stepBack(source, budget, search, options)
+      const step = await readNextEvents(source, budget, search, options)
       logged.push(...parseDeposits(step.logs.flat(), pool, chainId))
       ;({ search, progress } = step)
     }

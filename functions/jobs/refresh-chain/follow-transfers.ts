@@ -2,7 +2,7 @@ import { hashRelay } from '../../../lib/bridge/events.ts'
 import { createBudget, FILLED, MAX_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
-import { isUnreported, OUTCOMES } from '../../../lib/bridge/timeline.ts'
+import { isUnreported, STATUS_BY_OUTCOME } from '../../../lib/bridge/timeline.ts'
 import type { RecordedTransfer, Transfer } from '../../../lib/bridge/transfer.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
@@ -65,7 +65,7 @@ export async function followTransfers(
     }
     try {
       const seen = await readTransfer(dependencies, { key, recorded }, lookAt, budget)
-      if (seen && OUTCOMES[seen.outcome].terminal) endedTransfers += 1
+      if (seen && STATUS_BY_OUTCOME[seen.outcome].terminal) endedTransfers += 1
     } catch (error) {
       if (!budget.isShort()) {
         logger.warn('transfer not read', { chainId, transaction: recorded.events[0].txHash, reason: String(error) })

@@ -5,7 +5,7 @@ import { toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 import { FREE } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
-import { fetchReportedRewards, type Reported } from '../../../lib/rewards/reported.ts'
+import { type ChainRewardsReport, fetchReportedRewards } from '../../../lib/rewards/reported.ts'
 import { MIN_WORTH_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
 import type { Watched } from '../../../lib/rewards/watched-store.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -48,7 +48,7 @@ async function findClaimable(
   chainId: number,
   due: readonly Watched[],
 ): Promise<ReadonlyMap<Watched, Found>> {
-  const reported = new Map<Watched, Reported>()
+  const reported = new Map<Watched, ChainRewardsReport>()
   const failures: unknown[] = []
   for (const [index, one] of due.entries()) {
     const { account } = one

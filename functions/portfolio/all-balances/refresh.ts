@@ -5,7 +5,7 @@ import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { PayFor } from '../../../lib/meter/meter.ts'
-import { fetchEach } from '../../../lib/portfolio/ask-each.ts'
+import { fetchAllWithinLimit } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fittingBalances,
@@ -106,7 +106,7 @@ export function createBalancesRefresh({
       logger.warn('unlisted tokens not requested', { count: questions.length, cause: String(paid.error.cause) })
       return []
     }
-    const outcomes = await fetchEach(questions, ({ chain, wallet, indexed, isListed }) =>
+    const outcomes = await fetchAllWithinLimit(questions, ({ chain, wallet, indexed, isListed }) =>
       tokenIndex.fetchTokens(chain.key, wallet, indexed?.tokens ?? [], isListed),
     )
     return outcomes.flatMap(({ chain, wallet, result }): Change[] => {

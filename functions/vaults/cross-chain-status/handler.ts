@@ -1,4 +1,4 @@
-import { getVault, readByHash } from '../../../lib/bridge/status.ts'
+import { getVault, readTransfersByHash } from '../../../lib/bridge/status.ts'
 import { isUnreported } from '../../../lib/bridge/timeline.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
 import { type ErrorCode, NO_AGREEMENT } from '../../../lib/core/errors.ts'
@@ -32,12 +32,12 @@ function getCrossChainStatus(
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
     }
-    const read = await toResult(readByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
+    const read = await toResult(readTransfersByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
     // The transfer is recorded only if two nodes agree, but the response does not need that.
     const codes: readonly ErrorCode[] = NO_AGREEMENT
     const isDisputed = 'error' in read && codes.includes(read.error.code)
     const { statuses, targets, evidence } = isDisputed
-      ? await readByHash({ ...services, getReader }, question, lookAt, { isRecorded: false })
+      ? await readTransfersByHash({ ...services, getReader }, question, lookAt, { isRecorded: false })
       : unwrap(read)
     return {
       ...statuses[0],

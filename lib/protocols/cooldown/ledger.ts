@@ -1,5 +1,5 @@
 import type { vaultAbi } from '../abi.ts'
-import type { Books, EventOf, ForeignTransfer } from '../books.ts'
+import type { EventOf, ForeignTransfer, LedgerRules } from '../books.ts'
 import { erc4626Books } from '../erc4626/ledger.ts'
 import type { CooldownVault } from './vault.ts'
 
@@ -9,7 +9,7 @@ type Event = EventOf<typeof vaultAbi> | ForeignTransfer
  * Rules that compute a cooldown vault's ledger from its events. A withdrawal to the silo is a request with fixed assets. The vault emits no
  * event when it pays, so the asset's transfer from the silo shows it.
  */
-export const cooldownBooks: Books<CooldownVault, Event> = {
+export const cooldownBooks: LedgerRules<CooldownVault, Event> = {
   repricing: erc4626Books.repricing,
   findForeignTransferSource: ({ asset, silo }) => ({ token: asset, from: silo }),
   explainTransfer: (vault, event) =>

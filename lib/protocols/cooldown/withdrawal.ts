@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
-import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { Completion, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
@@ -13,10 +13,10 @@ export function cooldownWithdrawalTerms(
   vault: CooldownVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<Finished<WithdrawalTerms>> {
+): ReadPlan<Completion<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(erc4626WithdrawalTerms(vault, account, amount), readCooldown(vault, account)),
-    ([finish, parse]): Finished<WithdrawalTerms> =>
+    ([finish, parse]): Completion<WithdrawalTerms> =>
       async (reader, at) => {
         const { duration, assets, claimableAt } = parse()
         const terms = await finish(reader, at)

@@ -46,7 +46,7 @@ function parseMints(logs: readonly Log[]): ShareTransfer[] {
  * Encodes and decodes calls of the form `name(amount, account, payer)`. The account receives the shares or assets, and also pays by
  * default.
  */
-export function callOfAccount(name: string) {
+export function buildAccountCallCodec(name: string) {
   const inputs = [{ type: 'uint256' }, { type: 'address' }, { type: 'address' }] as const
   const abi = [{ type: 'function', name, inputs, outputs: [], stateMutability: 'nonpayable' }] as const
   return {
@@ -61,10 +61,14 @@ export function callOfAccount(name: string) {
 }
 
 /** Operation `withdraw(assets, receiver, owner)` of ERC-4626, which pays exactly these assets. */
-export const withdraw: WithdrawalOperation = { ...callOfAccount('withdraw'), takes: 'assets', returns: 'shares' }
+export const withdraw: WithdrawalOperation = {
+  ...buildAccountCallCodec('withdraw'),
+  takes: 'assets',
+  returns: 'shares',
+}
 
 /** Operation `redeem(shares, receiver, owner)` of ERC-4626, which takes exactly these shares. */
-export const redeem: WithdrawalOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
+export const redeem: WithdrawalOperation = { ...buildAccountCallCodec('redeem'), takes: 'shares', returns: 'assets' }
 
 /** Operations of vaults that give shares and pay withdrawals immediately. */
 export const erc4626Operations: Operations = {

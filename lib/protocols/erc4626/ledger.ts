@@ -1,6 +1,6 @@
 import { zeroAddress } from 'viem'
 import type { vaultAbi } from '../abi.ts'
-import type { Books, EventOf } from '../books.ts'
+import type { EventOf, LedgerRules } from '../books.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 
 type Event = EventOf<typeof vaultAbi>
@@ -9,7 +9,7 @@ type Event = EventOf<typeof vaultAbi>
  * Rules that compute a synchronous vault's ledger from its events. Amounts in the events may include fees, so the price is read from the
  * chain.
  */
-export const erc4626Books: Books<TokenizedVault, Event> = {
+export const erc4626Books: LedgerRules<TokenizedVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
   explainTransfer: (_, { eventName, args }) =>
     eventName === 'Deposit' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,

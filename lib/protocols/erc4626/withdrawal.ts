@@ -5,7 +5,7 @@ import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { min } from '../../core/bigint.ts'
 import { AppError, mustBeAtMost } from '../../core/errors.ts'
 import { vaultAbi } from '../abi.ts'
-import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, buildVaultRefusal } from '../refusals.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
@@ -20,7 +20,7 @@ export function erc4626WithdrawalTerms(
   account: Address,
   amount: WithdrawalAmount,
   maxMint?: Call<bigint>,
-): ReadPlan<Finished<WithdrawalTerms>> {
+): ReadPlan<Completion<WithdrawalTerms>> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const isOfAssets = amount !== 'max' && 'assets' in amount

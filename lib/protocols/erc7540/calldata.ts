@@ -1,12 +1,12 @@
 import { encodeFunctionData } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
 import type { DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
-import { callOfAccount, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
+import { buildAccountCallCodec, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { erc7540Abi } from './abi.ts'
 
 /** Operation `requestDeposit(assets, controller, owner)` of ERC-7540. */
 const requestDeposit: DepositOperation = {
-  ...callOfAccount('requestDeposit'),
+  ...buildAccountCallCodec('requestDeposit'),
   isAsync: true,
   parseTakenDeposit(log) {
     const event = decodeLog(erc7540Abi, log)
@@ -17,10 +17,14 @@ const requestDeposit: DepositOperation = {
 }
 
 /** Operation `deposit(assets, receiver, controller)` of ERC-7540. It claims the shares of a settled deposit of these assets. */
-export const claimDeposit: WithdrawalOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
+export const claimDeposit: WithdrawalOperation = {
+  ...buildAccountCallCodec('deposit'),
+  takes: 'assets',
+  returns: 'shares',
+}
 
 /** Operation `mint(shares, receiver, controller)` of ERC-7540. It claims exactly these shares of settled deposits. */
-const mint: WithdrawalOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
+const mint: WithdrawalOperation = { ...buildAccountCallCodec('mint'), takes: 'shares', returns: 'assets' }
 
 /** Operation `cancelDepositRequest(requestId, controller)` or `cancelRedeemRequest(…)` of ERC-7887, which requests a cancellation. */
 const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
@@ -53,7 +57,7 @@ const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemReq
 
 /** Operation `requestRedeem(shares, controller, owner)` of ERC-7540. */
 export const requestRedeem: WithdrawalOperation = {
-  ...callOfAccount('requestRedeem'),
+  ...buildAccountCallCodec('requestRedeem'),
   isAsync: true,
   takes: 'shares',
   mayPullShares: true,

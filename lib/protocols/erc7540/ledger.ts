@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { erc20Abi } from '../../chain/erc20.ts'
-import type { Books, EventOf } from '../books.ts'
+import type { EventOf, LedgerRules } from '../books.ts'
 import { namesReceiverFirst } from '../erc4626/deposited.ts'
 import { erc4626Books } from '../erc4626/ledger.ts'
 import type { erc7540Abi } from './abi.ts'
@@ -12,7 +12,7 @@ type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
  * Rules that compute an asynchronous vault's ledger from its events; its price is read from the chain. The standard does not define which
  * address holds the shares of a request. So request events identify the share transfers to and from that address.
  */
-export const erc7540Books: Books<Erc7540Vault, Event> = {
+export const erc7540Books: LedgerRules<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
   shareValue: erc4626Books.shareValue,
 

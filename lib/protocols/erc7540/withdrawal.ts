@@ -5,7 +5,7 @@ import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
-import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
@@ -19,7 +19,7 @@ export function erc7540WithdrawalTerms(
   vault: Erc7540Vault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<Finished<WithdrawalTerms>> {
+): ReadPlan<Completion<WithdrawalTerms>> {
   const { address, shareToken, isDepositAsync, isRedemptionAsync, cancelsRedemptions } = vault
   if (!isRedemptionAsync) {
     return erc4626WithdrawalTerms(vault, account, amount, call(address, erc7540Abi, 'maxMint', [account]))

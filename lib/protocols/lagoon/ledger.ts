@@ -1,6 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import type { erc20Abi } from '../../chain/erc20.ts'
-import type { Books, EventOf, Ledger } from '../books.ts'
+import type { EventOf, Ledger, LedgerRules } from '../books.ts'
 import type { lagoonAbi } from './abi.ts'
 import { virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -14,7 +14,7 @@ const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDe
  * Rules that compute a Lagoon vault's ledger from its events. Total assets are those of the last valuation, plus later deposits and minus
  * later withdrawals. The price also counts Lagoon's virtual assets and shares, which prevent inflation attacks.
  */
-export const lagoonBooks: Books<LagoonVault, Event> = {
+export const lagoonBooks: LedgerRules<LagoonVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // Lagoon's `Deposit` event is a claim of settled shares, so it mints nothing.
   explainTransfer: (_, { eventName, args }) =>
@@ -95,7 +95,7 @@ function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigi
 }
 
 /** Returns the ledger entries of an event. `burn` is the share burn before it that no other event explains. */
-function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entries']>[number] {
+function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
       const { controller, requestId, assets } = event.args

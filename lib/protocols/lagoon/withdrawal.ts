@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError, badAnswer } from '../../core/errors.ts'
-import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, nameAmountField } from '../refusals.ts'
 import {
   feeOn,
@@ -42,7 +42,7 @@ export function lagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<Finished<WithdrawalTerms>> {
+): ReadPlan<Completion<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
     ([snapshot, safe]) =>

@@ -20,7 +20,7 @@ import {
   type Fill,
   type FillResult,
   findFill,
-  findLeads,
+  findPossiblePayments,
   hashRelay,
   parseDeposits,
   parseFillResult,
@@ -653,7 +653,7 @@ describe('A refund of the pool', () => {
 
   test('is found by each transaction that pays or owes something, once', () => {
     const leads = (...logs: UnindexedLog[]) =>
-      findLeads(numberLogs(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
+      findPossiblePayments(numberLogs(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
     expect(leads(buildLeaf({}), buildLeaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
     const [first, second] = [pad('0x1'), pad('0x2')]
     const logs = [first, second, first].map((transactionHash) => ({

@@ -3,7 +3,7 @@ import { encodeAbiParameters, encodeEventTopics, type Hash, keccak256, numberToH
 import { describe, expect } from 'vitest'
 import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { quotesStore } from '../../../lib/bridge/quote-store.ts'
-import { readByHash } from '../../../lib/bridge/status.ts'
+import { readTransfersByHash } from '../../../lib/bridge/status.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
@@ -93,7 +93,7 @@ const test = base
         answered = 0
         const question = { sourceChainId: SOURCE, hash: transactionHash, index: 0 }
         const read = (from: typeof getReader, isRecorded = true) =>
-          readByHash(
+          readTransfersByHash(
             {
               getReader: from,
               fetchHint: async () => ({}),

@@ -2,9 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Address, getAddress, type Hash, type Hex, numberToHex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { hashRelay } from '../../../lib/bridge/events.ts'
-import { readByHash, readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
+import { readTransfer, readTransfersByHash, type TransferServices } from '../../../lib/bridge/status.ts'
 import { describeTransfer } from '../../../lib/bridge/timeline.ts'
-import type { BridgeDeposit, RecordedTransfer, Sent, Transfer, TransferStatus } from '../../../lib/bridge/transfer.ts'
+import type {
+  BridgeDeposit,
+  RecordedTransfer,
+  SourceHashRecord,
+  Transfer,
+  TransferStatus,
+} from '../../../lib/bridge/transfer.ts'
 import { requireValue } from '../../../lib/chain/call.ts'
 import { sum } from '../../../lib/core/bigint.ts'
 import { HOUR, toDate } from '../../../lib/core/time.ts'
@@ -59,7 +65,7 @@ type World = {
   readonly hint?: Awaited<ReturnType<TransferServices['fetchHint']>>
 }
 
-type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, Sent> }
+type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, SourceHashRecord> }
 const createEmptyRecords = (): Records => ({ transfers: new Map(), sent: new Map() })
 
 /** Builds services that read this world, and a list of the RPC methods that they call. */
@@ -254,7 +260,7 @@ describe('A source transaction that is not mined', () => {
     const records = createEmptyRecords()
     for (const world of worlds) {
       const question = { sourceChainId: ARBITRUM, hash: SENT, index: 0 }
-      const read = await readByHash(servicesIn(world, records).services, question, () => undefined)
+      const read = await readTransfersByHash(servicesIn(world, records).services, question, () => undefined)
       statuses.push(read.statuses[0])
     }
     return statuses

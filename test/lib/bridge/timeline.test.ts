@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { poolAbi } from '../../../lib/bridge/abi.ts'
 import { pickTerms } from '../../../lib/bridge/events.ts'
 import type { Quote } from '../../../lib/bridge/quote.ts'
-import { buildEmptyStatus, deriveOutcome, describeTransfer, OUTCOMES } from '../../../lib/bridge/timeline.ts'
+import { buildEmptyStatus, deriveOutcome, describeTransfer, STATUS_BY_OUTCOME } from '../../../lib/bridge/timeline.ts'
 import {
   type BridgeDeposit,
   Outcome,
@@ -185,7 +185,7 @@ const ROWS: Readonly<Record<Outcome, Row>> = {
 }
 
 test('Each outcome has a status and a row in this table', () => {
-  expect(Object.keys(OUTCOMES).toSorted()).toEqual(Outcome.options.toSorted())
+  expect(Object.keys(STATUS_BY_OUTCOME).toSorted()).toEqual(Outcome.options.toSorted())
   expect(Object.keys(ROWS).toSorted()).toEqual(Outcome.options.toSorted())
 })
 

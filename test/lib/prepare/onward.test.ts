@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
 import type { SimulatedCall } from '../../../lib/chain/simulation.ts'
 import { toResult } from '../../../lib/core/result.ts'
-import { type Payment, prepareOnward } from '../../../lib/prepare/onward.ts'
+import { prepareOnward, type VaultPayment } from '../../../lib/prepare/onward.ts'
 import { emptyPlan } from '../../../lib/prepare/transfer.ts'
 import type { Operation } from '../../../lib/protocols/calldata.ts'
 import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
@@ -26,7 +26,7 @@ const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedCa
 const buildPayment = (amount: bigint) => buildSimulatedCall(transfer(SAFE, USER, amount))
 
 /** Payment by this operation, by default `redeem`, once for each call. */
-type Paying = Partial<Omit<Payment, 'intents'>> & { readonly operation?: Operation }
+type Paying = Partial<Omit<VaultPayment, 'intents'>> & { readonly operation?: Operation }
 
 /** Returns the amount that is sent of a vault's payment, or the error code. */
 async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigint | string> {

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { RouteEnd } from '../../../lib/bridge/calldata.ts'
-import { findEnds } from '../../../lib/bridge/route.ts'
+import { findRouteEnds } from '../../../lib/bridge/route.ts'
 import { describeQuote, requireOpen } from '../../../lib/prepare/transfer.ts'
 import { someVault } from '../../support/clients.ts'
 import { catchErrorCode } from '../../support/errors.ts'
@@ -40,7 +40,7 @@ describe('The bridge between a vault and another chain', () => {
     for (const asset of EVERY) {
       const vault = someVault({ chainId: asset.chainId, asset: asset.token })
       for (const other of EVERY) {
-        const find = () => findEnds(vault, { chainId: other.chainId, token: other.token, errors: ERRORS })
+        const find = () => findRouteEnds(vault, { chainId: other.chainId, token: other.token, errors: ERRORS })
         if (other.symbol === asset.symbol) expect(find()).toEqual({ vault: endOf(asset), other: endOf(other) })
         else expect(catchErrorCode(find)).toBe('unsupported_source_token')
       }
@@ -51,9 +51,9 @@ describe('The bridge between a vault and another chain', () => {
     const [asset] = EVERY as [(typeof EVERY)[number]]
     const vault = someVault({ chainId: asset.chainId, asset: asset.token })
     const other = { chainId: ARBITRUM, token: asset.token, errors: ERRORS }
-    expect(catchErrorCode(() => findEnds(vault, { ...other, chainId: GNOSIS }))).toBe('unsupported_source_chain')
-    expect(catchErrorCode(() => findEnds({ ...vault, chainId: GNOSIS }, other))).toBe('cross_chain_not_available')
-    expect(catchErrorCode(() => findEnds({ ...vault, asset: HANDLER }, other))).toBe('cross_chain_not_available')
+    expect(catchErrorCode(() => findRouteEnds(vault, { ...other, chainId: GNOSIS }))).toBe('unsupported_source_chain')
+    expect(catchErrorCode(() => findRouteEnds({ ...vault, chainId: GNOSIS }, other))).toBe('cross_chain_not_available')
+    expect(catchErrorCode(() => findRouteEnds({ ...vault, asset: HANDLER }, other))).toBe('cross_chain_not_available')
   })
 })
 

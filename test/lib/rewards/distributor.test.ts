@@ -3,12 +3,12 @@ import { type Address, decodeFunctionData, type Hex, pad, toHex, zeroAddress, ze
 import { describe, expect, test } from 'vitest'
 import { checksumAddress } from '../../../lib/core/codecs.ts'
 import {
+  computeMerkleRoot,
   type Distributions,
   deriveRewardState,
   distributionsPlan,
   distributorAbi,
   encodeClaim,
-  foldProof,
   verifyClaim,
 } from '../../../lib/rewards/distributor.ts'
 import { MAX_UINT208 } from '../../../lib/rewards/merkl.ts'
@@ -34,7 +34,7 @@ describe('A proof', () => {
     fc.assert(
       fc.property(TREE, ({ leaves, own }) => {
         const tree = rewardTree(leaves)
-        expect(foldProof(own.user, { ...own, proof: [...tree.proofOf(own)] })).toBe(tree.root)
+        expect(computeMerkleRoot(own.user, { ...own, proof: [...tree.proofOf(own)] })).toBe(tree.root)
       }),
     )
   })
@@ -47,11 +47,11 @@ describe('A proof', () => {
         const { root, proofOf } = rewardTree(leaves)
         const proof = [...proofOf(own)]
         const lies = [
-          foldProof(other.user, { ...own, proof }),
-          foldProof(own.user, { ...own, proof, token: other.token }),
-          foldProof(own.user, { ...own, proof, amount: other.amount }),
-          foldProof(own.user, { ...own, proof: [...proof, stray] }),
-          foldProof(own.user, { ...own, proof: [stray, ...proof.slice(1)] }),
+          computeMerkleRoot(other.user, { ...own, proof }),
+          computeMerkleRoot(own.user, { ...own, proof, token: other.token }),
+          computeMerkleRoot(own.user, { ...own, proof, amount: other.amount }),
+          computeMerkleRoot(own.user, { ...own, proof: [...proof, stray] }),
+          computeMerkleRoot(own.user, { ...own, proof: [stray, ...proof.slice(1)] }),
         ]
         expect(lies).not.toContain(root)
       }),
