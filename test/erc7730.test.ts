@@ -105,8 +105,8 @@ const ABIS: Readonly<Record<string, Abi>> = {
 }
 
 /**
- * Parses a format key of ERC-7730, such as `deposit(uint256 assets,address receiver)`, into a selector and parameter paths.
- * Throws unless it is canonical.
+ * Parses a format key of ERC-7730, such as `deposit(uint256 assets,address receiver)`, into its selector and the paths of its
+ * parameters. The key must be canonical.
  */
 function functionOf(key: string): { selector: string; parameters: string[] } {
   const [, name, list = ''] =

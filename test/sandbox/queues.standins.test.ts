@@ -45,7 +45,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     pass: (seconds: number) => {
       time += seconds * 1000
     },
-    /** Sets the next random numbers; later ones are even. */
+    /** Sets the next results of the queue's random generator. Later results are 0.5. */
     draw: (...next: number[]) => {
       random = next
     },

@@ -5,7 +5,7 @@ import { sha256 } from '../../lib/core/sha256.ts'
 import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** Options of a registration that has begun. */
+/** Response of the service to the beginning of a registration. */
 export type Begun = CreationOptions & {
   readonly temporaryAuthenticationToken: string
   readonly otpUrl: string
@@ -17,7 +17,7 @@ export function someEmail(): string {
   return `alice.${randomUUID()}@example.com`
 }
 
-/** Begins a registration and returns its options. */
+/** Begins a registration and returns the response: options for the new credentials. */
 export async function beginRegistration(service: Service, email = someEmail(), platform = 'web'): Promise<Begun> {
   const { status, body } = await service.call('POST', '/auth/register/init', {
     key: null,
@@ -51,12 +51,12 @@ export async function registerUser(
   return { email, begun }
 }
 
-/** Options of a recovery that has begun. */
+/** Response of the service to the beginning of a recovery. */
 export type RecoveryBegun = Begun & {
   readonly allowedRecoveryCredentials: readonly { readonly id: string; readonly encryptedRecoveryKey: string | null }[]
 }
 
-/** Begins a recovery and returns its options. */
+/** Begins a recovery and returns the response: options for the new credentials. */
 export async function beginRecovery(
   service: Service,
   email: string,
@@ -118,7 +118,7 @@ export async function beginLogin(service: Service, email?: string, key?: string)
   return body
 }
 
-/** Completes a login with these factors. */
+/** Completes a login with these authentication factors. */
 export function completeLogin(
   service: Service,
   { challengeIdentifier }: Pick<LoginBegun, 'challengeIdentifier'>,
@@ -128,7 +128,7 @@ export function completeLogin(
   return service.call('POST', '/auth/login', { ...options, body: { challengeIdentifier, ...factors } })
 }
 
-/** Logs in with the factors that `factorsOf` builds from the login's challenge. */
+/** Logs in with the authentication factors that `factorsOf` builds from the login's challenge. */
 export async function login(
   service: Service,
   email: string | undefined,
@@ -138,7 +138,7 @@ export async function login(
   return await completeLogin(service, begun, factorsOf(begun))
 }
 
-/** Logs a user in and returns the headers of the new session. */
+/** Logs a user in and returns the request headers that carry the new session. */
 export async function openSession(
   service: Service,
   email: string | undefined,
@@ -164,7 +164,7 @@ export async function beginAddition(
   return { ...body.publicKeyCredentialCreationOptions, confirmation: body.confirmation }
 }
 
-/** Completes the addition of a credential, confirmed with these factors. */
+/** Completes the addition of a credential, which these authentication factors confirm. */
 export function completeAddition(
   service: Service,
   headers: { authorization: string },
@@ -187,7 +187,7 @@ export async function addCredential(
   return await completeAddition(service, headers, begun, credentialsOf(begun), confirmationOf(begun.confirmation))
 }
 
-/** Registers and logs in a new user with a key, and with the recovery key if given. */
+/** Registers a new user with a key, and with the recovery key if one is given, and logs the user in. */
 export async function someSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
@@ -199,7 +199,7 @@ export async function someSession(service: Service, recoveryKey?: ReturnType<typ
   return { email, userId: begun.user.id, token, headers, keyPair }
 }
 
-/** Moves a session's login this many minutes into the past. */
+/** Makes a session's login appear this many minutes older. */
 export async function ageSession(service: Service, { token }: { readonly token: string }, minutes: number) {
   const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
   await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])
