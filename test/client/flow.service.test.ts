@@ -24,7 +24,7 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
   }
 }
 
-/** Returns Alice's wallet and the calls that it sent. */
+/** Returns a wallet of Alice and the list of calls that it sent. */
 function walletOn(service: Service) {
   const asked: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()

@@ -84,7 +84,7 @@ describe('A passkey is registered', () => {
   })
 
   test.for<[what: string, faults: Faults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
-    // Of passkeys, only self-attested ones have a signature, so the others skip this check.
+    // Faults of the signature are left out, because only a self-attested passkey has one at registration.
     ...SIGNED.filter(([, { signature }]) => !signature),
     ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
     ['on an unknown page', { origin: undefined }, 'origin'],

@@ -106,7 +106,7 @@ describe('A batch', () => {
     expect(asked).toHaveLength(1)
   })
 
-  // Batches here have several calls; a single call would not be sent as a list.
+  // The node returns each call's first parameter as its result.
   const echo: Node = (batch) => Response.json(batch.map(({ id, params }) => ({ id, result: params[0] })))
   test.for([
     ['501 calls', Array.from({ length: 501 }, (_, i) => i), [500, 1]],
@@ -333,7 +333,7 @@ describe('A node’s limits are learnt from its refusals:', () => {
   const whole = (status: number, code: number, message: string) =>
     Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
   const answered = (batch: Batch) => batch.map(({ id, method, params }) => ({ id, result: [method, params[0]] }))
-  // Batches here have several calls; a single call would not be sent as a list.
+  // The node also accepts a single call that is not in a list.
   const echo: Node = (batch) =>
     Response.json(Array.isArray(batch) ? answered(batch) : answered([batch as unknown as Batch[number]])[0])
   const resultsOf = (calls: readonly RpcRequest[]) =>

@@ -158,7 +158,7 @@ function lying(honest: Rpc, { place, kind, at, digit, word, isEach }: TheLie): R
   }
 }
 
-/** Splits a prepared reply into the fields to sign and the figures shown to the user. */
+/** Removes the evidence and the gas estimate from a reply. All other fields must not be changed by a lie. */
 const signedOf = ({ evidence: _, estimatedGas: __, ...signed }: Reply) => signed
 
 const SAFE = ['nodes_disagree', 'second_node_silent', 'upstream_bad_answer', 'upstream_unavailable']
