@@ -104,7 +104,10 @@ const ABIS: Readonly<Record<string, Abi>> = {
   merkl: distributorAbi,
 }
 
-/** Parses a key of the ERC into a selector and parameters: canonical types, one space, no space after a comma. */
+/**
+ * Parses a format key of ERC-7730, such as `deposit(uint256 assets,address receiver)`, into its selector and the paths of its
+ * parameters. The key must be canonical.
+ */
 function functionOf(key: string): { selector: string; parameters: string[] } {
   const [, name, list = ''] =
     /^([a-zA-Z]\w*)\(((?:[a-z0-9]+(?:\[\])* [a-zA-Z]\w*(?:,(?=[a-z])|(?=\))))*)\)$/.exec(key) ?? []
@@ -113,12 +116,12 @@ function functionOf(key: string): { selector: string; parameters: string[] } {
   return { selector, parameters: parameters.map(([type = '', parameter = '']) => pathOf({ type, parameter })) }
 }
 
-/** Returns the path of all elements of a parameter: `.[]` for each dimension. */
+/** Returns the path of all values of a parameter: its name, with `.[]` for each array dimension. */
 function pathOf({ type, parameter }: { readonly type: string; readonly parameter: string }): string {
   return `${parameter}${type.replace(/^[a-z0-9]+/, '').replaceAll('[]', '.[]')}`
 }
 
-/** Returns the fields of a format, with their references resolved. */
+/** Returns the fields of the format with this key, with references to definitions resolved. */
 function fieldsOf({ display }: Descriptor, key: string) {
   return (display?.formats[key]?.fields ?? []).map((field) => {
     if (!('$ref' in field)) return field
@@ -177,7 +180,7 @@ describe('The ERC-7730 descriptors', () => {
     for (const key of keys) {
       const { parameters } = functionOf(key)
       const fields = fieldsOf(descriptor, key)
-      // Each argument has a description, even one that is never shown.
+      // The descriptor lists each argument, even one that a wallet never shows.
       expect(fields.map(({ path }) => path).sort(), key).toEqual(parameters.toSorted())
       for (const field of fields) {
         const { tokenPath, chainIdPath } = field.format === 'tokenAmount' ? field.params : {}

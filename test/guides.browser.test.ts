@@ -23,7 +23,7 @@ import { test as base } from './support/browser.ts'
 import { bundleForPages, checkSnippets, execute, extractGuide, listModules, listUncalled } from './support/guides.ts'
 import type { Service } from './support/service.ts'
 
-// Tests move the service's clock, so that no user has to wait.
+// Tests advance the service's clock instead of waiting.
 const { now } = Date
 let passed = 0
 Date.now = () => now() + passed
@@ -35,7 +35,7 @@ const pass = (seconds: number) => {
 }
 
 type Functions = Readonly<Record<string, (...given: readonly unknown[]) => unknown>>
-/** Exports of each file that a page has loaded. */
+/** Exports of the guide's snippets in a page, by file name. */
 declare const guide: Readonly<Record<string, Functions>>
 
 type User = { readonly id: string; readonly email: string }
@@ -50,24 +50,24 @@ const test = base
     extractGuide('docs/integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
   .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
-  /** Opens the wallet's page on its own device, with the guide's snippets. */
+  /** Opens an empty page with its own authenticator, in which the guide's snippets are loaded. */
   .extend('openDevice', ({ open, script }) => async (): Promise<Page> => {
     const page = await open(WEB)
     await page.addScriptTag({ content: script })
     return page
   })
 
-/** Runs a snippet's function on a page and returns a handle, because some results cannot leave the page. */
+/** Runs a snippet's function in a page. Returns a handle, because some results cannot be serialized. */
 function hold(page: Page, file: string, name: string, ...given: unknown[]): Promise<JSHandle> {
   return page.evaluateHandle(([file, name, given]) => guide[file]?.[name]?.(...given), [file, name, given] as const)
 }
 
-/** Runs a snippet's function on a page and returns its result. */
+/** Runs a snippet's function in a page and returns its result. */
 async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
   return await (await hold(page, file, name, ...given)).jsonValue()
 }
 
-/** Returns the guide's message to the user for the failure of a snippet's function. */
+/** Runs a snippet's function that must fail. Returns the text that the guide shows users for the failure. */
 async function told(page: Page, file: string, name: string, ...given: unknown[]): Promise<unknown> {
   return await page.evaluate(
     ([file, name, given]) =>
@@ -80,7 +80,7 @@ function logIn(page: Page): Promise<User> {
   return run(page, 'passkey-account.ts', 'logInWithPasskey')
 }
 
-/** Creates a client of the API for the user who is logged in on a page. */
+/** Creates an API client with the session of the user who is logged in on a page. */
 async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Promise<Client> {
   const session = await page.evaluate("guide['client.ts'].client.session()")
   return { url, key, session: z.string().parse(session) }
@@ -161,7 +161,7 @@ test('A user registers with a password and codes, changes the password, and move
 }) => {
   const [page, email] = [await openDevice(), someEmail()]
   const started = await run<Started>(page, 'password.ts', 'startWithPassword', email)
-  /** Returns the code that the user's application shows after this many seconds. */
+  /** Returns the one-time code that the user's authenticator application shows this many seconds later. */
   const codeAfter = (seconds: number) => {
     pass(seconds)
     return oneTimeCode(started.otpUrl)
@@ -222,7 +222,7 @@ test('A user who has lost the device recovers the account with the kit, and then
   openDevice,
 }) => {
   const [lost, email] = [await openDevice(), someEmail()]
-  // An attacker who guesses the id gets the encrypted key, and can then guess its secret.
+  // Secrets must not come from Math.random: whoever guesses a kit's id gets the encrypted key, and could then guess its secret.
   await lost.evaluate('Math.random = () => 0')
   let kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
   expect(kit.credentialId).not.toMatch(/^A+$/)
@@ -277,7 +277,7 @@ test('A user adds the passkey of a second device, confirmed on the first one, wh
   const confirm = await phone.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
   expect(await told(phone, 'credentials.ts', 'addPasskey', 'phone', confirm)).toBe('This device is enrolled already.')
 
-  // The laptop's page requests the phone's passkey, as browsers do with a QR code.
+  // The laptop's page signs with the phone's passkey, as browsers do through a QR code.
   await laptop.exposeFunction('askPhone', async (challenge: object) => {
     return { firstFactor: await run(phone, 'passkey.ts', 'signWithPasskey', challenge) }
   })

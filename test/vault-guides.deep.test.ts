@@ -35,7 +35,7 @@ const run = promisify(execFile)
 
 const test = serviceTest
   .extend('guides', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey, backends } }, { onCleanup }) => {
-    // These are the variables that `--env-file` gives to the reader's program.
+    // A reader's program gets these variables by `node --env-file`.
     const env = { VAULTLINE_URL: baseUrl, VAULTLINE_KEY: apiKey }
     Object.assign(process.env, env)
     onCleanup(() => {
@@ -43,7 +43,7 @@ const test = serviceTest
     })
     return extractGuide('docs/guides', { KEY: backends.signingKey.x, KEY_ID: backends.signingKey.kid })
   })
-  /** Imports a snippet. */
+  /** Imports a snippet of a guide as a module. */
   .extend(
     'load',
     ({ guides }) =>
@@ -51,12 +51,12 @@ const test = serviceTest
         import(join(guides.folder, file)),
   )
 
-// The exports of a snippet. The compiler checks their types in a test below.
+// Exports of a snippet have type `any`, because another test compiles the snippets with their types.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Snippet = any
 type Load = (file: string) => Promise<Snippet>
 
-/** Returns a chain of the service and a vault there that the guides' client has. */
+/** Returns a chain of the service, and a vault of this type there that the client of the guides has. */
 function placeOf({ backends }: Service, type: 'sync' | 'async') {
   const chain = backends.chains.find(({ chainId }) => chainId === base.id)
   const vault = chain?.vaults.find((candidate) => candidate.type === type)
@@ -78,7 +78,7 @@ function walletsOn({ backends }: Service) {
 const balanceOf = (chain: LocalChain, address: Address) =>
   readContract(createChainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
 
-/** Makes a chain mine a transaction only after `happen` has run. */
+/** Sends a transaction and makes the chain mine it only after `happen` has run. */
 async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (hash: Hash) => Promise<unknown>) {
   await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
   try {
@@ -91,7 +91,7 @@ async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (
   }
 }
 
-/** Settles a vault as soon as a status is pending, and lets the client request the next status immediately. */
+/** Settles a vault as soon as the API reports a pending status. The client then polls again immediately. */
 function settleAtOnce(chain: LocalChain, vault: Address) {
   const { fetch } = globalThis
   onTestFinished(() => {
@@ -149,7 +149,7 @@ test('An assistant reaches the tools by each configuration of the guide, and ove
     const host = new Host({ name: 'an-assistant', version: '1.0.0' })
     onTestFinished(() => host.close())
     const isRemote = transport instanceof URL
-    // The snippet's function has no type here.
+    // The cast is needed because the snippet's function `fetch` has type `any` here.
     const served = { fetch: fetch as typeof globalThis.fetch }
     await host.connect(
       isRemote ? new StreamableHTTPClientTransport(transport, served) : new StdioClientTransport(transport),
@@ -298,7 +298,7 @@ describe('A sender of a deposit', () => {
   test.for(oneByOne)('with %s reports a reverted transaction', async ([, open], { service, load }) => {
     const sender = await open(service, load)
     const { chain } = placeOf(service, 'sync')
-    // This code reverts every call.
+    // This bytecode makes every call to the recipient revert.
     const refuse = () => callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x5f5ffd'] }])
     const hash = await mineAfter(chain, async () => (await sender.send?.(call, base.id, userAddress)) ?? '0x', refuse)
     await callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x'] }])
@@ -446,7 +446,7 @@ describe('In an asynchronous vault', () => {
 })
 
 describe('Between chains', () => {
-  /** Fills a transfer as soon as its status is requested. */
+  /** Makes the relayer fill a transfer as soon as its status is requested. */
   function fillAtOnce({ backends: { relayer } }: Service) {
     const { fetch } = globalThis
     onTestFinished(() => {
@@ -533,7 +533,7 @@ describe('A wallet’s server', () => {
     sequence: 1,
     data: { userAddress, entry: null },
   }
-  /** Builds a delivery of that event, signed by this secret. */
+  /** Builds a webhook delivery, by default of `event`, signed with this secret. */
   const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
     const body = JSON.stringify(delivered)
     return new Request(url, { method: 'POST', headers: signedHeaders(signer, delivered.id, body), body })

@@ -97,7 +97,7 @@ describe('The workflows of GitHub Actions', () => {
     const [asking = ''] = steps.flatMap(({ run = '' }) => (run.includes('outputs.json)') ? [run] : []))
     const [, query = ''] = /jq --raw-output "(.*)" outputs\.json/.exec(asking) ?? []
     const urls = query.replaceAll('\\"', '"').replaceAll('$STAGE', 'dev').split(' // ')
-    // These are the stacks' names of their outputs.
+    // CloudFormation stacks export the URLs under these output names.
     expect(urls).toEqual(['."vaultline-dev-edge".EdgeUrl', '."vaultline-dev-api".ApiUrl'])
   })
 
@@ -118,7 +118,7 @@ describe('The workflows of GitHub Actions', () => {
       ['check', undefined, undefined],
       ...STAGES.map((stage, place) => [
         ...[stage, place === 0 ? 'check' : STAGES[place - 1]],
-        // A skipped stage does not hold up the next; a failed one does.
+        // A stage deploys although the one before it was skipped, but not if that one failed.
         `\${{ !cancelled() && !failure() && fromJSON(vars.STAGES || '{}').${stage} }}`,
       ]),
     ])
@@ -126,7 +126,7 @@ describe('The workflows of GitHub Actions', () => {
 
   test('need variables and secrets only in jobs that are skipped without them', () => {
     const needing = [...texts].flatMap(([name, text]) => (/\b(vars|secrets)\./.test(text) ? [name] : []))
-    // The deploy workflow calls the stage's.
+    // deploy.yml is listed because it calls stage.yml, which needs them.
     expect(needing).toEqual(['canary.yml', 'deploy.yml', 'stage.yml'])
     expect(workflows.get('canary.yml')?.jobs['ask']?.if).toBe('vars.STAGES')
     expect(texts.get('check.yml')).not.toMatch(/environment:|id-token/)
@@ -141,7 +141,7 @@ describe('The workflows of GitHub Actions', () => {
     try {
       for (const path of ['package.json', ...folders]) cpSync(path, join(checkout, path), { recursive: true })
       rmSync(join(checkout, 'client/node_modules'), { recursive: true, force: true })
-      // No server listens at this port.
+      // No server listens at port 9, so every request of the smoke test fails.
       const options = { cwd: checkout, encoding: 'utf8', env: { PATH: process.env['PATH'] } } as const
       const { status, stdout } = spawnSync('node', ['scripts/smoke.ts', '--url', 'http://127.0.0.1:9'], options)
       expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringMatching(/5 of 5 failed\.\n$/) })

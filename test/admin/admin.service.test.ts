@@ -47,7 +47,7 @@ const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
   price: 1_000_000n,
   block: 70_000_000n,
 }
-/** Dependencies of the doctor, which has its own test. */
+/** Dependencies of the command `doctor`. They do nothing, because doctor.infra.test.ts tests it. */
 const NOT_EXAMINED: Admin['examined'] = {
   stage: undefined,
   checkAccess: async () => [],
@@ -120,12 +120,15 @@ const test = base
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
     }
   })
-  /** Runs a command in this process and returns its output, or its failure as the operator reads it. */
+  /** Runs an operator's command in this process and returns its output or its error message. */
   .extend('run', ({ admin }) => async (...args: string[]) => {
     const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
     return lines.join('\n')
   })
-  /** Secrets Manager whose secret names this server as the RPC URL, and a node that always fails; `requests` lists the requests. */
+  /**
+   * A server that is both Secrets Manager, whose secret has its own URL as RPC URL, and an always failing node. `requests` lists
+   * its requests.
+   */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('node', async ({}, { onCleanup }) => {
     const requests: string[] = []
@@ -146,21 +149,21 @@ const test = base
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     return { url, requests }
   })
-  /** An empty directory, like a project that was never started. */
+  /** An empty directory, in which `npm start` never ran. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('directory', async ({}, { onCleanup }) => {
     const directory = await mkdtemp(join(tmpdir(), 'admin-'))
     onCleanup(() => rm(directory, { recursive: true }))
     return directory
   })
-  /** Runs the real command in its own process and in that directory. */
+  /** Runs the operator's command in its own process, in the empty directory. */
   .extend(
     'execute',
     ({ directory }) =>
       (...args: string[]) =>
         execute(args, directory),
   )
-  /** Runs a command as the script does, in this process: on a stage, or on the service with its state in that directory. */
+  /** Runs an operator's command in this process, for a stage in AWS or for the local service whose state is in that directory. */
   .extend('operate', ({ directory }) => async (...args: string[]) => {
     const connect: Parameters<typeof runCommandLine>[1] = async (stage) =>
       stage ? connectStage(stage) : await connectLocal(join(directory, '.local', 'state.json'))
@@ -170,7 +173,7 @@ const test = base
     )
   })
 
-/** Creates a secret of keys in memory. */
+/** Creates a store in memory for a secret that holds keys. */
 function secretInMemory<Keys>(kept: Keys) {
   let keys = kept
   return {
@@ -181,7 +184,7 @@ function secretInMemory<Keys>(kept: Keys) {
   }
 }
 
-/** Returns the description of a vault as read from the chain. */
+/** Returns a vault's description with the fields that the service reads from the chain. */
 function found(chainId: number, address: `0x${string}`): VaultDescription {
   const { poolId, description, logoUrl, riskProfile, riskProtocol, addedAt, ...facts } = someVault({ chainId, address })
   return { ...facts, name: 'Name on chain', version: null }
@@ -195,7 +198,7 @@ function execute(args: string[], cwd: string): Promise<{ code: number; stdout: s
   })
 }
 
-/** Sets AWS's environment variables as an operator does, for this test. */
+/** Sets environment variables for AWS credentials and endpoints until the test ends. */
 function useAws(endpoints: Record<string, string>): void {
   for (const [name, value] of Object.entries({ ...LOCAL_AWS, ...endpoints })) vi.stubEnv(name, value)
   vi.stubEnv('AWS_PROFILE', undefined)
@@ -494,7 +497,7 @@ describe('Vaults', () => {
       addVault({ ...admin, describeVault }, { clientId, chainId, address })
     await add(8453, VAULT)
     await expect(add(8453, SECOND)).rejects.toThrow(`the same share token ${VAULT}`)
-    // The same address on another chain is another token.
+    // The client may have it, because the same address on another chain is another share token.
     await add(42161, SECOND)
     expect((await clients.get(clientId))?.client.vaults).toHaveLength(2)
   })
@@ -884,7 +887,7 @@ test('The result of a write is reported even if the table’s response is lost',
   const place = ['--chain', '8453', '--address', VAULT]
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
   expect(await run('forget-transfer', '--chain', '8453', '--tx', `0x${'ab'.repeat(32)}`)).toContain('are deleted')
-  // Each write was made twice.
+  // The SDK repeated each write, because its first response was lost.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 8 + 1)
 })

@@ -13,11 +13,11 @@ const test = base
   .extend('chain', { scope: 'file' }, async ({}, { onCleanup }) => {
     const chain = await startChain({ chainId: BASE })
     onCleanup(chain.stop)
-    // The past is 200 minutes long, with more blocks than most of these nodes' limits for events.
+    // The chain has 600 blocks in 200 minutes, more than most of these nodes return events for.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(600), numberToHex(20)] }])
     return chain
   })
-  /** Checks nodes of these kinds. Returns the report, the progress messages and the number of requests. */
+  /** Runs `check-nodes` on nodes of these kinds. Returns the report, the progress messages and the number of requests. */
   .extend('check', ({ chain }, { onCleanup }) => {
     const nodes: Node[] = []
     onCleanup(async () => {
@@ -117,7 +117,7 @@ test('Two nodes are reported one after the other, including a failing one', asyn
 
 test('Two hosts that agree pass', async ({ check }) => {
   const { text } = await check('quicknode', 'plain')
-  // Another port counts as another host, as in the service.
+  // Both nodes run on this machine, and another port counts as another host.
   expect(text).toMatch(/^ {2}PASS: 2 hosts agree at block \d+$/m)
 })
 

@@ -19,7 +19,7 @@ const test = base
     return folder
   })
 
-/** Types these lines, one per question, and records the questions. */
+/** Simulates an operator who types one of these lines for each question. Records the questions. */
 function typist(...lines: string[]) {
   const questions: string[] = []
   const ask: Ask = async (question) => {

@@ -35,7 +35,7 @@ const test = base
     onCleanup(() => rm(directory, { recursive: true }))
     return join(directory, 'stages.json')
   })
-  /** A stage without clients and keys, on the local chain and tables, and the results of the steps. */
+  /** An empty stage on the local chain and tables, which gets its clients and keys from `up`. It collects the results of the steps. */
   .extend('stage', ({ service: { backends } }) => {
     const { admin } = backends
     const made = { keys: [] as readonly SigningKey[], config: {} as Record<string, unknown> }
@@ -63,7 +63,7 @@ const test = base
     }
     return { admin: fresh, made }
   })
-  /** The environment of `up`, with a CDK that creates stacks instantly; collects all output and child processes. */
+  /** Environment of the command `up`, with a CDK that creates stacks instantly. It collects all output and child processes. */
   .extend('environment', ({ plane, stage, stagesFile }) => {
     const said: string[] = []
     const printed: string[] = []
@@ -107,7 +107,7 @@ const test = base
     }
   })
 
-/** Counts the keys, clients and vaults of the stage. */
+/** Counts the signing keys, clients and vaults of the stage. */
 async function madeBy({ admin, made }: { admin: Admin; made: { keys: readonly SigningKey[] } }) {
   const clients = await admin.clients.list()
   const records = await Promise.all(clients.map(async ({ clientId }) => await admin.clients.get(clientId)))

@@ -35,7 +35,7 @@ const [ALICE] = USERS
 
 const test = serviceTest.extend('client', ({ service }): Client => ({ url: service.baseUrl, key: service.apiKey }))
 
-/** Returns a client whose fetch gives these responses in order, and the list of its requests. */
+/** Creates an API client whose fetch gives these responses in order. Lists its requests. */
 function createScriptedClient(...answers: (() => Response | Promise<Response>)[]) {
   const asked: { url: string; init: RequestInit }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
@@ -71,7 +71,7 @@ describe('A program', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const { deposit } = await import(join(folder, 'deposit.ts'))
 
-    // The vault settles while the request is pending. A poll delay of 1 ms replaces the delay of the response.
+    // The vault settles while the client polls. The poll delay is 1 ms instead of the delay in the response.
     const { fetch } = globalThis
     onTestFinished(() => {
       globalThis.fetch = fetch
@@ -360,7 +360,7 @@ describe('A message for the user', () => {
     { code: 'amount_too_low_for_bridge', told: { field: 'dstChainId', atLeast: '1443000' }, says: '' },
     { code: 'amount_exceeds_balance', told: { field: 'amount' }, says: '' },
   ])('adds an amount in tokens that works: "$says" for $told', ({ code, told, says, amount = USDC }) => {
-    // The cast restores the type of the API's codes, which the compiler infers as string.
+    // The cast restores the type of the API's error codes, which the compiler widens to string.
     const error = { ...refusal, code, status: 400, details: [{ issue: 'is wrong', ...told }] } as Failure['error']
     const plain = messageForUser(error)
     expect(messageForUser(error, { amount, shares: SHARES })).toBe(`${plain}${says}`)
@@ -404,7 +404,7 @@ describe('The package', () => {
   const sizes = [...rows].map(([, name = '*', entry = '', size]) => ({ name, entry, size: Number(size) * 1000 }))
 
   test('lists the size of each entry for pages in its README', () => {
-    // The MCP server runs in its own process, so pages do not bundle it.
+    // The MCP server is left out, because it runs in its own process and not in pages.
     const entries = Object.keys(manifest.exports).flatMap((entry) =>
       entry === './mcp' ? [] : entry.replace(/^\.\/?/, ''),
     )

@@ -8,7 +8,7 @@ import { checkSnippets, extractGuide } from '../support/guides.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The snippet of client/README.md and both components, in one bundle for a page. */
+/** Tests with the code block of client/README.md and both components in one bundle for a page. */
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('guide', { scope: 'file' }, ({}) => extractGuide('client/README.md', {}))
@@ -31,7 +31,7 @@ const test = base
     })
     return outputFiles[0]?.text ?? ''
   })
-  /** Opens a page with a component, whose API returns the responses of a script on the page. */
+  /** Opens a page with a component. A script in the page gives the API's responses. */
   .extend('show', ({ open, script }) => async (name: string, responses: string, props = '{}'): Promise<Page> => {
     const page = await open('http://localhost:3000')
     await page.addScriptTag({ content: script })
@@ -109,7 +109,7 @@ test('A user types an amount, reviews its terms, and takes one step with each cl
   await page.getByRole('button', { name: 'Deposit 5 USDC' }).waitFor()
   expect(await steps.allTextContents()).toEqual([expect.stringMatching(/^Approve: Done View transaction$/), 'Deposit'])
   expect(await page.getByRole('link').getAttribute('href')).toBe('https://blockscan.com/tx/0x1?chain=8453')
-  // The focus stays on the button of the next step.
+  // The keyboard focus stays on the button, which now starts the next step.
   expect(await page.evaluate('document.activeElement.dataset.vaultline')).toBe('next')
 })
 

@@ -10,7 +10,7 @@ import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaul
 
 const [ALICE, BOB] = USERS
 
-/** Returns a client of a vault with poll delays of 1 ms. `onAnswer` gets each response before the client reads it. */
+/** Creates an API client of a vault with poll delays of 1 ms. `onAnswer` gets each response before the client reads it. */
 function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string) => unknown): Client {
   return {
     url: service.baseUrl,
@@ -24,7 +24,7 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
   }
 }
 
-/** Returns Alice's wallet and the calls that it sent. */
+/** Returns a wallet of Alice and the list of calls that it sent. */
 function walletOn(service: Service) {
   const asked: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()
@@ -45,7 +45,7 @@ function walletOn(service: Service) {
   }
 }
 
-/** Opens a flow with a subscription until the test ends. */
+/** Opens a deposit, withdrawal or other flow, and subscribes to it until the test ends. */
 function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]) {
   const flow = createFlow(client, kind, input)
   const states: FlowState[] = []
@@ -71,7 +71,7 @@ async function waitUntilSettled({ getState, subscribe }: Flow): Promise<FlowStat
 
 const stepsOf = ({ steps }: FlowState) => steps.map(({ kind, status }) => `${kind} ${status}`)
 
-/** Returns a client whose service gives these responses in order, and a wallet that records its calls. */
+/** Returns an API client with these responses in order, and a wallet that records its calls. */
 function createScriptedClient(...answers: unknown[]) {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => {
@@ -204,7 +204,7 @@ describe('A deposit', () => {
     await flow.next(wallet)
     await flow.next(wallet)
     expect(wallet.asked.map(({ chainId }) => chainId)).toEqual([journey.source.chainId, journey.source.chainId])
-    // The user signed what the page showed: a quote holds until it expires.
+    // The user signs what the page showed, because a prepared transaction stays the same until its quote expires.
     expect(flow.getState().prepared).toBe(first.prepared)
     expect(flow.getState().current).toMatchObject({ kind: 'arrive', status: 'pending' })
 
@@ -323,7 +323,7 @@ describe('An error', () => {
   test('is reported for a reverted transaction, and the step is prepared again', async ({ service }) => {
     const { vault, flow, wallet } = await setUp(service)
     await flow.next(wallet)
-    // The allowance disappears between the simulation and the block.
+    // This wallet's allowance disappears between the simulation and the block.
     const late: typeof wallet = {
       ...wallet,
       async send(call, chainId, account) {
@@ -615,7 +615,7 @@ describe('A flow without subscribers', () => {
       'settle',
       { vaultAddress: vault.address, userAddress: ALICE.address },
     )
-    // React's StrictMode mounts, unmounts and mounts a page again immediately.
+    // React's StrictMode mounts a page, unmounts it and mounts it again immediately.
     for (const _ of ['mount', 'mount again']) flow.subscribe(() => {})()
     const stop = flow.subscribe(() => {})
     await expect.poll(() => flow.getState().progress?.status).toBe('pending')

@@ -28,20 +28,20 @@ async function callOf(host: Host, name: string, input: Record<string, unknown>):
   return { isError, text, data: Object.assign({}, structuredContent) }
 }
 
-/** Returns options for a server in this process that uses the service with its key. */
+/** Returns options for an MCP server in this process that uses the service with this key. */
 const optionsFor = ({ baseUrl, apiKey, backends }: Service, key = apiKey): ServerOptions => ({
   client: { url: baseUrl, key },
   trust: { keys: [backends.signingKey] },
 })
 
-/** Returns options for a service that sends this response without a signature. */
+/** Returns options for an MCP server whose service sends this response without a signature. */
 const buildForgingOptions = (status: number, body: unknown): ServerOptions => ({
   client: { url: 'https://api.example', key: 'jk', fetch: async () => Response.json(body, { status }) },
   trust: { keys: [publicKeyOf(createSigningKey(new Date()))] },
 })
 
 const test = serviceTest
-  /** Connects the SDK's own client to a server. */
+  /** Connects an MCP SDK client to a server with these options. */
   .extend('connect', async ({ onTestFinished }) => async (options: ServerOptions) => {
     const host = new Host({ name: 'a-host', version: '1.0.0' })
     const [near, far] = InMemoryTransport.createLinkedPair()
@@ -87,7 +87,7 @@ describe('A host', () => {
     expect(JSON.parse(first.text)).toEqual(first.data)
     const next = await call('listVaults', { limit: 2, sort: 'name', cursor: first.data['nextCursor'] })
     expect(next.data['data']).not.toEqual(first.data['data'])
-    // The default page has ten vaults.
+    // The tool lists ten vaults per page by default.
     const { baseUrl, apiKey } = service
     const whole = await fetch(`${baseUrl}/defi-vaults/v1/vaults?limit=10`, { headers: { 'x-join-key': apiKey } })
     expect((await call('listVaults')).data['nextCursor']).toBe(Object(await whole.json()).nextCursor)
@@ -182,7 +182,7 @@ describe('A host', () => {
   test('gets long lists cut and long histories thinned, with a note about it', async ({ connect }) => {
     const signingKey = createSigningKey(new Date())
     const points = Array.from({ length: 365 }, (_, day) => ({ day }))
-    /** Returns a signed response with 365 points. */
+    /** Returns a signed price history with 365 points for every request. */
     const fetch = async (request: URL | Request | string) => {
       const { method, url } = new Request(request)
       const { pathname: rawPath, search } = new URL(url)
@@ -190,7 +190,7 @@ describe('A host', () => {
       const contentType = 'application/json'
       const asked = { rawPath, rawQueryString: search.slice(1), requestContext: { http: { method } }, headers: {} }
       const told = { status: 200, contentType, body }
-      // The cast stands for a whole event: the signature reads these fields only.
+      // The cast is safe because the signature reads only these fields of the event.
       const signed = signatureHeaders(asked as never, told, signerOf(signingKey), Date.now())
       return new Response(body, { headers: { 'content-type': contentType, ...signed } })
     }
@@ -277,7 +277,7 @@ describe('A host', () => {
     const input: Record<string, unknown> = { userAddress, vaultAddress: vault?.address, amount: '1000', id: 'bitcoin' }
     Object.assign(input, { txHash: `0x${'1'.repeat(64)}`, srcChainId: 8453, search: 'ether' })
     const seen = [JSON.stringify(tools)]
-    // The list of gainers comes from a job, which does not run here.
+    // listGainersAndLosers is left out, because a job that does not run here stores its data.
     for (const { name, inputSchema } of tools.filter((tool) => tool.name !== 'listGainersAndLosers')) {
       const { amount = undefined } = inputSchema.properties ?? {}
       const given = [...(inputSchema.required ?? []), ...(amount ? ['amount'] : [])].map((field) => [

@@ -33,7 +33,7 @@ type Claimed = {
 }
 type Transaction = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
 
-/** Up to five different tokens with the total earned, the amount a claim pays, and a proof. */
+/** Up to five different reward tokens, each with the total earned, the amount that a claim pays, and a proof. */
 const claims = fc.uniqueArray(
   fc
     .tuple(
@@ -67,7 +67,7 @@ function responseTo(claimed: readonly Claimed[]) {
 }
 type Response = ReturnType<typeof responseTo>
 
-/** Replaces the response's transactions, in both of their forms. */
+/** Replaces the transactions in a response, in the list of operations and in the list of calls. */
 function withOperations(response: object, ...operations: readonly Transaction[]) {
   const calls = operations.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) }))
   const form = { version: '2.0.0', chainId: numberToHex(BASE), from: ALICE, atomicRequired: calls.length > 1, calls }
@@ -83,7 +83,7 @@ const input = { userAddress: ALICE, chainId: BASE }
 const isAccepted = (response: object, asked: object = {}) =>
   verifyTransactions('rewards', { ...input, ...asked }, response).ok
 
-/** Encodes a claim's calldata, by default for Alice as each user. */
+/** Encodes the calldata of a claim. The user of each reward is Alice by default. */
 function claimOf(claimed: readonly Claimed[], changed: { readonly users?: readonly Address[] } = {}) {
   const users = changed.users ?? claimed.map(() => ALICE)
   const lists = [claimed.map(({ token }) => token), claimed.map(({ total }) => total)] as const
@@ -143,7 +143,7 @@ describe('A claim of rewards', () => {
       ...[claimOf([ONE, other]), claimOf([ONE, ONE]), claimOf([ONE, TWO], { users: [...users, ALICE] })],
       ...[claimOf([{ ...ONE, total: 19n }, TWO]), claimOf([{ ...ONE, total: 0n }, TWO])],
       claimOf([{ ...ONE, total: MAX_TOTAL + 1n }, TWO]),
-      // Contracts read some of these as the same claim, and cannot read the others.
+      // The contract reads some of these changed texts as the same claim, and cannot read the others.
       ...[`${data}00`, `${data}${'0'.repeat(64)}`, data.slice(0, -2), data.slice(0, -64)],
       ...[`0x${data.slice(2, 10)}`, `0x095ea7b3${data.slice(10)}`],
     ]
@@ -219,7 +219,7 @@ describe("A wallet's own node", () => {
     topics: [TRANSFER, pad(DISTRIBUTOR), pad(to)],
     data: numberToHex(amount, { size: 32 }),
   })
-  /** Checks a claim at a node whose dry run has these logs. A node without logs cannot simulate. */
+  /** Checks a claim at a node whose dry run emits these logs. Undefined stands for a node that cannot simulate. */
   const witnessOf = async (logs: readonly object[] | undefined) => {
     const fetch: typeof globalThis.fetch = async (_, init) => {
       const { method } = JSON.parse(String(init?.body))
@@ -263,7 +263,10 @@ function flip(text: string, position: number, by: number): string {
   return text.slice(0, position) + (parseInt(text[position] ?? '0', 16) ^ by).toString(16) + text.slice(position + 1)
 }
 
-/** True if an independent decoder reads a claim of the response's tokens for Alice in this calldata, encoded as the ABI does. */
+/**
+ * Returns whether the calldata is the canonical encoding of a claim of the response's rewards for Alice. It uses an independent
+ * decoder.
+ */
 function isSameClaim(text: string, { rewards }: Response): boolean {
   // The cast is safe: the text is a transaction's data.
   const data = text as Hex

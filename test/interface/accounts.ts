@@ -1,4 +1,4 @@
-// Written from the interface's document only: nothing here imports from lib/.
+// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
 import * as z from 'zod'
 
 const Kinds = z.array(z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey']))
@@ -24,5 +24,5 @@ export const RegistrationInit = z.strictObject({
   temporaryAuthenticationToken: z.string(),
 })
 
-/** POST /auth/register: "status 200 with an empty body". */
+/** Response to POST /auth/register. The document says: "status 200 with an empty body". */
 export const Registration = z.undefined()

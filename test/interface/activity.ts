@@ -1,8 +1,8 @@
-// Written from the interface's document only: nothing here imports from lib/.
+// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
 import * as z from 'zod'
 import { Address, Amount, Hash, Percent, SignedAmount, Time } from './values.ts'
 
-/** "Position entry" */
+/** Object that the document calls "Position entry". */
 export const Position = z.looseObject({
   vaultAddress: Address,
   vaultName: z.string(),

@@ -6,7 +6,7 @@ import { checkInterface, RESPONSES } from './interface.ts'
 const VAULT = '/defi-vaults/v1/vault/0x1'
 const USER = '/defi-vaults/v1/defi/user/0x1'
 
-/** A recorded response, and the number of its fields in the document. */
+/** Recorded responses, each with the number of its fields that the document requires. */
 const RECORDED: readonly (readonly [request: string, body: object, fields: number])[] = [
   ['POST /auth/register/init', examples.startRegistration.response, 2],
   ['GET /defi-vaults/v1/vaults', examples.listVaults.response, 2],
@@ -35,7 +35,7 @@ describe('The check of responses against the document', () => {
           return true
         }
       })
-      // A vault's field `stateAsOf` is ours: it says whether there is a state.
+      // `stateAsOf` does not count, because the service adds it to a vault.
       expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
     },
   )

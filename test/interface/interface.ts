@@ -1,5 +1,5 @@
-// The interface as its document has it: nothing in this folder imports from lib/. Objects are strict if the document has all
-// their fields, and loose if we add some.
+// These schemas repeat the published API document, and nothing in this folder imports from lib/. Objects are strict if the
+// document has all their fields, and loose if the service adds some.
 import * as z from 'zod'
 import { Registration, RegistrationInit } from './accounts.ts'
 import { Deposits, Position, Positions } from './activity.ts'
@@ -8,7 +8,10 @@ import { Balances, MarketCoins } from './portfolio.ts'
 import { DepositStatus, TransferStatus } from './status.ts'
 import { Calldata, Vault, VaultList } from './vaults.ts'
 
-/** Successful responses in the document, by request. It names no path for the last four; the paths are ours. */
+/**
+ * Schemas of the document's successful responses, by request. The document names no path for the last four, so the paths are the
+ * service's.
+ */
 export const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType])[] = [
   [/^POST \/auth\/register\/init$/, RegistrationInit],
   [/^POST \/auth\/register$/, Registration],
@@ -24,7 +27,7 @@ export const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType
   [/^GET \/defi-vaults\/v1\/defi\/cross-chain\/[^/]+\/status$/, TransferStatus],
 ]
 
-/** Throws if a response differs from the document, or if names of one of its objects differ only in case. */
+/** Throws if a response differs from the document, or if two names in one object differ only in case. */
 export function checkInterface(request: string, { status, body }: { readonly status: number; readonly body: unknown }) {
   const clashing = clashingNames(body)
   if (clashing.length > 0) throw new Error(`Names in the response to ${request} differ only in case: ${clashing}.`)

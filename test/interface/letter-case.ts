@@ -1,4 +1,4 @@
-/** Returns names in each object of a JSON value that differ only in case: Go's encoding/json takes them for one field. */
+/** Returns names in one object of a JSON value that differ only in case, because Go's encoding/json takes them for one field. */
 export function clashingNames(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const inner = Object.values(value).flatMap(clashingNames)

@@ -1,4 +1,4 @@
-// Written from the interface's document only: nothing here imports from lib/.
+// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
 import * as z from 'zod'
 
 const TokenBalance = z.looseObject({

@@ -1,4 +1,4 @@
-// Written from the interface's document only: nothing here imports from lib/.
+// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
 import * as z from 'zod'
 import { Address, Amount, Hash, Time } from './values.ts'
 
@@ -7,22 +7,22 @@ export const DepositStatus = z.looseObject({
   vaultAddress: Address,
   userAddress: Address,
   chainId: z.number(),
-  // The status `cancelled` is ours: the document knows no vault that returns a cancelled deposit later.
+  // The service adds `cancelled`: the document knows no vault that returns a cancelled deposit later.
   status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit', 'cancelled']),
   statusDescription: z.string(),
   amounts: z.looseObject({ pendingDeposit: Amount, claimableShares: Amount, currentShares: Amount }),
-  // These fields are null if the contract lacks them, as in the state of a vault.
+  // These fields are null for a vault whose contract lacks them.
   vault: z.strictObject({ depositEpochId: z.number().nullable(), isTotalAssetsValid: z.boolean().nullable() }),
 })
 
 const Chain = z.strictObject({ id: z.number(), name: z.string() })
 
-/** "Cross-chain deposit status" */
+/** Response that the document calls "Cross-chain deposit status". */
 export const TransferStatus = z.looseObject({
   depositId: Hash,
   status: z.enum(['pending', 'bridging', 'completed', 'failed']),
   srcChain: Chain,
-  // The document does not show this field's name. An unknown hash has no destination.
+  // The document does not name this field. It is null for an unknown hash.
   dstChain: Chain.nullable(),
   protocol: z.string().nullable(),
   inputAmount: Amount.nullable(),

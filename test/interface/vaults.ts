@@ -1,4 +1,4 @@
-// Written from the interface's document only: nothing here imports from lib/.
+// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
 import * as z from 'zod'
 import { Address, Amount, Percent } from './values.ts'
 
@@ -38,7 +38,7 @@ const VaultState = z.strictObject({
   newTotalAssets: Amount.nullable(),
   depositEpochId: z.number().nullable(),
   redeemEpochId: z.number().nullable(),
-  // This field is not in the document: the null fields that could not be read.
+  // The service adds this field: it names the fields that are null because they could not be read.
   missing: z.array(z.string()),
 })
 
@@ -50,7 +50,7 @@ const AsyncVault = z
     curatorAddress: Address.nullable(),
     valuationManager: Address.nullable(),
     vaultState: VaultState.nullable(),
-    // This field is not in the document: null before the vault is first read.
+    // The service adds this field: it is null until the vault is first read.
     stateAsOf: z.looseObject({}).nullable(),
   })
   .check(({ value, issues }) => {
@@ -58,7 +58,7 @@ const AsyncVault = z
     if ((vaultState === null) !== (stateAsOf === null)) {
       issues.push({ code: 'custom', message: 'The state is null exactly before it is read', input: value })
     }
-    // The document has no null; it describes the vaults of this protocol.
+    // The document describes only Lagoon vaults and has no null in their state.
     if (protocol !== 'lagoon') return
     const { missing = [], ...state } = vaultState ?? {}
     const { curatorAddress, valuationManager } = value
@@ -71,7 +71,7 @@ const AsyncVault = z
 
 const SyncVault = z.looseObject({ ...fields, type: z.literal('sync') })
 
-/** A vault. Fields that its contract lacks are null if the document does not know its protocol. */
+/** A vault. The fields that only Lagoon has are null for other protocols. */
 export const Vault = z.discriminatedUnion('type', [AsyncVault, SyncVault])
 
 /** GET /defi-vaults/v1/vaults */
@@ -79,7 +79,7 @@ export const VaultList = z.looseObject({ success: z.literal(true), data: z.array
 
 const Transaction = z.looseObject({ to: Address, data: z.string().regex(/^0x([0-9a-f]{2})*$/), value: Amount })
 
-/** "Deposit calldata response" */
+/** Response that the document calls "Deposit calldata response". */
 export const Calldata = z.looseObject({
   approval: z.array(Transaction),
   operations: z.array(Transaction),

@@ -20,7 +20,7 @@ const sends =
 const gzip = { 'content-encoding': 'gzip' }
 const stalls: Server = (response) => response.writeHead(200).write('{"pr')
 
-/** Servers by their behaviour, with the body of the response or the error. */
+/** Servers by their behaviour. Each has the response body or the error that a request gets. */
 const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['sends text', sends(TEXT), TEXT],
   [

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** ABI of ERC-7540, ERC-7575 and ERC-7887, and of a local vault's manager; written independently of the contracts under test. */
+/** ABI of ERC-7540, ERC-7575 and ERC-7887, and of a sandbox vault's manager. It is written independently of the contracts under test. */
 export const ASYNC_VAULT = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',
@@ -40,7 +40,7 @@ export const ASYNC_VAULT = parseAbi([
   'function pendingCancelRedeemRequest(uint256 requestId, address controller) view returns (bool isPending)',
   'function claimableCancelRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
   'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
-  // Functions of the manager
+  // Functions of the account that manages a vault
   'function updatePrice(uint256 newPrice)',
   'function fulfillDeposit(uint256 requestId, address controller, uint256 assets, uint256 shares)',
   'function fulfillRedeem(uint256 requestId, address controller, uint256 shares, uint256 assets)',
@@ -64,7 +64,7 @@ export const ASYNC_VAULT = parseAbi([
   'event CancelDepositClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 assets)',
   'event CancelRedeemRequest(address indexed controller, uint256 indexed requestId, address sender)',
   'event CancelRedeemClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 shares)',
-  // Events of Centrifuge
+  // Events of Centrifuge vaults
   'event DepositClaimable(address indexed controller, uint256 indexed requestId, uint256 assets, uint256 shares)',
   'event RedeemClaimable(address indexed controller, uint256 indexed requestId, uint256 assets, uint256 shares)',
   'event CancelDepositClaimable(address indexed controller, uint256 indexed requestId, uint256 assets)',
@@ -85,7 +85,7 @@ export const ASYNC_VAULT = parseAbi([
   'error ExceedsRedeemLimits()',
   'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  // Errors of Superform
+  // Errors of Superform vaults
   'error ZERO_AMOUNT()',
   'error INVALID_AMOUNT()',
   'error INVALID_CONTROLLER()',

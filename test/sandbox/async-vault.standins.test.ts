@@ -103,7 +103,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
       args: { controller: ALICE, requestId: redemption, assets: usdc('30'), shares: 20_000_000n },
     })
     expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(20_000_000n)
-    // The claim pays the average of both prices.
+    // The claimable assets are valued at the average of both settlement prices.
     expect(await vault.read('claimableRedeemRequest', redemption, ALICE)).toBe(30_000_000n)
     const before = await session.tokensOf(BOB)
     const [withdrawal] = await vault.act(ALICE, 'withdraw', [usdc('42'), BOB, ALICE])
@@ -202,7 +202,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(true)
     expect(await vault.outcome(ALICE, 'requestRedeem', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
     expect(await vault.outcome(ALICE, 'cancelRedeemRequest', [redemption, ALICE])).toBe('CancellationIsPending')
-    // The cancellation is too late for this part.
+    // The safe may still settle a part of a request whose cancellation is pending.
     await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 4n, usdc('25')])
     const given = await vault.act(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])
     expect(given).toMatchObject([
@@ -283,7 +283,7 @@ test('an ERC-7540 vault with counted request ids keeps requests separate and pay
   await vault.act(SAFE, 'fulfillRedeem', [2n, ALICE, 10_000_000n, usdc('10')])
   expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('50'))
   const before = await session.tokensOf(ALICE)
-  // The second request is redeemed whole at a dollar a share, and half of the third at two dollars.
+  // The claim pays request 2 whole at one dollar a share, and half of request 3 at two dollars.
   await vault.act(ALICE, 'redeem', [20_000_000n, ALICE, ALICE])
   expect((await session.tokensOf(ALICE)) - before).toBe(usdc('30'))
   expect(await vault.read('claimableRedeemRequest', 2n, ALICE)).toBe(0n)
@@ -350,7 +350,7 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     await vault.act(ALICE, 'cancelRedeemRequest', [0n, ALICE])
     await vault.act(SAFE, 'fulfillCancelRedeem', [0n, ALICE])
     const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [0n, CAROL, ALICE])
-    // The names are those of ERC-7887.
+    // The arguments have ERC-7887's names, so the receiver Carol appears as `controller`.
     expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: HELD } })
     expect(await vault.read('balanceOf', CAROL)).toBe(HELD)
   })

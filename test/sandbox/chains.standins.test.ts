@@ -138,7 +138,7 @@ test('a chain makes a block every 0.2 s, so that about five share a timestamp', 
     Array.from({ length: 11 }, (_, index) => getBlock(client, { blockNumber: BigInt(index + 2) })),
   )
   const times = blocks.map(({ timestamp }) => timestamp)
-  // Eleven blocks of 0.2 s span two seconds.
+  // Eleven blocks of 0.2 s take two seconds, so many share a timestamp.
   expect(new Set(times).size).toBeLessThanOrEqual(5)
   expect([...times].sort()).toEqual(times)
 })

@@ -8,10 +8,10 @@ import { startGateway } from '../../sandbox/gateway.ts'
 import { serveDocs } from '../../sandbox/start/docs.ts'
 import { test as base } from '../support/browser.ts'
 
-/** Folder of the real site, after `npm run docs:build`. */
+/** Folder into which `npm run docs:build` writes the documentation site. */
 const BUILT = 'dist/docs'
 const MAX_BYTES = 1_000_000
-/** Script that counts the bytes that a page has loaded, uncompressed. */
+/** Page script that returns the total size of everything the page has loaded, in uncompressed bytes. */
 const LOADED = `['navigation', 'resource']
   .flatMap((type) => performance.getEntriesByType(type))
   .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)`
@@ -45,7 +45,7 @@ const test = base
     onCleanup(() => rmSync(folder, { recursive: true }))
     return folder
   })
-  /** The API with its documentation, as in the local service, for a client without vaults. */
+  /** Starts the API and its documentation as `npm start` does, for a client that has no vaults. */
   .extend('startSite', async ({ sharedService: { createClient } }, { onCleanup }) => async (site: Site) => {
     const apiKey = await createClient([])
     const beside = serveDocs({ apiKey, folder: site.folder, path: undefined }, { sources: [], ...site })
@@ -147,7 +147,7 @@ test('A site older than its sources is served while a newer one is built', async
   expect(await open()).toContain('<title>Site</title>')
   expect(build).toHaveBeenCalledTimes(1)
   resolve()
-  // The source changed during the first build.
+  // A source changed during the first build, so a second build follows.
   await expect.poll(open).toBe('second')
 })
 
@@ -169,7 +169,7 @@ for (const [colorScheme, background] of [
       expect(bytes).toBeLessThan(MAX_BYTES)
       expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background)
       await page.getByRole('button', { name: 'Send', exact: true }).click()
-      // The client has no vaults, so this error shows that the filled-in key arrives.
+      // The client has no vaults. This error therefore shows that the page sent the client's key.
       await page.getByText('no_vaults_configured').last().waitFor()
 
       for (const [words, title] of [
@@ -183,7 +183,7 @@ for (const [colorScheme, background] of [
         await page.keyboard.press('Escape')
       }
       expect([...asked]).toEqual([site])
-      // The only 404 is the requested API response.
+      // A 404 is the expected response of the request to the API, so it is no problem of the page.
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
     },
   )

@@ -14,7 +14,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect } from 'vitest'
 import { test as base } from '../support/dynamo-server.ts'
 
-/** A request at a limit, or beyond it by `over`. */
+/** Sends a DynamoDB request whose size is at the limit, or exceeds it by `over`. */
 type Ask = (TableName: string, over: number) => unknown
 
 const keyOf = (sk: string) => marshall({ pk: 'a', sk })
@@ -85,7 +85,7 @@ const test = base.extend(
   'send',
   ({ dynamo }) =>
     (command: unknown) =>
-      // Commands have different types, and no test reads their results.
+      // The cast is needed because commands have different types. No test reads their results.
       dynamo.send(command as PutItemCommand),
 )
 
@@ -151,7 +151,7 @@ describe('DynamoDB on this machine', () => {
     expect(await send(get)).toMatchObject({ Item: marshall({ words: 'before' }) })
     hold.resolve()
     await Promise.all([making, late])
-    // The batch ran after the transaction.
+    // The batch's deletion ran after the transaction's write, so the item is gone.
     expect(await send(get)).not.toHaveProperty('Item')
     await send(update)
   })

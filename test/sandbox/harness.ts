@@ -33,7 +33,7 @@ import { createChainSnapshots, createRestore } from '../support/restore.ts'
 import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
-/** The users and roles that act in these tests. */
+/** Users who act in these tests. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 export const SAFE = ACCOUNTS.safe.address
 export const VALUER = ACCOUNTS.valuationManager.address
@@ -46,7 +46,7 @@ export const usdc = (amount: string) => parseUnits(amount, 6)
 type Writes<abi extends Abi> = ContractFunctionName<abi, 'payable' | 'nonpayable'>
 type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 
-/** Starts a chain with a token of six decimals; `stop` ends it. */
+/** Starts a chain with a token of six decimals. `stop` ends the chain. */
 export async function openSession() {
   const chain = await startChain({ chainId: 31337 })
   const client = createChainClient(chain)
@@ -54,27 +54,28 @@ export async function openSession() {
 
   const contractAt = <const abi extends Abi>(abi: abi, address: Address) => ({
     address,
-    /** Sends a transaction that must succeed and returns the contract's own events in it. */
+    /** Sends a transaction that must succeed. Returns the events in it that the contract itself emitted. */
     async act<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
       args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ) {
-      // A simulation first gives errors a name. The cast is needed because viem cannot infer the arguments of any ABI.
+      // The simulation gives a failure the name of its error. The cast is needed because viem cannot infer the arguments of any
+      // ABI.
       await simulateContract(client, { address, abi, functionName, args, account: from } as never)
       const data = encodeFunctionData({ abi, functionName, args } as never)
       const [hash = '0x'] = await transact(chain, [{ label: functionName, from, to: address, data }])
       const { logs } = await getTransactionReceipt(client, { hash })
       return parseEventLogs({ abi, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
     },
-    /** Returns `ok`, or the error with which the call fails now. */
+    /** Returns `ok` if the call would succeed in the current state, otherwise its error. */
     async outcome<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
       args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ): Promise<string> {
       const call = { address, abi, functionName, args, account: from }
-      // The reason is the same as above.
+      // The cast is needed because viem cannot infer the arguments of any ABI.
       return refusalOf(simulateContract(client, call as never)).then((refusal) => refusal ?? 'ok')
     },
     read<const name extends Reads<abi>, const args extends ContractFunctionArgs<abi, 'view' | 'pure', name>>(
@@ -111,13 +112,13 @@ export async function openSession() {
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
       return { ...vault, generation }
     },
-    /** Opens an ERC-7540 vault of another make and its share token. */
+    /** Opens an ERC-7540 vault of this kind, which is not Lagoon's, and its share token. */
     async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
       return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
-    /** Opens a synchronous vault in which Alice deposited 100 dollars and that gained 7 millionths. */
+    /** Opens a synchronous vault in which Alice deposited 100 dollars. The vault then gained 0.000007 dollars. */
     async openYieldVault(make: YieldVaultKind) {
       const vault = contractAt(
         YIELD_VAULT,
@@ -128,28 +129,28 @@ export async function openSession() {
       await transact(chain, [{ label: 'gain', from: ADMIN, to: token, data: tokenCall('mint', vault.address, 7n) }])
       return vault
     },
-    /** Deploys a 0.6 vault on another asset and returns its address. */
+    /** Deploys a Lagoon v0.6 vault for this asset and returns its address. */
     deployVaultOn: (asset: Address) =>
       deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
-    /** Gives a user tokens and lets the vault take them. */
+    /** Mints tokens to a user and approves the vault for them. */
     pay: (from: Address, vault: Pick<Vault, 'address'>, amount: bigint) => pay(from, vault.address, amount),
-    /** Requests a deposit of the user's own, freshly minted tokens. */
+    /** Mints tokens to a user, who then requests to deposit them for themselves. */
     async request(vault: Vault, user: Address, amount: bigint) {
       await pay(user, vault.address, amount)
       return vault.act(user, 'requestDeposit', [amount, user, user])
     },
-    /** Proposes a valuation and settles; from 0.2 on the settlement repeats the valuation. */
+    /** Proposes a valuation and settles. Lagoon v0.2 and later take the valuation again in the settlement. */
     async settle(vault: Generated, totalAssets: bigint) {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'settleDeposit', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** Closes the vault at this valuation. */
+    /** Closes the vault at this valuation, in smallest units of the asset. */
     async close(vault: Generated, totalAssets: bigint) {
       await vault.act(ADMIN, 'initiateClosing', [])
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'close', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** Makes a block this many seconds later. */
+    /** Mines a block whose time is this many seconds later. */
     async pass(seconds: number) {
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await callRpc(chain, [{ method: 'evm_mine', params: [] }])

@@ -41,7 +41,7 @@ async function word(address: Address, slot: bigint): Promise<bigint> {
 const addressWord = async (address: Address, slot: bigint) =>
   getAddress(slice(numberToHex(await word(address, slot), { size: 32 }), 12))
 
-/** Returns the slot of a mapping's value. */
+/** Returns the storage slot of a mapping's value by its key and the mapping's slot. */
 const entry = (key: Address | bigint, slot: bigint) =>
   hexToBigInt(
     keccak256(concat([pad(typeof key === 'bigint' ? numberToHex(key) : key), numberToHex(slot, { size: 32 })])),
@@ -51,7 +51,7 @@ const entry = (key: Address | bigint, slot: bigint) =>
 const numbers = (packed: bigint) =>
   Array.from({ length: 6 }, (_, i) => Number((packed >> BigInt(40 * i)) & 0xffffffffffn))
 
-/** Returns the slot that ERC-7201 gives to a name. */
+/** Returns the storage slot that ERC-7201 assigns to a namespace. */
 function namespace(name: string): bigint {
   const outer = encodeAbiParameters([{ type: 'uint256' }], [hexToBigInt(keccak256(stringToHex(name))) - 1n])
   return hexToBigInt(keccak256(outer)) & ~0xffn
@@ -73,7 +73,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       expect(await word(address, LEDGER)).toBe(0n)
       expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
       expect(numbers(await word(address, LEDGER + 2n))).toEqual([1, 1, 0, 2, 2, 0])
-      // The word packs the wrapped native token (160 bits), the decimals and the decimals offset.
+      // The slot packs the wrapped native token's address (160 bits), the asset's decimals and the decimals offset.
       expect((await word(address, LEDGER + 9n)) >> 160n).toBe((12n << 8n) | 18n)
       expect(await word(address, LEDGER + 10n)).toBe(0n)
       expect(await addressWord(address, ROLES)).toBe(ADMIN)
@@ -106,7 +106,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       expect(await word(address, LEDGER)).toBe(usdc('100'))
       expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
       expect(await session.tokensOf(silo)).toBe(0n)
-      // These words are the supply and the assets with which the deposit was converted.
+      // Both slots hold the settlement's rate: supply and assets before the deposit was converted.
       expect(await word(address, entry(1n, LEDGER + 4n))).toBe(0n)
       expect(await word(address, entry(1n, LEDGER + 4n) + 1n)).toBe(0n)
 

@@ -10,7 +10,7 @@ import { transact } from '../../sandbox/transactions.ts'
 /** A reply of a node, as received. */
 type Reply = { readonly status: number; readonly headers: Headers; readonly body: unknown }
 
-/** Number of blocks, above every archive limit of these nodes and below the history of the chains. */
+/** A block number that is within each simulated node's archive limit and that both chains have. */
 const HEAD = 150
 
 const test = base
@@ -120,7 +120,7 @@ describe('Events of more blocks than the node’s limit are refused', () => {
     expect(await post(events(from, from + most))).toMatchObject({ status: 200, body: EMPTY })
 
     const mixed = await post([chainId, events(from, from + most + 1)])
-    // One call refuses the whole batch, except at nodes that respond to each call separately.
+    // The refused call fails the whole batch, except at nodes that respond to each call separately.
     if (status === 200) expect(mixed).toMatchObject({ status, body: [{ result: '0x2105' }, body] })
     else expect(mixed).toMatchObject({ status, body: { ...body, id: null } })
   })
@@ -238,7 +238,7 @@ test('A lying node doubles an amount, hides events, fails a transaction and inve
 test('No node takes a body over 2 MiB or gives a call more than 50 million gas', async ({ open }) => {
   const post = await open('quicknode')
   expect(await post(' '.repeat(2 * 1024 * 1024 + 1))).toMatchObject({ status: 413 })
-  // Program that returns the remaining gas, less the call's initial cost.
+  // Replaces Multicall3 by a program that returns the gas left after the call's initial cost.
   const gasLeft = (gas?: Hex) =>
     call('eth_call', [{ to: MULTICALL3, gas }, 'latest', { [MULTICALL3]: { code: '0x5a5f5260205ff3' } }])
   for (const gas of [undefined, numberToHex(100_000_000)]) {

@@ -32,7 +32,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     await queues.stop()
   })
   const QueueUrl = queues.variables['DELIVERY_QUEUE_URL'] ?? ''
-  // Concurrent pauses pass together.
+  // The clock jumps to the end of the longest pause, so concurrent pauses do not add up.
   const sleep = async (ms: number) => {
     const until = time + ms
     await new Promise(setImmediate)
@@ -45,12 +45,12 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     pass: (seconds: number) => {
       time += seconds * 1000
     },
-    /** Sets the next random numbers; later ones are even. */
+    /** Sets the next results of the queue's random generator. Later results are 0.5. */
     draw: (...next: number[]) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    /** Sends this many messages of each tenant. */
+    /** Sends messages for each tenant, as many as `counts` has for it. */
     sendOf: (counts: Readonly<Record<string, number>>) =>
       sendMessages(
         QueueUrl,
@@ -79,14 +79,14 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       return messages
     },
     hide: ({ ReceiptHandle = '' }: Message, seconds: number) => hideMessage(QueueUrl, ReceiptHandle, seconds, client),
-    /** Puts this many messages among the dead letters. */
+    /** Puts this many messages into the dead-letter queue. */
     giveUp: (count: number) =>
       sendMessages(
         `${QueueUrl}-dead`,
         Array.from({ length: count }, (_, i) => ({ i })),
         { client },
       ),
-    /** Moves dead letters as an operator does; its pauses pass instantly. */
+    /** Moves dead letters back to their queue, as an operator's command does. Its pauses take no real time. */
     redrive: async () => {
       const said: string[] = []
       const [ofDeliveries] = await deadLettersOf(client, 'local', {
@@ -95,11 +95,11 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       }).redrive()
       return { ...ofDeliveries, said }
     },
-    /** Runs an operator's command on dead letters and returns its messages, and its final output or error. */
+    /** Runs an operator's command on dead letters. Returns its progress messages, and its final output or error. */
     run: async (...args: string[]) => {
       const said: string[] = []
       const deadLetters = deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) })
-      // These commands use nothing else.
+      // The cast is safe because these commands use no other field of Admin.
       const connect = async () => ({ deadLetters }) as Admin
       const printed = await runCommandLine(args, connect).catch((error: unknown) => `Error: ${describeFailure(error)}`)
       return [...said, printed].flat().join('\n')
@@ -166,7 +166,7 @@ describe('A message', () => {
     pass(1)
     const [again] = await receive()
     expect(again?.MessageId).toBe(first?.MessageId)
-    // The previous receiver's receipt is no longer valid.
+    // The receipt of the first receiver became invalid when the message was received again.
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: first?.ReceiptHandle }))
     expect(queues.list('deliveryQueue')).toHaveLength(1)
     const { ReceiptHandle } = again ?? {}
@@ -384,7 +384,7 @@ describe('A tenant', () => {
     await sqs.sendOf({ noisier: 32 })
     await sqs.receive({ most: 31 })
     await sqs.sendOf({ noisy: 31 })
-    // The noisier tenant's last message waits for others.
+    // The last message of the tenant with most messages is delivered after those of other tenants.
     await sqs.receive({ most: 30 })
     expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
   })
@@ -468,7 +468,7 @@ describe('An operator', () => {
         'Dead letters of vaultline-local-deliveries: deleted; left: about 0.',
       ].join('\n'),
     )
-    // A move must not take messages that are still to be deleted.
+    // Messages that SQS is still deleting must not be moved back to the queue.
     expect(await sqs.redrive()).toMatchObject({ moved: 0, left: 0 })
   })
 

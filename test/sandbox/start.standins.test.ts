@@ -43,10 +43,10 @@ const SMOKE = join(import.meta.dirname, '../../scripts/smoke.ts')
 /** Folder of the compiled code that the processes of this file share. */
 const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
 afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
-/** Origins of a page under development and of a page that is not allowed. */
+/** Origin of a page under development, which may call the service, and origin of a page that may not. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
-/** Additional origins that ORIGINS allows. */
+/** Origins that the environment variable ORIGINS allows in addition. */
 const ORIGINS = ['https://wallet.example', 'http://localhost:7000']
 
 const Url = z.url({ protocol: /^http$/, hostname: /^(localhost|127\.0\.0\.1)$/ })
@@ -54,7 +54,7 @@ const Key = z.string().regex(/^jk_local_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/)
 const Hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 const ChainId = z.literal([8453, 42161])
 
-/** Fields of the state file that the design promises. */
+/** Fields that the state file of `npm start` is documented to have. */
 const State = z.object({
   walletUrl: Url,
   baseUrl: Url,
@@ -102,13 +102,13 @@ const State = z.object({
 type State = z.output<typeof State>
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
-/** The guide's table of prepared states: name, request and response of each. */
+/** Rows of the guide's table of prepared failures: name, request and response of each. */
 const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (\d{3}) `(.+)` +\|$/gm)].map(
   ([, name = '', method = '', what = '', status, answer = '']) =>
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
-/** Returns the path of a service's environment file. */
+/** Returns the path of the environment file that a sandbox writes. */
 const envFileOf = ({ folder }: Sandbox) => join(folder, '.local/.env')
 
 const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
@@ -130,7 +130,7 @@ function processes(): Process[] {
 
 function statOf(pid: string): string {
   try {
-    // The name in the second field may contain anything, even a bracket.
+    // Process names, the second field, may contain anything, even a bracket.
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\)\s/s, '')
       .split(' ')
@@ -247,7 +247,7 @@ describe('`npm start`', () => {
       .printed()
       .split('\n')
       .find((candidate) => candidate.includes('curl') && candidate.includes('/vaults'))
-    // The shell splits the command exactly as for curl.
+    // The shell splits the guide's command into arguments exactly as it would for curl.
     const shell = spawnSync('/bin/sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${line}`])
     const words = shell.stdout.toString().split('\n')
     const [name = '', value = ''] = (words[words.indexOf('-H') + 1] ?? '').split(': ')
@@ -317,7 +317,7 @@ describe('`npm start`', () => {
       return (await (await fetch(`${state.baseUrl}/defi-vaults/v1/${path}`, { headers })).json()) as T
     }
     const list = async () => (await get<{ data: Listed[] }>('vaults')).data
-    // The last price that is at least a week old is two weeks old.
+    // The yield is computed from the newest recorded price that is at least a week old. It is two weeks old.
     const listDays = async () => [...new Set((await list()).map(({ annualYield }) => annualYield?.days))]
     // One vault on Base opened three days ago and has no yield.
     await expect.poll(async () => new Set(await listDays()), { timeout: 15_000 }).toEqual(new Set([14, undefined]))
@@ -391,7 +391,7 @@ describe('The smoke test', () => {
 
   test('fails without a service and with an unknown key', async ({ state }) => {
     const otherKey = `${state.apiKey.slice(0, -1)}${state.apiKey.endsWith('a') ? 'b' : 'a'}`
-    // No key is given, because each check retries for seconds without a server, and checks with a key do not differ.
+    // The first check gets no key: a check with a key fails in the same way, but retries for seconds.
     const [absent, unknown] = await Promise.all([
       smoke(`http://localhost:${await freePort()}`, ''),
       smoke(state.baseUrl, otherKey),
@@ -449,7 +449,7 @@ describe('The receiver of webhooks', () => {
   type Received = { attempt: number; isVerified: boolean; isTaken: boolean; status: number; event: { type: string } }
   const listReceived = async ({ webhook }: State) =>
     ((await (await fetch(webhook.receivedUrl)).json()) as { received: Received[] }).received
-  /** Deposits from the account with the public key pair and lets the deposit become final. */
+  /** Deposits from an account whose private key is publicly known, and lets the deposit become final. */
   const deposit = async (state: State) => {
     const [account] = state.accounts
     const vault = state.vaults.find(({ type, chainId }) => type === 'sync' && chainId === 8453)
@@ -752,11 +752,11 @@ test('A transfer from a chain outside the sandbox is pending', async ({ state })
   expect(await response.json()).toMatchObject({ status: 'pending', evidence: [{ chainId: 10 }] })
 })
 
-// It ends the service of the tests above, so it must be the last that uses it.
+// This test ends the service that the tests above share, so it must be the last one.
 test('Ctrl-C, also twice, ends cleanly: code 0 and no process, open port or state file', async ({ running }) => {
   const { child } = running
   const family = familyOf(child.pid as number)
-  // The family has two chains at least, in addition to the service.
+  // The processes include at least two local chains in addition to the service.
   expect(family.length).toBeGreaterThan(2)
   for (const signal of ['SIGINT', 'SIGINT'] as const) child.kill(signal)
   expect(await once(child, 'exit')).toEqual([0, null])

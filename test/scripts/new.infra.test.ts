@@ -19,7 +19,7 @@ const COPIED = [
   ...['package.json', 'biome.json', '.gitignore'],
 ]
 
-/** Copies the sources and returns a function that runs commands there. */
+/** Copies the repository's sources. Returns a function that runs commands in the copy. */
 function copySources() {
   const folder = mkdtempSync(join(tmpdir(), 'new-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

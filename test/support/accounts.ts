@@ -5,7 +5,7 @@ import { sha256 } from '../../lib/core/sha256.ts'
 import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** Options of a registration that has begun. */
+/** Response of the service to the beginning of a registration. */
 export type RegistrationOptions = CreationOptions & {
   readonly temporaryAuthenticationToken: string
   readonly otpUrl: string
@@ -55,12 +55,12 @@ export async function registerUser(
   return { email, begun }
 }
 
-/** Options of a recovery that has begun. */
+/** Response of the service to the beginning of a recovery. */
 export type RecoveryOptions = RegistrationOptions & {
   readonly allowedRecoveryCredentials: readonly { readonly id: string; readonly encryptedRecoveryKey: string | null }[]
 }
 
-/** Begins a recovery and returns its options. */
+/** Begins a recovery and returns the response: options for the new credentials. */
 export async function beginRecovery(
   service: Service,
   email: string,
@@ -122,7 +122,7 @@ export async function beginLogin(service: Service, email?: string, key?: string)
   return body
 }
 
-/** Completes a login with these factors. */
+/** Completes a login with these authentication factors. */
 export function completeLogin(
   service: Service,
   { challengeIdentifier }: Pick<LoginChallenge, 'challengeIdentifier'>,
@@ -132,7 +132,7 @@ export function completeLogin(
   return service.call('POST', '/auth/login', { ...options, body: { challengeIdentifier, ...factors } })
 }
 
-/** Logs in with the factors that `factorsOf` builds from the login's challenge. */
+/** Logs in with the authentication factors that `factorsOf` builds from the login's challenge. */
 export async function login(
   service: Service,
   email: string | undefined,
@@ -142,7 +142,7 @@ export async function login(
   return await completeLogin(service, begun, factorsOf(begun))
 }
 
-/** Logs a user in and returns the headers of the new session. */
+/** Logs a user in and returns the request headers that carry the new session. */
 export async function openSession(
   service: Service,
   email: string | undefined,
@@ -168,7 +168,7 @@ export async function beginAddition(
   return { ...body.publicKeyCredentialCreationOptions, confirmation: body.confirmation }
 }
 
-/** Completes the addition of a credential, confirmed with these factors. */
+/** Completes the addition of a credential, which these authentication factors confirm. */
 export function completeAddition(
   service: Service,
   headers: { authorization: string },
@@ -191,7 +191,7 @@ export async function addCredential(
   return await completeAddition(service, headers, begun, credentialsOf(begun), confirmationOf(begun.confirmation))
 }
 
-/** Registers and logs in a new user with a key, and with the recovery key if given. */
+/** Registers a new user with a key, and with the recovery key if one is given, and logs the user in. */
 export async function createSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
@@ -203,7 +203,7 @@ export async function createSession(service: Service, recoveryKey?: ReturnType<t
   return { email, userId: begun.user.id, token, headers, keyPair }
 }
 
-/** Moves a session's login this many minutes into the past. */
+/** Makes a session's login appear this many minutes older. */
 export async function ageSession(service: Service, { token }: { readonly token: string }, minutes: number) {
   const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
   await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])

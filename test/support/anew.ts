@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
-// Test files share a process, so that libraries load once. Each file loads our own modules again, as a container does, with the
-// environment in which the tests started.
+// Test files share a process, so that libraries load once. The service's own modules load again for each file, as in a new
+// container, with the environment in which the tests started.
 declare global {
   var environmentAtStart: NodeJS.ProcessEnv | undefined
 }

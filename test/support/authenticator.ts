@@ -9,7 +9,7 @@ const AUTHENTICATOR = {
   automaticPresenceSimulation: true,
 } as const
 
-/** A virtual authenticator of a page. */
+/** A virtual WebAuthn authenticator of a browser page. */
 export type Authenticator = {
   readonly remove: () => Promise<void>
   /** Copies its passkeys to an authenticator of another page, as a password manager does. */

@@ -11,11 +11,11 @@ type Subscription = { readonly arn: string; readonly protocol: string }
 export type AwsAccount = {
   readonly url: string
   readonly topics: Map<string, readonly Subscription[]>
-  /** Texts of secrets that differ from the local service's, by name; null for a missing secret. */
+  /** Secrets whose text differs from the local service's, by name. Null stands for a missing secret. */
   readonly secrets: Map<string, string | null>
-  /** Actions that the credentials do not allow, such as `GetSecretValue vaultline/dev/config` or `ListSubscriptionsByTopic`. */
+  /** Requests for which the credentials lack permission, such as `GetSecretValue vaultline/dev/config` or `ListSubscriptionsByTopic`. */
   readonly denied: Set<string>
-  /** AWS error for the credentials, such as `ExpiredTokenException`; undefined if AWS accepts them. */
+  /** AWS error code with which all requests are refused, such as `ExpiredTokenException`; undefined if AWS accepts the credentials. */
   readonly credentials: { refusedAs: string | undefined }
   /** Actions of the requests, newest last. */
   readonly requests: string[]
@@ -26,11 +26,11 @@ export type AwsAccount = {
 type Servers = { readonly dynamo: string; readonly secrets: string; readonly queues: string }
 type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; readonly text: string }
 
-/** Subscriptions per page of SNS; few, so that a list has several pages. */
+/** Subscriptions per page of SNS. They are few, so that a list has several pages. */
 const PAGE = 2
 
 /**
- * Starts an AWS account on these local servers, where `tables` names each stage's local tables. Of SNS it knows
+ * Starts an AWS account that forwards to these local servers. `tables` names each stage's local tables. Its SNS supports only
  * ListSubscriptionsByTopic (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
  */
 export async function startAwsAccount(servers: Servers, tables: Readonly<Record<string, string>>): Promise<AwsAccount> {
@@ -68,7 +68,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     const url = isDynamo ? servers.dynamo : SecretId ? servers.secrets : servers.queues
     const { host: _, 'content-length': __, connection: ___, ...sent } = headers
     const told = await exchange(url, { headers: sent, body: body.replaceAll(own, local) })
-    // The response to a batch contains the names of the tables.
+    // DynamoDB's batch responses contain table names, which the caller must see as its stage's.
     const text = isDynamo ? told.text.replaceAll(local, String(own)) : told.text
     const { 'content-length': ____, 'x-amz-crc32': _____, ...given } = told.headers
     return { status: told.status, headers: given, text }

@@ -3,15 +3,15 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-/** Behaviour of a batch wallet and the outcome of its batches. */
+/** Behaviour of a simulated wallet that takes batches of calls, and the outcome of its batches. */
 export type BatchWalletBehaviour = {
-  /** Support for atomic execution: now, after the user agrees to upgrade the account, or none. */
+  /** Support for atomic batches: `ready` means that the user must first agree to upgrade the account. */
   readonly atomic?: 'supported' | 'ready' | 'unsupported'
   /** True for a wallet from before EIP-5792. */
   readonly isOld?: boolean
   /** Error code with which the user rejects a batch. */
   readonly rejects?: number
-  /** Status code of a batch by EIP-5792. */
+  /** Final status code of a batch, as EIP-5792 defines it. */
   readonly code?: 200 | 400 | 500 | 600
 }
 
@@ -86,6 +86,6 @@ export function createBatchWallet(chain: LocalChain, account: Address, habits: B
     if (method.startsWith('wallet_')) throw refusal(4200, 'The provider does not support the method')
     return (await callRpc(chain, [{ method, params: Array.isArray(params) ? params : [] }]))[0]
   }
-  // viem types a provider's requests by overloads, one for each method.
+  // The cast is needed because viem types a provider's requests by overloads, one for each method.
   return { asked: requestedMethods, provider: { request: request as EIP1193RequestFn } }
 }

@@ -15,7 +15,7 @@ export const test = base
     const chain = await startChain({ chainId: CHAIN })
     const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
     const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
-    // The copied code has no name or symbol, because they are in storage. These tests do not need them.
+    // Copied bytecode lacks the name and symbol, which are in storage. These tests do not need them.
     await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
     await deployBridge(chain, [token])
 

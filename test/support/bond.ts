@@ -16,8 +16,8 @@ import { compiledContract } from '../../sandbox/contracts.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-// A made-up protocol, neither ERC-4626 nor ERC-7540: bonds at a fixed price. It has its own function, event, error and field of
-// a vault's record. This file is the whole protocol.
+// A made-up protocol, neither ERC-4626 nor ERC-7540, which sells bonds at a fixed price. It has its own function, event, error
+// and vault field. This file is all that the service needs for a protocol.
 
 /** ABI of a bond vault; a bond has six decimals, like its asset. */
 export const bondAbi = parseAbi([
@@ -27,7 +27,7 @@ export const bondAbi = parseAbi([
   'error LessThanOneBond(uint256 paid)',
 ])
 
-/** Vault data read from the chain: every vault's fields and the price of one bond. */
+/** Schema of a bond vault as read from the chain: the fields of every vault and the price of one bond. */
 export const BondVault = TokenizedVault.extend({ protocol: z.literal('bond'), issuePrice: Amount })
 type BondVault = z.output<typeof BondVault>
 
@@ -66,7 +66,7 @@ const books: LedgerRules<BondVault, BondEvent> = {
   isOwner: () => true,
 }
 
-/** The bond protocol's reads and records. */
+/** The bond protocol's implementation of reads and recorded events. */
 export const bond: Protocol<BondVault> = {
   abi: bondAbi,
   describe: (vault) =>
@@ -102,7 +102,7 @@ export const bond: Protocol<BondVault> = {
   books,
 }
 
-/** The bond protocol's deposit operation. */
+/** The bond protocol's implementation of deposits. */
 export const bondOperations: Operations = {
   abi: bondAbi,
   withdrawals: [],

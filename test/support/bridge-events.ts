@@ -14,16 +14,16 @@ import type { BridgeDeposit } from '../../lib/bridge/transfer.ts'
 import type { Log } from '../../lib/chain/logs.ts'
 import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from './oracles.ts'
 
-/** The pool on the destination, Base. */
+/** The bridge's pool on the destination chain, Base. */
 export const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 export const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
-/** The pool on the source, Arbitrum. On the destination it is an unrelated contract. */
+/** The bridge's pool on the source chain, Arbitrum. On the destination this address is an unrelated contract. */
 export const SOURCE_POOL = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
 export const TRANSACTION = pad('0xabcdef')
 
 const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI, ...TOKEN_ABI].filter((item) => item.type === 'event')
 
-/** A log without its index in the block. */
+/** An event log without its index in the block. */
 export type UnindexedLog = Omit<Log, 'logIndex'>
 
 /** Encodes the log of an event. */
@@ -43,7 +43,7 @@ export function emit(
   return { address: address.toLowerCase() as Address, topics, data, blockNumber: 7n, transactionHash: TRANSACTION }
 }
 
-/** Numbers the logs of one transaction; its first log is not the block's first. */
+/** Assigns log indices to the logs of one transaction, which begin at `first` because other transactions precede it. */
 export function numberLogs(logs: readonly UnindexedLog[], first = 3): Log[] {
   return logs.map((log, i) => ({ ...log, logIndex: first + i }))
 }
@@ -60,17 +60,17 @@ export function depositLog(
   })
 }
 
-/** Differences between a fill and its deposit, to which the depositor agreed. */
+/** Changes of a fill compared to its deposit, to which the depositor agreed. */
 export type FillChange = {
   readonly pool?: Address
   readonly amount?: bigint
   readonly recipient?: Hex
   readonly message?: Hex
-  /** True for a fill that the pool pays itself. */
+  /** True for a slow fill, which the pool pays instead of a relayer. */
   readonly isSlow?: boolean
 }
 
-/** Builds the log of a deposit's fill. */
+/** Builds the log of the fill of a deposit. */
 export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): UnindexedLog {
   const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient, isSlow = false } = change
   const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
@@ -92,7 +92,7 @@ export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): 
 /** A vault function that takes a deposit. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-/** A deposit into `vault` for `user`, as in our bridge messages. */
+/** A deposit into `vault` for `user`, as the service's bridge messages carry it. */
 type Order = {
   readonly user: Address
   readonly vault: Address
@@ -107,7 +107,7 @@ export function entryCall(entry: Entry, user: Address): Hex {
   return encodeCall(entry, args[entry])
 }
 
-/** Builds the bridge deposit that carries this order. */
+/** Builds the bridge deposit whose message makes this vault deposit. */
 export function buildOrderDeposit({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
@@ -154,10 +154,10 @@ export function buildMessageDeposit({
   }
 }
 
-/** Builds the handler's log of a failed deposit. */
+/** Builds the handler's log for a message with a failed call. */
 export const callsFailed = (user: Address, handler = HANDLER) =>
   emit(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
-/** Builds the handler's log of tokens that it sends to the recipient. */
+/** Builds the handler's log of remaining tokens that it sends to the message's recipient. */
 export const drained = (user: Address, amount: bigint, handler = HANDLER) =>
   emit(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
 /** Builds a vault's log of a requested deposit. */

@@ -3,7 +3,7 @@ import { addAuthenticator } from './authenticator.ts'
 import { unpackChromium } from './chromium.ts'
 import { chainlessTest } from './service.ts'
 
-/** Tests with a real Chromium, which opens empty pages on any origin. Each page has its own authenticator. */
+/** Tests with a real Chromium, whose pages are empty at any URL. Each page has its own authenticator. */
 export const test = chainlessTest
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('browser', { scope: 'file' }, async ({}, { onCleanup }) => {

@@ -25,9 +25,9 @@ import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from './chain-client.ts'
 import type { Call } from './transfers.ts'
 
-/** The contract that deploys at addresses derived from code and salt; anvil has it at its usual address. */
+/** The CREATE2 factory, which deploys at addresses derived from code and salt. Anvil has it at its usual address. */
 const DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
-/** The salt of the real deployment, which puts the package's bytecode at the canonical address. */
+/** The CREATE2 salt of the real EntryPoint, with which the package's bytecode gets the canonical address. */
 const ENTRY_POINT_SALT: Hex = '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9'
 const FACTORY_SALT = pad('0x00')
 const FACTORY_ABI = parseAbi([
@@ -63,8 +63,8 @@ export type Operation = {
 }
 
 /**
- * Deploys the real EntryPoint 0.8 at its canonical address on a chain, and a smart account for each of the first two users. The
- * accounts have ether for gas and no tokens; their first operation deploys them.
+ * Deploys the real EntryPoint 0.8 at its canonical address on a chain. Creates a smart account for each of the first two users.
+ * The accounts have ether for gas and no tokens. Their first user operation deploys them.
  */
 export async function createBundler(chain: LocalChain) {
   const client = createChainClient(chain)
@@ -106,7 +106,7 @@ export async function createBundler(chain: LocalChain) {
   return {
     accounts,
     includeCall,
-    /** Signs an operation that makes these calls in order, all or none. */
+    /** Signs a user operation that makes these calls in order, all or none. */
     async sign({ address: sender, privateKey }: SmartAccount, calls: readonly Call[]): Promise<Operation> {
       const owner = privateKeyToAccount(privateKey)
       const isDeployed = (await getCode(client, { address: sender })) !== undefined

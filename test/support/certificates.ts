@@ -7,9 +7,9 @@ const NAME = tlv(0x30, tlv(0x31, tlv(0x30, oid('2.5.4.3'), tlv(0x0c, Buffer.from
 const VALIDITY = tlv(0x30, tlv(0x17, Buffer.from('200101000000Z')), tlv(0x17, Buffer.from('490101000000Z')))
 
 /**
- * Creates the X.509 certificates of an Android key attestation in DER, the key's first
- * (https://source.android.com/docs/security/features/keystore/attestation). The root, a test key, names the URL of the
- * revocation list.
+ * Creates the X.509 certificates of an Android key attestation in DER; the key's own comes first
+ * (https://source.android.com/docs/security/features/keystore/attestation). The root is made from a test key and names the URL of
+ * the revocation list.
  */
 export function createAndroidCertificates(
   publicKey: KeyObject,

@@ -21,11 +21,14 @@ export function rewriteResults(wire: Wire, change: Change): void {
   }
 }
 
-/** Selectors of the calls with which an aggregate reads its block. */
+/** Selectors of the calls with which a Multicall3 aggregate reads its own block number. */
 export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
 export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
 
-/** Changes the return data of each call, also inside an aggregate, by the selector of its function. */
+/**
+ * Builds a change of the data that each contract call returns, also inside a Multicall3 aggregate. `change` gets the function's
+ * selector.
+ */
 export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
   return (result, call) => {
     const { method, params } = call
@@ -42,14 +45,14 @@ export function changeAggregate(change: (data: Hex, selector: string, call: Call
   }
 }
 
-/** Changes the return data of contracts, but not the block that the aggregate returns. */
+/** Builds a change of the data that contracts return, but not of the block number that the aggregate returns. */
 export function changeValues(change: (data: Hex) => string): Change {
   return changeAggregate((data, selector) =>
     [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
   )
 }
 
-/** Makes calls of these functions revert, at a node that cannot simulate. */
+/** Makes calls of these functions revert, at a node without eth_simulateV1. */
 export function revertCalls(wire: Wire, functions: readonly string[]): void {
   const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
   const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))

@@ -19,21 +19,21 @@ export type MemoryTransaction = {
   readonly logs?: readonly UnindexedLog[]
 }
 
-/** A chain of the registry as a node reports it. */
+/** A chain that the service knows, as a node reports it. */
 export type MemoryChain = {
   readonly id: number
   /** Time of each block, from block 0 to the head, in seconds since 1970. */
   readonly times: readonly bigint[]
   readonly transactions?: readonly MemoryTransaction[]
   readonly contracts?: Contracts
-  /** Blocks that the chain's tag is behind the head, 0 if undefined. */
+  /** Number of blocks from the chain's block tag (`safe` or `finalized`) to the head, 0 if undefined. */
   readonly tagLag?: number
-  /** Code of every account; `nonce` returns its transaction count at a block. */
+  /** Bytecode of every account. `nonce` returns an account's transaction count at a block. */
   readonly code?: Hex
   readonly nonce?: (block: number) => number
 }
 
-/** Creates a reader of this chain without a node. It cannot simulate. */
+/** Creates a ChainReader of this chain without a node. It cannot simulate transactions. */
 export function createMemoryChainReader({
   id,
   times,

@@ -16,7 +16,7 @@ export function someClient(overrides: Partial<Client> = {}): Client {
   }
 }
 
-/** Limits of a key with all scopes and a rate that no test exhausts. */
+/** Limits of a key that has all scopes and a rate that no test exceeds. */
 export const NO_RATE: KeyLimits = { scopes: Scope.options, rate: { requests: 1_000_000, seconds: 60 } }
 
 /** Creates a key of this client: its text, and its record in the table. */

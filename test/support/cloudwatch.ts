@@ -65,9 +65,8 @@ type Point = {
 }
 
 /**
- * Creates a CloudWatch with the filters, rules and alarms of a stage's template, over minutes from 0. It takes log lines and
- * AWS metrics and returns the alarms that are on. It throws for patterns, expressions and statistics that the template does not
- * use.
+ * Simulates CloudWatch with the filters, rules and alarms of a stage's template, by minutes from 0. It takes log lines and AWS
+ * metrics and returns the alarms that are on. It throws for patterns, expressions and statistics that the template does not use.
  */
 export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   const parsed = <T extends z.ZodType>(type: string, form: T) =>
@@ -101,7 +100,7 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     }
   }
 
-  /** Returns a statistic of a metric over a period that ends at a minute; undefined without data. */
+  /** Returns a statistic of a metric over a period that ends at minute `end`; undefined without data. */
   function statistic({ Metric, Stat: stat, Period }: z.output<typeof Stat>, end: number): number | undefined {
     const dimensions = keyOf(Metric.Dimensions.map(({ Name, Value }) => [Name, Value]))
     const values = points
@@ -120,7 +119,7 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     return values[Math.ceil((values.length * Number(percent)) / 100) - 1]
   }
 
-  /** Returns the number of contributors that a rule counts in a period that ends at a minute. */
+  /** Returns the number of contributors that a Contributor Insights rule counts in a period that ends at minute `end`. */
   function contributors(ruleName: string, end: number, period: number): number {
     const [, rule] = rules.find(([, { RuleName }]) => RuleName === ruleName) ?? []
     if (!rule) throw new Error(`No rule ${ruleName}`)
@@ -154,7 +153,7 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     const FILL = (value: number | undefined, missing: number) => value ?? missing
     const MAX = (values: readonly (number | undefined)[]) =>
       Math.max(...values.filter((value) => value !== undefined && !Number.isNaN(value)).map(Number))
-    // The template's expressions are also JavaScript, given these functions. A metric without data makes NaN.
+    // Metric math of the template is valid JavaScript, given these functions. A metric without data is NaN.
     const calculate = new Function('IF', 'FILL', 'MAX', ...named.map(([id]) => id), `return ${expression}`)
     const value = Number(calculate(IF, FILL, MAX, ...named.map(([, each]) => each)))
     return Number.isNaN(value) ? undefined : value
@@ -178,7 +177,7 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   return {
     log,
     measure,
-    /** Returns the alarms with an action that are on at a minute: descriptions by name. */
+    /** Returns the alarms with an action that are on at this minute: name and description. */
     alarmsAt(minute: number): Map<string, string> {
       const on = alarms.filter(([, alarm]) => alarm.AlarmActions && isOn(alarm, minute))
       const both = composites.filter(([, { AlarmRule }]) =>
@@ -199,7 +198,7 @@ function keyOf(pairs: readonly (readonly [string, string])[]): string {
   return JSON.stringify(pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Returns a line's value at a path such as `$.report.delivered`. */
+/** Returns the value in a log line at a path such as `$.report.delivered`. */
 function fieldOf(line: object, place: string): unknown {
   return place
     .split('.')
@@ -208,8 +207,9 @@ function fieldOf(line: object, place: string): unknown {
 }
 
 /**
- * Returns whether a filter's pattern matches a line. A pattern is comparisons joined by one operator. A quoted text does not
- * match a number and may contain `*` (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
+ * Returns whether a metric filter's pattern matches a log line. The pattern is comparisons joined by one operator. A quoted text
+ * does not match a number and may contain `*`
+ * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
  */
 export function matchesPattern(pattern: string, line: object): boolean {
   const inner = pattern.replace(/^\{ (.*) \}$/, '$1')

@@ -9,8 +9,8 @@ import { erc7540Abi } from '../../lib/protocols/erc7540/abi.ts'
 import { lagoonAbi } from '../../lib/protocols/lagoon/abi.ts'
 
 /**
- * Contracts without a chain. `answers` has each function's return value by name, or a function of the arguments and the
- * contract's address. A call without a value reverts. `words` has storage by slot; other slots are zero.
+ * Contracts without a chain. `answers` has the result of each function by name, or computes it from the arguments and the
+ * contract's address. A call of any other function reverts. `words` has the storage by slot; other slots are zero.
  */
 export type Contracts = {
   readonly answers: Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ export function runReadPlan<T>({ slots, calls, parse }: ReadPlan<T>, contracts: 
   return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })
 }
 
-/** Creates a reader of these contracts that only runs read plans. */
+/** Creates a ChainReader of these contracts that supports only read plans. */
 export function createContractsReader(contracts: Contracts): ChainReader {
   const reader: Partial<Record<keyof ChainReader, unknown>> = {
     read: async (plans: readonly ReadPlan<unknown>[]) => ({

@@ -7,17 +7,17 @@ type PlaneStack = { status: string; reason?: string; isProtected?: boolean; outp
 /** An error as AWS returns it. */
 export type AwsError = { readonly status: number; readonly code: string; readonly message: string }
 
-/** STS, IAM, Lambda and CloudFormation of one account at one URL. */
+/** Simulated STS, IAM, Lambda and CloudFormation of one AWS account at one URL. */
 export type ControlPlane = {
   readonly url: string
-  /** Stacks by name, oldest first; those of an edge are in its region. Tests change them as CloudFormation would. */
+  /** Stacks by name, oldest first. The stacks of an edge are in the edge's region. Tests change stacks as CloudFormation would. */
   readonly stacks: Map<string, PlaneStack>
-  /** Actions in the order of the requests, with the stack if one is named: `DeleteStack vaultline-dev-shared`. */
+  /** Actions of the requests in order, with the stack's name if there is one: `DeleteStack vaultline-dev-shared`. */
   readonly requests: string[]
   /** Errors for the next requests of an action, in order. */
   readonly failures: Map<string, AwsError[]>
   readonly denied: Set<string>
-  /** Keys and values that the simulated policy requires in a request. */
+  /** Condition keys and values that the simulated IAM policy requires in a request. */
   readonly conditions: Map<string, string>
   readonly account: { executions: number; arn: string }
   stop(): Promise<void>
@@ -36,7 +36,7 @@ const NAMESPACES: Readonly<Record<string, string>> = {
 }
 const CREATED = Date.parse('2026-11-01T10:00:00Z')
 
-/** Errors in AWS's own words. */
+/** Errors with the texts that AWS returns. */
 export const REFUSALS = {
   expired: { status: 403, code: 'ExpiredToken', message: 'The security token included in the request is expired' },
   unknown: {
@@ -53,9 +53,9 @@ export const REFUSALS = {
 } as const satisfies Record<string, AwsError | ((...words: string[]) => AwsError)>
 
 /**
- * Starts an account that responds in AWS's formats: AWS Query for STS, IAM and CloudFormation, REST with JSON for Lambda
- * (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html). A deleted stack is gone at the next
- * request.
+ * Starts an AWS account that responds in AWS's formats: AWS Query for STS, IAM and CloudFormation, REST with JSON for Lambda
+ * (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html). A deleted stack no longer exists at the
+ * next request.
  */
 export async function startControlPlane(): Promise<ControlPlane> {
   const stacks: ControlPlane['stacks'] = new Map()
@@ -131,7 +131,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   return { ...server, stacks, requests, failures, denied, conditions, account }
 }
 
-/** Returns the context keys of a simulated request with their first values. */
+/** Returns the context keys of an IAM policy simulation with their first values. */
 function contextOf(question: URLSearchParams): Map<string, string> {
   return new Map(
     [...question].flatMap(([name, key]) =>

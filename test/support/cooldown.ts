@@ -5,7 +5,7 @@ import { YIELD_VAULT } from './yield-vault-abi.ts'
 
 type Call = ['setCooldownDuration', number] | ['cooldownShares', bigint] | ['unstake', Address]
 
-/** Calls a cooldown vault's own interface without the service, and mines the call. */
+/** Calls a function that only cooldown vaults have, without the service, and mines the transaction. */
 export function actOnCooldown({ chain, address: to }: TestVault, from: Address, ...[functionName, argument]: Call) {
   // The cast is needed because viem types each function separately; all of these have one argument.
   const data = encodeFunctionData({ abi: YIELD_VAULT, functionName, args: [argument] } as never)

@@ -16,7 +16,7 @@ import { memoryDynamo } from './memory-dynamo.ts'
 import { MULTICALL_ABI } from './oracles.ts'
 import { openTables, TEST_TABLES } from './tables.ts'
 
-/** Creates a clock that stops until all work waits for it, then jumps to the next time that is waited for. */
+/** Creates a virtual clock. It stands still until all work waits for it, then jumps to the earliest time that is awaited. */
 export function createVirtualClock(start = Date.UTC(2026, 10, 21)) {
   let time = start
   let waiting: { readonly at: number; readonly wake: () => void }[] = []
@@ -25,7 +25,7 @@ export function createVirtualClock(start = Date.UTC(2026, 10, 21)) {
   async function run() {
     isRunning = true
     while (waiting.length > 0) {
-      // Resumed work may wait again before the next time; it gets some turns of the event loop for that.
+      // Resumed work may await another time, so it gets some turns of the event loop before the next jump.
       for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       const next = Math.min(...waiting.map(({ at }) => at))
       time = Math.max(time, next)
@@ -60,7 +60,7 @@ type CountedEvent = {
 }
 
 type NodeLimits = {
-  /** Maximum calls in one request, and maximum blocks of events in one call. */
+  /** Maximum number of calls in one request. `mostBlocks` is the maximum block range of one event query. */
   readonly mostCalls: number
   readonly mostBlocks: number
   readonly delayMs: number
@@ -70,13 +70,13 @@ const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
 
 const PIECE = 65_536
 
-/** Blocks per group of stored events, so that a range reads only its own groups. */
+/** Number of blocks in each group of stored events. A query reads only the groups of its range. */
 const BLOCKS_PER_GROUP = 10_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly toBlock: Hex }
 
-/** Creates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. */
+/** Simulates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. It counts the node's requests. */
 export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
@@ -138,7 +138,7 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
     })
   }
 
-  /** Returns a response that is sent in chunks, as far as the client reads it. */
+  /** Builds a response whose body is sent in chunks, only as far as the client reads. */
   const streamed = (body: unknown): Response => {
     const bytes = Buffer.from(JSON.stringify(body))
     let sent = 0
@@ -191,7 +191,7 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
   }
 }
 
-/** Builds a share transfer between two accounts without shares: two ledger entries and no price. */
+/** Builds the event of a share transfer between two accounts without shares, which makes two ledger entries and no price. */
 export function buildTransferEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -202,7 +202,7 @@ export function buildTransferEvent(address: Address, block: number, shares: bigi
   }
 }
 
-/** Builds a deposit with equal assets and shares: one ledger entry and one price. */
+/** Builds the event of a deposit with equal assets and shares, which makes one ledger entry and one price. */
 export function buildDepositEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -213,7 +213,7 @@ export function buildDepositEvent(address: Address, block: number, shares: bigin
   }
 }
 
-/** Creates tables in memory that respond after a delay by the clock, and count their requests. */
+/** Creates tables in memory that respond after a delay on the virtual clock, and count their requests. */
 export function createCountedTables(clock: VirtualClock, delayMs: number) {
   const memory = memoryDynamo({ now: clock.now })
   memory.hold = () => clock.wait(delayMs)

@@ -1,15 +1,18 @@
 import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** CPU-second budgets: all files of a kind together, and one file of such a kind. */
+/** Budgets of CPU seconds for all test files of a kind together. */
 const BUDGETS: Readonly<Record<string, number>> = { unit: 30, table: 15, service: 200 }
 const FILE_BUDGET = 12
-/** Factor above the budgets: busy neighbours cost up to 1.8 times the CPU time. A file also pays for other files' chains. */
+/**
+ * Factor by which the CPU time may exceed a budget: other processes on the machine can make it 1.8 times as much. A single file
+ * has a larger factor, because it may start chains that other files share.
+ */
 const BUDGET_FACTOR = 2
 const FILE_BUDGET_FACTOR = 3
 const LISTED_FILES = 5
 
-/** Prints the CPU seconds of each kind of tests and of the most expensive files. Fails the run above the budgets. */
+/** Prints the CPU seconds of each kind of tests and of the most expensive files. Fails the run if they exceed the budgets. */
 export class CpuReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({
@@ -31,7 +34,7 @@ export class CpuReporter implements Reporter {
       ...kinds.filter(({ kind, seconds }) => seconds > BUDGET_FACTOR * (BUDGETS[kind] ?? Number.POSITIVE_INFINITY)),
       ...files.filter(({ kind, seconds }) => kind in BUDGETS && seconds > FILE_BUDGET_FACTOR * FILE_BUDGET),
     ].map((one) => ('path' in one ? one.path : one.kind))
-    // More samples take more time.
+    // The budgets do not hold if FC_RUNS increases the number of samples.
     if (over.length > 0 && process.env['FC_RUNS'] === undefined) {
       process.exitCode = 1
       lines.push(`Over budget: ${over.join(', ')}`)

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
 
-// Measures the CPU time of each test file: of this process, which runs files one after another, and of its children.
+// This file measures the CPU time of each test file: of this process, which runs files one after another, and of its children.
 declare global {
   var cpuBefore: number | undefined
 }
 declare module 'vitest' {
   interface TaskMeta {
-    /** CPU seconds of a file, with the processes that it started. */
+    /** CPU seconds of a test file, with the processes that it started. */
     cpuSeconds?: number
   }
 }
@@ -49,7 +49,7 @@ function listProcesses(): string[] {
   }
 }
 
-/** Returns a process's numbers after its name, by proc(5): state, parent process and so on. */
+/** Returns the numeric fields of a process in /proc after its name, as proc(5) lists them. */
 function statOf(pid: string): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

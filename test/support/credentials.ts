@@ -7,22 +7,22 @@ export type CreationOptions = {
   readonly excludeCredentials?: readonly { readonly id: string }[]
 }
 
-/** Faults in a client's credential or login; none by default. */
+/** Deviations of a client's credential or login from valid ones. All are optional. */
 export type Faults = {
   readonly challenge?: string
   readonly origin?: string | undefined
   readonly type?: string
   readonly rpId?: string
-  /** Flags of the authenticator data: 1 present, 4 verified, 64 with a credential. */
+  /** Flags of the authenticator data, added: 1 user present, 4 user verified, 64 with a credential. */
   readonly flags?: number
-  /** Credential id inside the authenticator data. */
+  /** Credential id inside the authenticator data, which should equal the credential's own id. */
   readonly innerId?: string
   /** COSE number of the algorithm that the key claims. */
   readonly algorithm?: number
-  /** Additional bytes in the encoded key. */
+  /** Additional bytes after the encoded public key. */
   readonly padding?: Uint8Array
   readonly crossOrigin?: boolean
-  /** Signs other data than the real ones. */
+  /** Makes the signature cover other data than the request's. */
   readonly signature?: 'of something else'
   readonly userHandle?: string
   readonly counter?: number
@@ -40,9 +40,8 @@ const ORIGIN = 'http://localhost:3000'
 type Authenticator = Map<string, string>
 
 /**
- * Creates a passkey on an authenticator of its own or the given one, close to WebAuthn byte by byte. It replaces the
- * authenticator's passkey for the same user handle, which then no longer signs
- * (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ * Creates a passkey as WebAuthn specifies, on a new authenticator or the given one. It replaces the authenticator's passkey for
+ * the same user handle, which then no longer signs (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export function somePasskey(
   id = randomBytes(32).toString('base64url'),
@@ -114,7 +113,7 @@ export function somePasskey(
   }
 }
 
-/** Key types that clients may use. */
+/** Key types of which clients may register credentials. */
 export const KEY_TYPES = ['P-256', 'Ed25519', 'RSA'] as const
 
 const KEY_PAIRS = {
@@ -129,7 +128,7 @@ const KEY_PAIRS = {
 /** A key type, also one that clients may not use. */
 export type KeyType = keyof typeof KEY_PAIRS
 
-/** Creates a key pair that a client stores itself. */
+/** Creates a credential whose key pair the client stores itself, unlike a passkey. */
 export function someKeyPair(
   type: KeyType = 'P-256',
   { id = randomBytes(32).toString('base64url'), pem = (text: string) => text } = {},

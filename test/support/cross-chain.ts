@@ -17,10 +17,10 @@ import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transact
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
 
-/** Seconds of exclusivity of the relayer in the bridge API's quotes. */
+/** Seconds for which only the quoted relayer may fill a deposit. */
 const EXCLUSIVITY_SECONDS = 3
 
-/** A quote of the bridge's API in its own format. */
+/** A quote in the format of the bridge's API. */
 export type Offer = {
   readonly outputAmount: string
   readonly timestamp: string
@@ -32,11 +32,11 @@ export type Offer = {
 /** A request for a quote and the API's original response. */
 type Quoted = { readonly request: ProviderRequest; readonly offer: Offer }
 
-/** The bridge's API as the service sees it. */
+/** Controls the bridge's API that the service uses. */
 export type Bridge = {
-  /** Returns the quotes for deposits into this vault. Requests of another test may come late and do not count. */
+  /** Returns the recorded quotes for deposits into this vault. Late requests of another test are left out. */
   quotesFor(vault: Pick<TestVault, 'address'>): Quoted[]
-  /** Returns the quote that was requested for the transfer in a reply. Throws without one. */
+  /** Returns the quote from which the service built the transfer in a reply. Throws if there is none. */
   quoteBehind(reply: HttpReply): Quoted
   /** Replaces the API's response. */
   answer: FakeService['rewrite']
@@ -44,7 +44,7 @@ export type Bridge = {
   changeQuote(change: (offer: Offer) => unknown): void
 }
 
-/** Records the quote requests to the bridge's API; other requests pass. */
+/** Records the quote requests to the bridge's API. */
 function listenTo(api: FakeService): Bridge {
   const quotes: Quoted[] = []
   const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
@@ -84,15 +84,15 @@ export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge =
   return listenTo(acrossApi)
 })
 
-/** Lets a container's cached quotes expire, because tests repeat a request after they change the bridge or the chains. */
+/** Makes the quotes that a container caches expire, because tests repeat a request after they change the bridge or the chains. */
 function forgetQuotes(service: Service): void {
   service.pass(5)
 }
 
-/** Actions of the user, the relayer and the source chain in a deposit from another chain. */
+/** Steps of a deposit from another chain: by the user, the relayer and the source chain. */
 export type Journey = ReturnType<typeof createDepositJourney>
 
-/** Creates the actions of a deposit from another chain (by default the first), paid in the vault's own asset there. */
+/** Creates the steps of a deposit into a vault from another chain, by default the first. It is paid in the vault's asset there. */
 export function createDepositJourney(vault: TestVault, service: Service, from?: number) {
   const { chains, relayer } = service.backends
   const source = chains.find(({ chainId }) => (from === undefined ? chainId !== vault.chain.chainId : chainId === from))
@@ -122,7 +122,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     pool,
     units: (whole: string) => parseUnits(whole, token.decimals),
 
-    // User
+    // Steps of the user
     ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) => {
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more })
@@ -146,13 +146,13 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     approve: (owner: Address, amount: bigint) => onToken(owner, 'approve', pool, amount),
     mint: (to: Address, amount: bigint) => onToken(ACCOUNTS.admin.address, 'mint', to, amount),
 
-    // Relayer
+    // Steps of the relayer
     /** Fills the bridge deposit of the last of these transactions. Throws if the relayer refuses. */
     fill: async (receipts: readonly TransactionReceipt[]) =>
       receiptOf(await relayer.fill((await relayOf(receipts)).deposit)),
     async fillSlowly(receipts: readonly TransactionReceipt[], outputAmount: bigint) {
       const { deposit } = await relayOf(receipts)
-      // A slow fill can be requested only after the relayer's exclusivity ends.
+      // The pool accepts a request for a slow fill only after the relayer's exclusive period.
       await relayer.advance(EXCLUSIVITY_SECONDS + 1)
       await relayer.requestSlowFill(deposit)
       return receiptOf(await relayer.executeSlowFill(deposit, outputAmount))
@@ -183,7 +183,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
 
 type PayingVault = Pick<TestVault, 'chain' | 'asset' | 'token' | 'withdraw' | 'claimWithdrawal'>
 
-/** Creates the actions of a withdrawal to another chain (by default the first), into the vault's own asset there. */
+/** Creates the steps of a withdrawal from a vault to another chain, by default the first, paid there in the vault's asset. */
 export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault, service: Service, to?: number) {
   const { chains, relayer } = service.backends
   const destination = chains.find(({ chainId }) =>
@@ -224,7 +224,7 @@ export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault,
   }
 }
 
-/** Starts the service in new containers between these chains, with its own configuration and bridge API. */
+/** Starts the service in new containers for these chains, with its own configuration and its own bridge API. */
 export async function startConfigured(
   service: Service,
   options: {
@@ -246,7 +246,7 @@ export async function startConfigured(
 
   process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = providers.url
   const anew = await startAnew({ ...service, backends: { ...service.backends, signingKey: publicKeyOf(key) } })
-  // A container reads its configuration with the first request that needs it.
+  // The container reads its configuration at its first request, before the variable below is reset.
   await anew.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
     body: { vaultAddress: HANDLER, userAddress: HANDLER, amount: '1' },
   })
@@ -267,7 +267,7 @@ export async function startConfigured(
       backends: { ...anew.service.backends, chains, relayer, providers },
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
-        // Only tests about pinned vaults pin them. The others settle any gain they like.
+        // Pinned prices are deleted, so that tests can settle any gain. Tests of pinned vaults pin them again.
         const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
         await service.tables.deposits.deleteMany(pins)
         return apiKey
@@ -282,7 +282,7 @@ export async function startConfigured(
   }
 }
 
-/** Makes a chain's handler run this one call now, as any caller may. */
+/** Calls the bridge's handler directly with this one call, as anyone may do. */
 export async function callHandler(chain: LocalChain, from: Address, target: Address, callData: Hex): Promise<void> {
   const message = encodeAbiParameters(MESSAGE, [
     { calls: [{ target, callData, value: 0n }], fallbackRecipient: zeroAddress },

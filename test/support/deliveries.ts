@@ -18,9 +18,9 @@ import { type Gate, gated, passing, someNotice, someWebhook } from './webhooks.t
 
 /** Start of the deliveries' clock, in epoch milliseconds. */
 export const START = Date.parse('2026-11-02T00:00:00.000Z')
-/** A key from which the webhooks' secrets derive. */
+/** Key from which the secrets of webhooks derive. */
 export const KEY = 'k'.repeat(64)
-/** Responses of a receiver. */
+/** Result of a delivery that the receiver accepts. */
 export const OK: SendResult = { delivered: true, status: 200 }
 export const DOWN: SendResult = { delivered: false, reason: 'status', status: 500 }
 export const REFUSED: SendResult = { delivered: false, reason: 'status', status: 404 }
@@ -28,7 +28,7 @@ export const REFUSED: SendResult = { delivered: false, reason: 'status', status:
 const VISIBILITY_MS = 180_000
 const BATCH = 10
 
-/** A delivery that a receiver got. */
+/** A webhook delivery that a receiver got. */
 export type ReceivedDelivery = {
   readonly webhookId: string
   readonly sequence: number
@@ -40,10 +40,13 @@ export type ReceivedDelivery = {
 
 type Queued = { readonly id: number; readonly message: DeliveryMessage; at: number; receives: number }
 
-/** `choose` returns an integer below its argument. With it the queue returns messages in any order, and some twice. */
+/**
+ * Options of `deliveries`. `choose` returns an integer below its argument. If given, the queue returns messages in any order, and
+ * some twice.
+ */
 type Options = { readonly choose?: (below: number) => number; readonly clientId?: string }
 
-/** Creates the outbox of one client with a table, a queue and receivers, by its own clock. */
+/** Simulates the webhook deliveries of one client with a table, a queue, receivers and a clock of their own. */
 export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
   const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   let time = START
@@ -111,7 +114,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
         { clientId: CLIENT, webhookId: webhook.id },
         { isAnew },
       ),
-    /** Passes a batch of due messages to the function, which may be killed. */
+    /** Passes a batch of due messages to the delivery function, which `gate` may kill. */
     async take(gate = passing): Promise<void> {
       const due = queue.filter(({ at }) => at <= time)
       const batch: Queued[] = []
@@ -151,7 +154,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
       const done = new Set(batch.flatMap(({ id }) => (kept.has(id) ? [] : id)))
       queue = queue.filter(({ id }) => !done.has(id))
     },
-    /** Delivers until the queue is empty, or for this long. The clock advances to each message. */
+    /** Delivers until the queue is empty, or until `ms` have passed. The clock jumps to each message. */
     async drain(ms = Number.POSITIVE_INFINITY): Promise<void> {
       const until = time + ms
       while (queue.length > 0) {

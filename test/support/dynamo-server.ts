@@ -24,7 +24,7 @@ export const test = base
   .extend('dynamo', ({ endpoint, requests }, { onCleanup }) => {
     const client = dynamoClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
-    // This is the last step before a request is sent, so that retries and pages also count.
+    // This middleware step is the last before a request is sent, so it also counts retries and pages.
     client.middlewareStack.add(
       (next) => (args) => {
         requests.push(operationOf(args.request))
@@ -34,7 +34,7 @@ export const test = base
     )
     return client
   })
-  /** Makes every later write succeed but lose its first response; the client retries. */
+  /** Makes every later write succeed but lose its first response, so that the client retries it. */
   .extend('loseAnswers', ({ dynamo }) => () => {
     const lost = new Set<string>()
     dynamo.middlewareStack.add(

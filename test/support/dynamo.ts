@@ -4,11 +4,11 @@ import { openTables, TEST_TABLES } from './tables.ts'
 
 /** Tests with a DynamoDB in memory. Each test has empty tables and the log of its requests. */
 export const test = base
-  /** Actions that were tried since the list was last emptied, in order: `Query`, `PutItem`. */
+  /** Names of all attempted actions since the test last emptied the list, in order: `Query`, `PutItem`. */
   .extend('requests', (): string[] => [])
   .extend('memory', ({ requests }) => memoryDynamo({ onTry: ({ action }) => requests.push(action) }))
   .extend('tables', ({ memory }) => openTables(memory.dynamo, TEST_TABLES))
-  /** Makes every later write succeed but lose its first response; the SDK retries. */
+  /** Makes every later write succeed but lose its first response, so that the SDK retries it. */
   .extend('loseAnswers', ({ memory }) => () => {
     let lost: object | undefined
     memory.losesAnswer = ({ action, request }) => {

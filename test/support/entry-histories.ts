@@ -19,14 +19,15 @@ const STEP = fc.oneof(
 )
 
 /**
- * Steps of a history: mined blocks, reorganisations, runs of the job, and deliveries of any waiting event. Some runs read no
- * entries or know no ids. Some deliveries find the receiver's table locked, arrive later, or never arrive.
+ * Random steps of a history of deposits and withdrawals: mined blocks, reorganisations, runs of the job, and deliveries of any
+ * waiting event. Some runs cannot read the entries or do not know their ids. Some deliveries find the receiver's table locked,
+ * arrive later, or never arrive.
  */
 export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
 /** A step of a history. */
 export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
 
-/** A deposit or a withdrawal; each of its changes has a new number. */
+/** A deposit or a withdrawal. `change` is a new number after each of its changes. */
 export type Entry = {
   readonly status: string
   readonly change: number
@@ -34,7 +35,7 @@ export type Entry = {
   readonly withdrawalId?: string
 }
 
-/** A logged event, with the fields that tests read. */
+/** A published webhook event, with the fields that tests read. */
 export type Logged = { readonly id: string; readonly type: string; readonly sequence: number; readonly final: boolean }
 
 type Change = { readonly id: string; readonly entry: Entry }
@@ -44,14 +45,14 @@ const NEXT: Readonly<Record<string, string>> = { pending: 'claimable', claimable
 const ENTRIES = 4
 const FINAL_DEPTH = 5
 
-/** Creates an empty chain and the log of the events that the service publishes about it. `name` is the prefix of its entries' ids. */
+/** Creates an empty chain, and the log of webhook events that the service publishes about it. `name` is the prefix of the ids. */
 export function createHistory(name: string, userAddress: string) {
   let blocks: Change[][] = [[]]
   let [changes, finalBlock] = [0, 0]
   const log: Logged[] = []
-  /** Changes that were published before they are final. */
+  /** Changes that were published before their block was final. */
   const early = new Map<Change, Early>()
-  /** Entries with a reverted event that has no id: rule 5 of the guide. */
+  /** Ids of deposits and withdrawals whose reverted event had no id, so that a receiver cannot find them. */
   const unclear = new Set<string>()
 
   const head = () => blocks.length - 1
@@ -73,7 +74,7 @@ export function createHistory(name: string, userAddress: string) {
   return {
     log,
     unclear,
-    /** Mines a block. With a number, the entry of this number changes in it. */
+    /** Mines a block. With a number, the deposit or withdrawal of this number changes in it. */
     mine(number?: number): void {
       if (number === undefined) return void blocks.push([])
       const id = `${name}-${number % 2 === 0 ? 'deposit' : 'withdrawal'}-${number % ENTRIES}`
@@ -81,13 +82,13 @@ export function createHistory(name: string, userAddress: string) {
       const status = NEXT[stateAt(head()).get(id)?.status ?? ''] ?? 'pending'
       blocks.push([{ id, entry: { ...idOf(id), status, change: changes } }])
     },
-    /** Replaces the last blocks by other blocks, with changes of the entries of these numbers. */
+    /** Replaces the last blocks by as many others, in which deposits and withdrawals of these numbers may change. */
     reorganise(numbers: readonly number[]): void {
       const replaced = numbers.slice(0, head() - finalBlock)
       blocks = blocks.slice(0, blocks.length - replaced.length)
       for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
     },
-    /** Publishes reverted changes, then changes that are not final, then final ones. */
+    /** Publishes events of reverted changes, then of changes that are not final, then of final ones. */
     publish(isRead: boolean, isNamed: boolean): void {
       const lastFinal = finalBlock
       finalBlock = Math.max(lastFinal, head() - FINAL_DEPTH)
@@ -116,10 +117,10 @@ export function createHistory(name: string, userAddress: string) {
         report(change, finalBlock, true)
       }
     },
-    /** Returns the entries as the lists show them: final and published. */
+    /** Returns the deposits or withdrawals as the API lists them: final and published. */
     list: (kind: 'deposit' | 'withdrawal') =>
       [...stateAt(finalBlock)].flatMap(([id, entry]) => (kindOf(id) === kind ? [entry] : [])),
-    /** Mines and publishes until everything is final. Returns all entries. */
+    /** Mines and publishes until every change is final. Returns all deposits and withdrawals. */
     end(): Entry[] {
       for (let count = 0; count < FINAL_DEPTH; count += 1) this.mine()
       this.publish(true, true)

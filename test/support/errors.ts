@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { AppError, type ErrorCode } from '../../lib/core/errors.ts'
 import type { HttpReply } from './service.ts'
 
-/** Status and exact text of every error, as promised to callers. Written independently of the code under test. */
+/** Status and exact text of every error as documented for callers, independent of the code under test. */
 export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
   invalid_json: [400, 'Invalid JSON body'],
   unknown_field: [400, 'Unknown field'],
@@ -135,12 +135,12 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   internal: [500, 'Internal server error'],
 }
 
-/** Texts that no response may contain: server addresses, stack traces, names of our tools. */
+/** Matches texts that no response may contain: server addresses, stack traces, names of tools and libraries. */
 const INSIDE = /https?:|localhost|127\.0\.0\.1|\bat .*:\d+|node_modules|\.ts\b|ECONN|Zod|viem|Dynamo|arn:|hunter2/i
 
 type Detail = { readonly field: string; readonly issue: string; readonly atLeast?: string; readonly atMost?: string }
 
-/** Returns the amounts that work, from `atLeast` and `atMost` of an error's first detail; undefined if missing. */
+/** Returns the valid amounts, `atLeast` and `atMost`, in an error's first detail; undefined if missing. */
 export function toldBy({ body }: HttpReply): {
   readonly atLeast: bigint | undefined
   readonly atMost: bigint | undefined
@@ -152,7 +152,7 @@ export function toldBy({ body }: HttpReply): {
   }
 }
 
-/** Asserts that a reply is exactly this error, with the promised body and headers; `fields` are the fields of its details. */
+/** Asserts that a reply is exactly this error, with the documented body and headers. `fields` are the field names in its details. */
 export function expectError({ status, headers, body }: HttpReply, code: ErrorCode, fields?: readonly string[]): void {
   const [promisedStatus, error] = PROMISED[code]
   expect(body).toEqual({
@@ -177,7 +177,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   }
   const issues = details.map(({ issue }) => issue)
   for (const issue of issues) expect(issue.length).toBeLessThan(500)
-  // Names of unknown fields are the caller's own words.
+  // Field names are left out, because an unknown field's name comes from the caller.
   expect(JSON.stringify({ ...body, details: issues })).not.toMatch(INSIDE)
   expect(headers.get('x-request-id')).toBe(body.requestId)
   expect(headers.get('content-type')).toBe('application/json')
@@ -188,7 +188,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   expect(headers.get('allow')).toEqual(status === 405 ? expect.stringMatching(/^[A-Z]+(, [A-Z]+)*$/) : null)
 }
 
-/** Returns the AppError with which a call fails. Fails the test if there is none. */
+/** Returns the AppError with which a call fails. Fails the test if the call succeeds. */
 export async function catchFailure(call: Promise<unknown>): Promise<AppError> {
   const thrown: unknown = await call.then(
     () => undefined,

@@ -4,7 +4,7 @@ import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Example } from '../../reference/openapi.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** File of the examples that the document shows, by the names of their operations. */
+/** File of the OpenAPI document's examples, by the names of their operations. */
 export const EXAMPLES_FILE = 'reference/examples.json'
 
 /** Placeholders for secrets of a session or a registration, so that no reader wonders whether one is real. */
@@ -13,9 +13,9 @@ const SECRETS: Readonly<Record<string, string>> = {
   temporaryAuthenticationToken: 'example-temporary-token',
   challengeIdentifier: 'example-challenge-identifier',
 }
-/** Networks that examples show; the others have the same fields. */
+/** Networks that examples keep of a longer list, whose items all have the same fields. */
 const NETWORKS: readonly unknown[] = ['eth-mainnet', 'base-mainnet']
-/** Maximum length of a list of objects that an example shows whole. */
+/** Maximum number of objects that an example keeps of a list. */
 const MAX_ITEMS = 2
 
 /** Returns the endpoint that takes this request and its path parameters. Throws without one. */
@@ -46,8 +46,8 @@ export function buildExample(
 }
 
 /**
- * Returns the new value, but keeps known values that differ by chance: numbers, and texts with digits (hashes, times,
- * addresses, ids). A new field then changes one example, and a changed word shows.
+ * Returns the new example, but keeps the known values that change by chance: numbers, and texts with digits (hashes, times,
+ * addresses, ids). A new field then changes only its own example, and a changed word is noticed.
  */
 export function keepKnown(known: unknown, next: unknown): unknown {
   if (typeof known === 'number' && typeof next === 'number') return known
@@ -62,14 +62,14 @@ export function keepKnown(known: unknown, next: unknown): unknown {
   return Object.fromEntries(fields)
 }
 
-/** Fields whose words differ by chance: entries of the same second have no fixed order. */
+/** Fields whose words differ by chance, because list items of the same second have no fixed order. */
 const BY_CHANCE = ['vaultName']
 
 const hasDigit = (text: string) => /\d/.test(text)
 
 function present(value: unknown): unknown {
   if (typeof value === 'string') {
-    // The local service sends only to this machine; a real one sends only to public hosts.
+    // Examples show a public webhook URL, because only the local service sends to this machine.
     return value
       .replace(/(?<=^otpauth:.*secret=)\w+/, 'EXAMPLE')
       .replace(/^http:\/\/127\.0\.0\.1:\d+(?=\/vaultline$)/, 'https://hooks.example.com')
@@ -80,13 +80,13 @@ function present(value: unknown): unknown {
     const isOfThings = items.some((item) => typeof item === 'object')
     return (isOfThings ? items.slice(0, MAX_ITEMS) : items).map(present)
   }
-  // The response with the whole OpenAPI document is too long.
+  // The OpenAPI document is shortened, because an example of the whole would be too long.
   if ('openapi' in value && 'info' in value) return { openapi: value.openapi, info: value.info }
   const fields = Object.entries(value).filter(([name]) => !isOtherNetwork(name))
   return Object.fromEntries(fields.map(([name, field]) => [name, secretOf(name, field) ?? present(field)]))
 }
 
-/** Returns the placeholder for a secret. An ERC-20 token is no secret. */
+/** Returns the placeholder for a field that is secret. A field `token` with an ERC-20 token is not. */
 function secretOf(name: string, field: unknown): string | undefined {
   return typeof field === 'string' && isAddress(field) ? undefined : SECRETS[name]
 }

@@ -1,14 +1,15 @@
 import { vi } from 'vitest'
 import type { OperatorDynamo } from '../../lib/aws/requests.ts'
 
-// Functions use the in-memory database of a test that starts the service. All other tests reach DynamoDB over HTTP.
+// The service's functions use the in-memory database of a test that starts the service. In all other tests they reach DynamoDB
+// over HTTP.
 declare global {
   var functionsDatabase: OperatorDynamo | undefined
 }
 globalThis.functionsDatabase = undefined
 connectFunctions(() => globalThis.functionsDatabase)
 
-/** Connects functions that load later to this database, or to the one of their environment if it is undefined. */
+/** Makes functions that load later use the database that `find` returns, or the one in their environment if it is undefined. */
 export function connectFunctions(find: () => OperatorDynamo | undefined): void {
   vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {
     const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()

@@ -4,10 +4,10 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
-/** Snippets of a page as a reader has them: files by name, in a project with our client installed. */
+/** Code blocks of a documentation page as files, by name. They are in a project that has the client package installed. */
 export type Guide = { readonly folder: string; readonly snippets: ReadonlyMap<string, string> }
 
-/** Compiler settings as strict as ours, for Node and browsers, because a reader's project may have them. */
+/** Compiler settings as strict as this repository's, for Node and browsers, because a reader's project may have them. */
 const STRICTEST = {
   extends: '../../../tsconfig.json',
   compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'], jsx: 'react-jsx' },
@@ -16,9 +16,9 @@ const STRICTEST = {
 }
 
 /**
- * Writes the snippets of a page or a folder's pages to files, and `strictest.json`, a second project to compile them with. A
- * block names its file, as ```ts name.ts does. The named constants, placeholders for the reader's own, get these values. Throws
- * for a block without a name of its own and for a missing constant.
+ * Writes the code blocks of a page, or of all pages in a folder, to files. It adds `strictest.json`, a second project to compile
+ * them. A block names its file after its language, as ```ts name.ts does. `constants` has the values of constants that the reader
+ * is to replace. Throws if two blocks have the same file name or none, and for a missing constant.
  */
 export async function extractGuide(path: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
   const text = configure(await readPages(path), constants)
@@ -44,7 +44,7 @@ async function readPages(path: string): Promise<string> {
   return (await Promise.all(pages.map((page) => readFile(page, 'utf8')))).join('\n')
 }
 
-/** Throws the output of the compiler or the formatter if snippets do not compile in a project or are not formatted. */
+/** Compiles and formats snippets. Throws the output of the compiler or the formatter if it finds a problem. */
 export function checkSnippets({ folder, snippets }: Guide, project: string): void {
   execute('tsc', '--project', join(folder, project), '--checkers', '1')
   const files = [...snippets.keys()].map((name) => join(folder, name))
@@ -58,7 +58,7 @@ export function execute(command: string, ...args: readonly string[]): string {
   return stdout
 }
 
-/** Lists the functions that the snippets export but neither the snippets nor this text of their tests calls. */
+/** Lists exported functions of the snippets that neither the snippets nor `tests`, the text of their tests, call. */
 export function listUncalled(snippets: Guide['snippets'], tests: string): string[] {
   const code = [...snippets.values()].join('')
   const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
@@ -80,12 +80,12 @@ async function installClient(folder: string): Promise<void> {
   await cp('client/package.json', join(target, 'package.json'))
 }
 
-/** Lists the names of the snippets that are code. */
+/** Lists the names of snippets that are TypeScript modules. */
 export function listModules(snippets: Guide['snippets']): string[] {
   return [...snippets.keys()].filter((name) => /\.tsx?$/.test(name))
 }
 
-/** Bundles the snippets for browsers into a script that sets `guide`: the exports of each file by its name. */
+/** Bundles the snippets into a browser script that sets `guide` to the exports of each file by its name. */
 export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
   const forPages = listModules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
   const exports = forPages.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)

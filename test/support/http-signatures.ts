@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { component, isSignatureError, type ResponseDescriptor, verifySignature } from 'http-message-sig'
 
-// HTTP Message Signatures by a third-party library, which shares nothing with the code under test.
+// HTTP Message Signatures are checked by a third-party library, which shares no code with the service.
 
 /** A request, with its field names in lower case. */
 type HttpRequest = {

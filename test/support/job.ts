@@ -18,7 +18,10 @@ import { webhooksStore } from '../../lib/webhooks/store.ts'
 import { someVault } from './clients.ts'
 import type { Tables } from './tables.ts'
 
-/** Creates the job's services except the chain and the clock, and the list of messages that it sends to shards. */
+/**
+ * Creates the services of the job refresh-chain except the chain and the clock. `messages` lists the messages that it enqueues
+ * for groups of vaults.
+ */
 export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
   const [records, prices] = [recordingStore(deposits), priceStore(deposits)]
@@ -47,7 +50,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
   return { services, messages }
 }
 
-/** Returns this many vaults of Base, with addresses spread evenly. */
+/** Returns this many vaults of Base, whose addresses are spread evenly over all addresses. */
 export function someVaults(count: number): VaultOnChain[] {
   return Array.from({ length: count }, (_, index) => {
     const address = getAddress(sliceHex(keccak256(numberToHex(index, { size: 32 })), 12))
@@ -55,7 +58,7 @@ export function someVaults(count: number): VaultOnChain[] {
   })
 }
 
-/** Lists vaults for the job, each for the clients that `clientsOf` returns. */
+/** Stores vaults so that the job finds them, each for the clients that `clientsOf` returns. */
 export async function listVaults(
   { clients }: Pick<Tables, 'clients'>,
   vaults: readonly VaultOnChain[],

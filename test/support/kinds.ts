@@ -1,2 +1,2 @@
-/** Kinds of tests by the end of a file's name: `*.service.test.ts`. All other tests are unit tests. */
+/** Kinds of tests, as the file name ends: `*.service.test.ts`. Files without a kind are unit tests. */
 export const KINDS = ['table', 'service', 'deep', 'infra', 'standins', 'browser'] as const

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
 
-/** Creates the context of one invocation with this much time left. */
+/** Creates the context of a Lambda invocation with this much time left. */
 export function someContext({ remainingMs = 15_000 }: { remainingMs?: number } = {}): Context {
   const endsAt = performance.now() + remainingMs
   return {

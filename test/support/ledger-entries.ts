@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { LedgerEntry } from '../../lib/protocols/ledger-entry.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
-/** A user's activity in one Lagoon vault: the ledger entries, and the account that the vault reports at the end. */
+/** A user's ledger entries in one Lagoon vault, and the account's state that the vault reports after them. */
 export type AccountHistory = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
 
 type Step =
@@ -19,12 +19,12 @@ const PLACE = {
   transactionHash: `0x${'1'.repeat(64)}`,
 } as const
 
-/** Returns the location of a ledger entry, different for each index; tests set the amounts. */
+/** Returns the position of a ledger entry on the chain, different for each index. Tests set the amounts. */
 export function place(index: number) {
   return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
 }
 
-/** An account in a vault that it never used. */
+/** State of an account that never used the vault. */
 export const NOTHING: LiveAccount = {
   pendingAssets: 0n,
   claimableAssets: 0n,
@@ -43,13 +43,13 @@ export const NOTHING: LiveAccount = {
   sharePrice: 1n,
   worth: (shares) => shares,
 }
-/** A ledger entry without its location. */
+/** A ledger entry without its position on the chain. */
 export type UnlocatedEntry = LedgerEntry extends infer M
   ? M extends LedgerEntry
     ? Omit<M, keyof ReturnType<typeof place>>
     : never
   : never
-/** Builds ledger entries in order, each at its own location. */
+/** Builds ledger entries in order, each with its own position on the chain. */
 export const inOrder = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
   given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
@@ -59,14 +59,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('cancel', 'settle', 'cancelRedeem') }),
 )
 
-/** Shares per unit of assets: two at the first settlement, three at the second, and so on, without rounding. */
+/** Returns a request's settled rate in shares per unit of assets: two, three, four and so on, so that nothing is rounded. */
 const rateOf = (requestId: bigint) => requestId / 2n + 2n
 
 const REDEEMED = 3n
 
 /**
- * Histories that vaults allow: claims of settled amounts, cancellations before a settlement, transfers of owned shares.
- * Redemptions settle in parts and get a new id after all are settled.
+ * Random histories that a vault allows: claims of settled amounts, cancellations before a settlement, transfers of owned shares.
+ * Redemptions are settled in parts. They get a new request id after all are settled.
  */
 export const accountHistories: fc.Arbitrary<AccountHistory> = fc
   .array(step, { maxLength: 40 })

@@ -5,10 +5,10 @@ import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
 import { resetTable } from './tables.ts'
 
-/** Milliseconds after which containers no longer hold anything of the cache. */
+/** Milliseconds after which no container uses its in-memory copy of the cache any more. */
 const TEN_MINUTES_MS = 600_000
 
-/** Tests of the running service with local sources of market data and an empty cache, also in the containers. */
+/** Tests of the running service with local market data providers. The cache is empty, also in the containers' memory. */
 export const test = chainlessTest
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('time', { scope: 'file' }, ({}, { onCleanup }) => {
@@ -39,9 +39,9 @@ export const test = chainlessTest
       liFi,
       asked: () => fakes.flatMap(({ requests }) => requests),
       forget,
-      /** Opens the cache to write to it without the service; `now` is in epoch milliseconds. */
+      /** Opens the service's cache table directly. `now` is in epoch milliseconds. */
       cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(service.tables.cache), now: () => now }),
-      /** Runs both jobs once, in the containers that have started by now. */
+      /** Runs the jobs refresh-tokens and refresh-market once, in the containers that have started by now. */
       async refresh() {
         for (const job of ['refresh-tokens', 'refresh-market']) {
           const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)

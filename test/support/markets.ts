@@ -16,23 +16,23 @@ import { NO_RATE } from './clients.ts'
 import { test as base } from './dynamo.ts'
 import { UNLIMITED } from './upstream.ts'
 
-/** Start time of tests with their own clock. */
+/** Time at which the clock of these tests starts. */
 export const START = Date.UTC(2026, 10, 21, 12)
 
-/** Base's USDC and DAI, which the made-up market knows. */
+/** USDC and DAI of Base, for which the simulated market data provider has prices. */
 export const [USDC, DAI] = [
   { chainId: 8453, address: getAddress('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'), symbol: 'USDC', decimals: 6 },
   { chainId: 8453, address: getAddress('0x50c5725949a6f0c72e6c4a641f24049a917db0cb'), symbol: 'DAI', decimals: 18 },
 ] as const
 
-/** Failures of a market data source, one for each resulting error. The sources' own tests cover the other failures. */
+/** Failures of a market data provider, one for each error code. The providers' own tests cover the other failures. */
 export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<FakeService['rewrite']>])[] = [
   ['hangs up', () => 'hang up'],
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
 ]
 
-/** Creates a made-up source of prices, which knows no coin by default. */
+/** Creates a simulated price source, which has no prices by default. */
 export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   return {
     name: 'coingecko',
@@ -43,7 +43,7 @@ export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   }
 }
 
-/** Tests of the markets with the shared cache on a table, the sources at local fakes, and one clock for both. */
+/** Tests of market data with the shared cache on a table, simulated providers, and one clock for both. */
 export const test = base
   .extend('time', { scope: 'file' }, () => ({ now: START }))
   .extend('providers', { scope: 'file' }, async ({ time }, { onCleanup }): Promise<Providers> => {
@@ -68,7 +68,7 @@ export const test = base
       },
     }
   })
-  /** Fakes that respond faithfully again and have no recorded requests. */
+  /** Simulated providers without changed responses or recorded requests. */
   .extend('fakes', ({ providers }) => {
     const { coinGecko, defiLlama, liFi } = providers
     for (const fake of [coinGecko, defiLlama, liFi]) {
@@ -84,7 +84,7 @@ export const test = base
     }
     return sharedCache({ table: cacheStore(tables.cache), now: clock.now, sleep })
   })
-  /** Services that work on markets needs; no request takes longer than a second. */
+  /** Services that the market endpoints and jobs use. No request takes longer than a second. */
   .extend('world', ({ cache, clock, providers, fakes }) => {
     const ask = (name: string) =>
       createUpstream(
@@ -103,7 +103,7 @@ export const test = base
     }
   })
 
-/** Fields of a call that works get in addition to the parsed request. */
+/** Arguments of an endpoint's handler in addition to the parsed request. */
 export const CALL = {
   client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
   limits: NO_RATE,
@@ -111,7 +111,7 @@ export const CALL = {
   requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
 }
 
-/** Changes the JSON of a fake's responses before they are sent. */
+/** Makes a simulated provider change its JSON responses before it sends them. */
 export function rewriteJson(fake: FakeService, change: (body: unknown, url: URL) => unknown): void {
   fake.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
 }

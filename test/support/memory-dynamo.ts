@@ -15,7 +15,7 @@ import {
 } from '../../lib/aws/requests.ts'
 import { findExpressionLimitError } from '../../sandbox/expression-limits.ts'
 
-/** One try of a request. */
+/** One attempt of a request to DynamoDB. */
 export type Tried = {
   readonly action: string
   readonly table: string
@@ -30,39 +30,39 @@ export type Tried = {
 }
 
 type Faults = {
-  /** All tries, in order, since the last `reset`. */
+  /** All attempts since the last `reset`, in order. */
   readonly tries: Tried[]
-  /** Returns the promise that a request waits for before it runs. */
+  /** Returns the promise that a request awaits before it runs. */
   hold: ((tried: Tried) => Promise<unknown> | undefined) | undefined
-  /** The promise that a transaction waits for while its items are busy. */
+  /** The promise that a transaction awaits while its items are locked. */
   holdTransactions: Promise<unknown> | undefined
   throttles: ((tried: Tried) => boolean) | undefined
-  /** Loses the response of a try that succeeded; the SDK retries. */
+  /** Selects attempts that succeed but lose their response, so that the SDK retries. */
   losesAnswer: ((tried: Tried) => boolean) | undefined
-  /** Fails a try without running it, as DynamoDB does when it is down. */
+  /** Selects attempts that fail without running, as if DynamoDB were down. */
   fails: ((tried: Tried) => boolean) | undefined
-  /** Refuses a request as invalid, for example because of an item that is too large. The SDK does not retry. */
+  /** Selects requests that are refused as invalid, for example for an item that is too large. The SDK does not retry them. */
   refuses: ((tried: Tried) => boolean) | undefined
   leavesUndone: ((tried: Tried) => boolean) | undefined
-  /** Maximum number of items that a query reads for a page. */
+  /** Maximum number of items that a query reads for one page. */
   maxPage: number | undefined
   /**
    * Kills the caller at its n-th write from now. The first half of a batch, or any other write, still succeeds; later requests
-   * fail. Returns a function that reports whether that has happened.
+   * fail. The returned function reports whether the caller was killed.
    */
   killAt(count: number): () => boolean
-  /** Freezes reads that are not consistent at the present state, until `catchUp` or `reset`. */
+  /** Makes eventually consistent reads return the present state until `catchUp` or `reset`, whatever is written meanwhile. */
   lag(): void
   catchUp(): void
   reset(): void
 }
 
-/** A connection to DynamoDB with faults on demand. */
+/** A connection to DynamoDB with faults that tests switch on. */
 export type Connection = Faults & { readonly dynamo: OperatorDynamo }
 
 /** DynamoDB in memory, with one connection that has faults. */
 export type MemoryDynamo = Connection & {
-  /** A connection without faults, whose tries are not recorded. */
+  /** A connection without faults, whose requests are not recorded. */
   readonly direct: OperatorDynamo
   readonly connectAgain: () => Connection
 }
@@ -84,7 +84,7 @@ const MAX = {
   nesting: 32,
 }
 const TRIES = 2
-/** Milliseconds for which DynamoDB knows a transaction by its token. */
+/** Milliseconds for which DynamoDB recognises a repeated transaction by its client request token. */
 const TOKEN_MS = 600_000
 
 class DynamoError extends TableError {
@@ -103,8 +103,8 @@ type Partition = Map<string, Stored>
 type Tables = Map<string, Map<string, Partition>>
 
 /**
- * Creates a DynamoDB in memory: the conditions, limits, pages and errors of the real one, and faults on demand. A write runs in
- * one step; a held try runs after its release. `now` is in epoch milliseconds.
+ * Creates a DynamoDB in memory with the conditions, limits, pages and errors of the real one, and faults that tests switch on. A
+ * write runs in one step. An attempt that is held runs after its release. `now` is in epoch milliseconds.
  */
 export function memoryDynamo({
   now = Date.now,
@@ -114,7 +114,7 @@ export function memoryDynamo({
   readonly onTry?: (tried: Tried) => void
 } = {}): MemoryDynamo {
   const tables: Tables = new Map()
-  /** Sorted sort keys of partitions, dropped when one is added or deleted. */
+  /** Sorted sort keys of each partition, recomputed after an item is added or deleted. */
   const orders = new WeakMap<Partition, readonly string[]>()
   const busy = new Set<string>()
   const tokens = new Map<string, { readonly writes: unknown; readonly at: number }>()
@@ -164,7 +164,7 @@ export function memoryDynamo({
     }
   }
 
-  /** Runs a single write; refuses it while a transaction uses its item. */
+  /** Runs a single write. Refuses it while a transaction has locked its item. */
   function make(table: string, write: Write, tried: Tried): Item | null | undefined {
     checkWrite(write)
     if (busy.has(nameOf(table, keyOf(write)))) {
@@ -175,7 +175,7 @@ export function memoryDynamo({
     return prepared ? prepared.apply() : null
   }
 
-  /** Returns a page of candidates in order. It reads up to the limit or 1 MB; the rest is left for the next page. */
+  /** Returns a page of the candidate items in order. It reads until the limit or 1 MB; the remaining items are for the next page. */
   function pageOf(
     candidates: Iterable<Stored>,
     { limit = Number.POSITIVE_INFINITY, filter, isKeysOnly }: PageOptions,
@@ -192,7 +192,7 @@ export function memoryDynamo({
         const { pk, sk } = candidate.item
         items.push(isKeysOnly ? { pk, sk } : found(candidate))
       }
-      // DynamoDB also returns a next key where the page ended with the last item.
+      // DynamoDB returns a next key even if the page ended with the last item.
       if (looked >= limit || size > MAX.page) return { items, size, next: keyOfPage(candidate.item) }
     }
     return { items, size }
@@ -345,7 +345,7 @@ export function memoryDynamo({
               })
             }
             const prepared = writes.map((write) => prepare(table, write))
-            // A transaction costs twice a single write, also if it is refused.
+            // A write in a transaction costs twice a single one, even if the transaction is refused.
             tried.units = prepared.reduce((sum, one) => sum + 2 * writeUnits(one?.size), 0)
             const refusedAt = prepared.flatMap((one, index) => (one ? [] : [index]))
             if (refusedAt.length > 0) return { refusedAt }
@@ -384,10 +384,10 @@ export function memoryDynamo({
   }
 }
 
-/** Switches of a connection's faults, and the tables as a lagging read sees them. */
+/** State of a connection's faults, and the tables as a lagging read sees them. */
 type Switches = Faults & {
   readonly lagging: () => Tables | undefined
-  /** Counts a write and returns the number of writes that are left. */
+  /** Counts a write and returns the number of writes left until the caller is killed. */
   readonly takeWrite: () => number
   readonly isKilled: () => boolean
 }
@@ -405,7 +405,7 @@ const NO_FAULTS = {
 
 function createFaults(snapshot: () => Tables): Switches {
   let lagging: Tables | undefined
-  /** Writes until the caller is killed. */
+  /** Number of writes until the caller is killed. */
   let left = Number.POSITIVE_INFINITY
   const faults: Switches = {
     tries: [],
@@ -437,7 +437,7 @@ function createFaults(snapshot: () => Tables): Switches {
   return faults
 }
 
-/** Tries a request as the SDK does: again after a throttle, a failure or a lost response. */
+/** Attempts a request as the SDK does: it retries after a throttle, a failure or a lost response. */
 function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
   return async (action, request, perform) => {
     const errors: DynamoError[] = []
@@ -493,12 +493,12 @@ function triedOf(
   }
 }
 
-/** Returns the units of a read: one per 4 KB, half of that if it is not consistent. */
+/** Returns the capacity units of a read of `size` bytes: one per 4 KB, half of that if it is not consistent. */
 function readUnits(size = 0, isConsistent = false): number {
   return Math.max(1, Math.ceil(size / 4096)) * (isConsistent ? 1 : 0.5)
 }
 
-/** Returns the units of a write: one per 1 KB. */
+/** Returns the capacity units of a write of `size` bytes: one per 1 KB. */
 function writeUnits(size = 0): number {
   return Math.max(1, Math.ceil(size / 1024))
 }
@@ -530,7 +530,7 @@ function isWithin(sk: string, { from, to, prefix }: KeyRange): boolean {
   )
 }
 
-/** Returns the items of an index with this partition, ordered by its sort key and then by their own keys. */
+/** Returns the items of a secondary index in this partition, ordered by its sort key and then by their own keys. */
 function inIndex(
   partitions: Map<string, Partition>,
   { partition, from, to }: KeyRange,
@@ -602,7 +602,10 @@ function digitsOf(number: unknown): number {
   return `${number}`.replace(/e.*$/, '').replaceAll(/\D|^0+/g, '').length
 }
 
-/** Returns the bytes of a value as DynamoDB counts them. Source: CapacityUnitCalculations in its developer guide. */
+/**
+ * Returns a value's size in bytes as DynamoDB counts it
+ * (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
+ */
 function sizeOf(value: unknown): number {
   switch (typeOf(value)) {
     case 'S':
@@ -651,7 +654,7 @@ function checkBatch(keys: readonly ItemKey[], max: number): void {
     throw invalid('Provided list of item keys contains duplicates')
 }
 
-/** Refuses a write that DynamoDB refuses before it reads the item. */
+/** Refuses a write that DynamoDB refuses as invalid, before it reads the item. */
 function checkWrite(write: Write): void {
   checkKey(keyOf(write))
   const expressions = placeholders()

@@ -6,10 +6,10 @@ import { refresh, type viewsFor } from './records.ts'
 import type { HttpReply, Service } from './service.ts'
 import type { Silence } from './silence.ts'
 
-/** A vault as its documentation describes it, and the responses to expect for an account. */
+/** Model of a vault, written from its documentation. It predicts the service's responses for an account. */
 export type VaultModel = {
   readonly vault: { readonly address: Address }
-  /** Returns whether anything of value came or went. */
+  /** Returns whether anything of value entered or left the account. */
   isUsed(account: Address): boolean
   position(account: Address): object
   /** Returns the deposits, newest first. */
@@ -44,7 +44,7 @@ export async function expectAsModelled(
   }
 }
 
-/** Makes all of Base final by silent blocks, runs its job, and lets the containers forget how far the records went. */
+/** Makes all of Base final by adding empty blocks and runs its job. Then the containers' cached progress of the records expires. */
 export async function recordAfterSilence(
   service: Pick<Service, 'pass'>,
   chain: { readonly rpcUrl: string },

@@ -10,12 +10,12 @@ import {
 import type { LocalTransaction } from '../../sandbox/transactions.ts'
 import { LAGOON } from './lagoon-abi.ts'
 
-// The contracts as third parties know them, written independently of the service's own ABIs and registry. A mistake there
-// cannot hide itself here.
+// ABIs and addresses as third parties publish them, written independently of the service. A mistake in the service therefore
+// fails a test.
 
-/** Ids of the chains of most tests. */
+/** Chain id of Base. Most tests use only Base and Arbitrum. */
 export const BASE = 8453
-/** Id of Arbitrum One. */
+/** Chain id of Arbitrum One. */
 export const ARBITRUM = 42161
 
 /** The bridge's message handler, on every chain. */
@@ -37,7 +37,7 @@ export const WETH: Readonly<Record<number, Address>> = {
   [ARBITRUM]: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
 }
 
-/** ABI of ERC-20 and of additional functions that some tokens have. */
+/** ABI of ERC-20 and of further functions that some tokens have. */
 export const TOKEN_ABI = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount) returns (bool)',
@@ -104,7 +104,7 @@ export const HANDLER_ABI = parseAbi([
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
 ])
 
-/** Parameters of a message to the handler. */
+/** ABI parameters that encode a message to the handler. */
 export const MESSAGE = parseAbiParameters([
   'Instructions instructions',
   'struct Instructions { Call[] calls; address fallbackRecipient; }',
@@ -122,7 +122,7 @@ export const MULTICALL_ABI = parseAbi([
 
 const ALL = [...TOKEN_ABI, ...VAULT_ABI, ...POOL_ABI, ...HANDLER_ABI, ...MULTICALL_ABI]
 
-/** A function of any of these contracts. */
+/** Name of a function in any of these ABIs. */
 export type FunctionName = ContractFunctionName<typeof ALL>
 
 /** Encodes the calldata of one of these functions. */

@@ -1,8 +1,8 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 
-// Password hashing dominates the cost of account tests, and there are hundreds. Therefore tests lower it outside the service,
-// at `crypto.scrypt`, and nothing in the service can. Test files share a process.
+// Password hashing takes most of the time of hundreds of account tests. Tests therefore make it cheap by replacing
+// `crypto.scrypt`, so that the service itself needs no such setting. The original is global because test files share a process.
 declare global {
   var scryptAtStart: typeof crypto.scrypt | undefined
 }
@@ -11,10 +11,10 @@ globalThis.scryptAtStart = scrypt
 
 lowerPasswordCost()
 
-/** Makes password hashing nearly free in modules that load later, and otherwise unchanged. */
+/** Makes password hashing nearly free, but otherwise unchanged, in modules that load later. */
 export function lowerPasswordCost(): void {
   replaceScrypt(((password, salt, length, options, callback) =>
-    // The service only calls this overload.
+    // The cast is safe because the service calls only this overload of scrypt.
     scrypt(password, salt, length, { ...options, N: 2 }, callback)) as typeof scrypt)
 }
 

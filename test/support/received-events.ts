@@ -1,6 +1,6 @@
 import type { Service } from './service.ts'
 
-/** An event of any type as a client gets it. */
+/** An event of any type as a client's webhook receives it. */
 export type ReceivedEvent = {
   readonly id: string
   readonly type: string
@@ -10,7 +10,7 @@ export type ReceivedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Processes the queues and returns all events of a client so far, in order. */
+/** Runs the functions that consume queues, and returns all events for a client so far, in order. */
 export async function listEvents(service: Service, key: string): Promise<ReceivedEvent[]> {
   await service.consume()
   const told: ReceivedEvent[] = []
@@ -24,10 +24,13 @@ export async function listEvents(service: Service, key: string): Promise<Receive
   return told
 }
 
-/** A deposit or withdrawal as a receiver stores it; null once it no longer exists. */
+/** A deposit or withdrawal as a webhook receiver stores it. `entry` is null once it no longer exists. */
 type Stored = { readonly version: number; readonly entry: Readonly<Record<string, unknown>> | null }
 
-/** Returns a receiver's deposits and withdrawals after these events, by id: the highest version wins, then the last event. */
+/**
+ * Returns the deposits and withdrawals that a webhook receiver has after these events, by id. The highest version wins; among
+ * equal versions, the last event.
+ */
 export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, Stored> {
   const stored = new Map<string, Stored>()
   for (const { type, data } of events) {
@@ -40,7 +43,7 @@ export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, S
   return stored
 }
 
-/** Returns an account's deposits and withdrawals from the API, by id, with the fields that events have. */
+/** Returns an account's deposits and withdrawals from the API by id, without the fields that events lack. */
 export async function shownTo(
   service: Service,
   key: string,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 
-/** The receiver of docs/guides/webhooks.md in its own process, and its table. */
+/** The example webhook receiver of docs/guides/webhooks.md in its own process, with its table. */
 export type Receiver = {
   readonly url: string
   readonly database: DatabaseSync

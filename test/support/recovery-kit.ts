@@ -5,11 +5,11 @@ const { subtle } = webcrypto
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const ORIGIN = 'http://localhost:3000'
 
-/** A recovery key as a user keeps it: its id, and the text that encrypts its private key. */
+/** A recovery key as a user keeps it: its id, and the text that decrypts its private key. */
 export type RecoveryKit = { readonly id: string; readonly secret: string }
 
 /**
- * Creates a recovery key with WebCrypto exactly as the provider's example of a delegated recovery does, byte by byte
+ * Creates a recovery key with WebCrypto exactly as DFNS's example of a delegated recovery does
  * (https://github.com/dfns/dfns-sdk-ts, examples/sdk/nextjs-delegated-recovery).
  */
 export async function someRecoveryKit({ challenge, user }: CreationOptions & { readonly user: { name: string } }) {
@@ -37,7 +37,7 @@ export async function someRecoveryKit({ challenge, user }: CreationOptions & { r
   }
 }
 
-/** Signs new credentials with the encrypted key that the service stores. Fails if the secret does not decrypt it. */
+/** Signs new credentials with the encrypted key that the service stored. Fails if the kit's secret does not decrypt it. */
 export async function signWithKit(
   { id, secret }: RecoveryKit,
   email: string,

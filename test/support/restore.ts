@@ -3,15 +3,15 @@ import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
-/** Restores the state that was built under a name. */
+/** Builds a state under a name at the first call, and restores that state at each later call. */
 export type Restore = <T>(name: string, build: () => Promise<T>) => Promise<T>
 
-/** Takes a snapshot; the result restores it, once. */
+/** Takes a snapshot. The returned function restores it and works once. */
 export type TakeSnapshot = () => Promise<() => Promise<void>>
 
 /**
- * Returns a function that builds a state under a name once. Each call first undoes everything since the last call's build.
- * Leftovers of tests would cost all later ones: anvil hashes its whole state for every block, and the jobs read every vault in
+ * Returns a function that builds a state under a name once. Each call first undoes all changes since the last call. Otherwise
+ * leftovers of tests would slow down all later ones: anvil hashes its whole state for every block, and jobs read every vault in
  * the tables.
  */
 export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
@@ -22,12 +22,15 @@ export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
     if (!built.has(name)) built.set(name, await build())
     const ways = await Promise.all(remembered.map((remember) => remember()))
     goBack = () => Promise.all(ways.map((way) => way()))
-    // A name stands for one `build`.
+    // The cast is safe because each name is used with only one `build`.
     return built.get(name) as T
   }
 }
 
-/** Takes snapshots of a chain. It keeps the deployer's nonce, so that no contract gets another one's address. */
+/**
+ * Returns a function that takes snapshots of a chain. Restoring keeps the deployer's nonce, so that no two contracts get the same
+ * address.
+ */
 export function createChainSnapshots(chain: LocalChain): TakeSnapshot {
   const deployer = ACCOUNTS.admin.address
   return async () => {

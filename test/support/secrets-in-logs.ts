@@ -3,7 +3,7 @@ import { afterAll, afterEach } from 'vitest'
 /** Pattern of secrets in logs: e-mail addresses, API keys, sessions, secrets of one-time codes and webhooks, private keys. */
 const SECRET = /[\w.+-]@[\w-]+\.[a-z]{2,}|jk_(?:live|test|local)_\w{20,}|Bearer \S{20,}|otpauth:|whsec_|-----BEGIN/i
 
-/** Lines that were logged since the last test, and a function that prints each. */
+/** Log lines since the last test, each with a function that prints it. */
 const logged: { readonly line: string; readonly show: () => void }[] = []
 
 for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const) {
@@ -12,7 +12,7 @@ for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const
   console[method] = (...parts: unknown[]) => {
     logged.push({ line: parts.map(String).join(' '), show: () => write(...parts) })
   }
-  // The next file in this process starts with the original console.
+  // The console is restored for the next test file, which runs in the same process.
   afterAll(() => {
     console[method] = write
   })
@@ -20,7 +20,7 @@ for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const
 
 afterEach(({ task }) => {
   const lines = logged.splice(0)
-  // Passing tests print no lines. To give vitest each line would take longer than the test.
+  // Lines are printed only for failed tests. To pass each line to vitest would take longer than the tests.
   if (task.result?.state === 'fail') for (const { show } of lines) show()
   for (const { line } of lines) {
     const [secret] = SECRET.exec(line) ?? []

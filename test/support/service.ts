@@ -28,48 +28,48 @@ import { createChainSnapshots, createRestore, type Restore } from './restore.ts'
 import { createTableSnapshots, openTables, type Tables, TEST_TABLES } from './tables.ts'
 import { startWire, type Wire } from './wire.ts'
 
-/** A reply as a caller sees it. */
+/** An HTTP response as a caller sees it. */
 export type HttpReply = {
   readonly status: number
   readonly headers: Headers
-  // Tests read replies freely; the contracts check their shape.
+  // Tests read response bodies freely; the endpoint contracts check their shape.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   readonly body: any
 }
 
-/** A transaction as the service returns it. */
+/** A transaction as the service's responses contain it. */
 export type HandedOut = { readonly to: Address; readonly data: Hash; readonly value: string }
 
-/** The whole service from outside: its HTTP interface, its chains and the wires between them. */
+/** The whole service from outside: its HTTP interface, its chains, and a proxy in front of each chain. */
 export type Service = {
   readonly backends: Backends
   readonly baseUrl: string
-  /** Key of the first client, which has all vaults. */
+  /** API key of the first client, which has all vaults. */
   readonly apiKey: string
   readonly rpc: Readonly<Record<number, Wire>>
-  /** DynamoDB as the functions reach it: their requests, and faults on demand. */
+  /** DynamoDB as the service's functions reach it, with their recorded requests, and faults that tests switch on. */
   readonly table: MemoryDynamo
-  /** The tables, without the faults. */
+  /** The same tables, opened without faults and recording. */
   readonly tables: Tables
   /** Calls the service, by default with the first client's key; `key: null` sends none. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[], limits?: KeyLimits): Promise<string>
-  /** Runs the queues' functions until the queues are empty. Returns the number of messages. */
+  /** Runs the functions that consume queues until all queues are empty. Returns the number of messages. */
   consume(): Promise<number>
-  /** Lets this much time pass for all containers. Reads that requests share expire after half a second. */
+  /** Advances the clock of all containers by this many seconds. Reads that requests share expire after half a second. */
   readonly pass: (seconds: number) => void
-  /** Runs the work while the containers' time stands still, except for `pass`, however busy the machine is. */
+  /** Runs `work` while the containers' clock stands still, except for `pass`, however slow the machine is. */
   standingStill<T>(work: () => Promise<T>): Promise<T>
-  /** Restores the chains, the clients with their vaults, the records and the users as built under a name. */
+  /** Restores the chains, the clients with their vaults, the records and the users to a named state, which it builds at first. */
   readonly restore: Restore
-  /** Signs and sends transactions in order as a plain wallet does. Returns the receipts, reverted or not. */
+  /** Signs and sends transactions in order as an ordinary wallet does. Returns the receipts, also of reverted transactions. */
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
 
-/** Options of a call; `body` is sent as JSON, except text and bytes. */
+/** Options of an HTTP call. `body` is sent as JSON, unless it is text or bytes. */
 type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }
 
-/** Tests of the running service: one service per test file. All wires are faithful again before each test. */
+/** Tests of the running service, with one service per test file. All proxies forward faithfully again before each test. */
 export const test = base
   .extend('backendsOptions', { scope: 'file' }, (): BackendsOptions => ({}))
   .extend('sharedService', { scope: 'file' }, async ({ backendsOptions }, { onCleanup }) => {
@@ -81,7 +81,7 @@ export const test = base
     for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
     return sharedService
   })
-  /** Clock of containers that start later; use it before they start. */
+  /** Clock of containers that start later. A test must request it before they start. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('clock', ({}, { onCleanup }) => {
     const { now } = Date
@@ -89,7 +89,7 @@ export const test = base
     Date.now = () => now() + passed
     onCleanup(() => {
       Date.now = now
-      // Work that started meanwhile may still hold this clock.
+      // Requests that started meanwhile may still read this clock, so its advance is reset.
       passed = 0
     })
     return {
@@ -98,7 +98,7 @@ export const test = base
       },
     }
   })
-  /** The same service in new containers, which remember nothing and read their configuration again. */
+  /** The same service in new containers, whose memory is empty and which read their configuration again. */
   .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
     const cold = await startAnew(service)
     onCleanup(cold.stop)
@@ -106,8 +106,9 @@ export const test = base
   })
 
 /**
- * Starts the same service in new containers, which remember nothing and read their environment and configuration again. A
- * function loads at its first request, and throws if newer containers exist by then. With `isWhole` all functions load now.
+ * Starts the same service in new containers, whose memory is empty and which read their environment and configuration again. A
+ * function loads at its first request, and throws if newer containers have started by then. With `isWhole` all functions load
+ * now.
  */
 export async function startAnew(
   service: Service,
@@ -130,14 +131,14 @@ export async function startAnew(
   return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
 }
 
-/** A gateway as tests have it. */
+/** Settings of the API gateway in tests. */
 export const GATEWAY = {
   port: 0,
   cors: { allowOrigins: ['https://wallet.example', 'http://localhost:3000'] },
   schedule: false,
 }
 
-/** A URL without a server, for requests that bypass the database in memory. */
+/** A URL where no server listens: requests fail if they do not use the database in memory. */
 const NOWHERE = 'http://127.0.0.1:1'
 
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
@@ -146,7 +147,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   let standing: number | undefined
   Date.now = () => (standing ?? now()) + passed
   const table = memoryDynamo()
-  // A test with its own database makes its functions reach it over HTTP.
+  // A test with its own database leaves this undefined, so that the functions reach DynamoDB over HTTP.
   globalThis.functionsDatabase = options.database ? undefined : table.dynamo
   const database = { endpoint: NOWHERE, tableNames: TEST_TABLES, connection: table.direct, stop: async () => {} }
   const backends = await startBackends({ database, ...options })
@@ -196,7 +197,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   return { service, stop }
 }
 
-/** Creates clients with these vaults and returns their keys, like an operator's commands but without their checks. */
+/** Returns a function that creates a client with these vaults and returns its key. It skips the checks of an operator's commands. */
 function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
   return async (places, limits = NO_RATE) => {
     const client = someClient()
@@ -218,7 +219,7 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
   }
 }
 
-/** Returns a function that signs and sends transactions on these chains in order, as a plain wallet does. */
+/** Returns a function that signs and sends transactions on these chains in order, as an ordinary wallet does. */
 export function senderOn(chains: readonly LocalChain[]): Service['send'] {
   return async (chainId, user, transactions) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
@@ -240,8 +241,8 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
 }
 
 /**
- * Calls the service and verifies each response. Only contracts that say so sign responses, the client package knows the
- * transactions, and the response matches the interface's document.
+ * Returns a function that calls the service and verifies each response. Responses are signed only if their contract says so. The
+ * client package must recognise the transactions, and responses must match the API document.
  */
 export function callerOf({
   baseUrl,
@@ -261,7 +262,7 @@ export function callerOf({
     if (received.has('signature') || (status < 300 && text !== '' && isSigned(findEndpoint(method, path).contract))) {
       const response = { status, headers: Object.fromEntries(received) }
       const asked = { method, url, headers: sent }
-      // Signatures are verified at their creation time, because tests move the clocks of only some containers.
+      // A signature is verified as of the time it was created, because tests advance the clocks of some containers.
       const [, created] = /;created=(\d+)/.exec(received.get('signature-input') ?? '') ?? []
       const isRight = await isSignedBy(backends.signingKey, { request: asked, response }, text, Number(created) * 1000)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
@@ -273,7 +274,7 @@ export function callerOf({
   }
 }
 
-/** Throws if a response has transactions that the client package does not recognise for the request. */
+/** Throws if the client package does not recognise a response's transactions for its request. */
 function verifyPrepared(
   preparation: Preparation | undefined,
   input: unknown,
@@ -282,9 +283,9 @@ function verifyPrepared(
   if (status !== 200 || preparation === undefined) return
   const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
   const answer = JSON.parse(text)
-  // The client package cannot know a protocol that a test made up.
+  // `bond` is a made-up protocol that the client package does not know.
   if (answer.protocol === 'bond') return
-  // The caller has seen the quote.
+  // The caller accepts the quote's input amount, as a user who has seen it does.
   const mostSent = BigInt(answer.quote?.inputAmount ?? 0)
   const verdict = verifyTransactions(preparation, asked, answer, undefined, mostSent)
   if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
@@ -302,12 +303,12 @@ function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {
   return { chainId, address }
 }
 
-/** Tests of the running service without a chain, which starts quickly. */
+/** Tests of the running service without a chain, which makes it start quickly. */
 export const chainlessTest = test.extend(
   'backendsOptions',
   { scope: 'file' },
   (): BackendsOptions => ({ chainIds: [] }),
 )
 
-/** The accounts that tests may spend from. */
+/** Local accounts whose tokens tests may spend. */
 export const USERS = ACCOUNTS.users

@@ -2,7 +2,7 @@ import { type Hex, numberToHex, toFunctionSelector } from 'viem'
 import { BLOCK_NUMBER, type Call, changeAggregate, rewriteResults } from './chain-answers.ts'
 import type { Wire } from './wire.ts'
 
-/** The filter of a call for events. */
+/** Filter of an event query by block range. */
 export type EventFilter = {
   readonly address: string | readonly string[]
   readonly topics: readonly (string | readonly string[] | null)[]
@@ -13,8 +13,9 @@ export type EventFilter = {
 const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
 
 /**
- * Creates silent blocks, any number at no cost: the wire to a node reports them, and the node does not know them. Events after
- * a silence have later block numbers on the wire. Silent blocks have the time of the block after them.
+ * Simulates any number of empty blocks at no cost: the proxy in front of a node reports them, although the node does not have
+ * them. Events after them therefore have higher block numbers at the proxy. The empty blocks have the time of the block after
+ * them.
  */
 export function createSilence() {
   const gaps: { after: number; by: number }[] = []
@@ -22,7 +23,7 @@ export function createSilence() {
   const toReportedBlock = (block: number) =>
     block + gaps.reduce((sum, { after, by }) => (after < block ? sum + by : sum), 0)
   const toldHead = (head: number) => head + gaps.reduce((sum, { after, by }) => (after <= head ? sum + by : sum), 0)
-  /** Returns the node's block that begins, or ends, a range of reported blocks. */
+  /** Converts a reported block number, which begins or ends a range, to the node's block number. */
   const real = (block: number, end: 'from' | 'to') => {
     let shift = 0
     for (const { after, by } of gaps) {
@@ -37,20 +38,20 @@ export function createSilence() {
     const from = real(Number(filter.fromBlock), 'from')
     if (filter.toBlock === 'latest') return { ...filter, fromBlock: numberToHex(from) }
     const to = real(Number(filter.toBlock), 'to')
-    // Nothing ever happens in the first block.
+    // The range has only simulated blocks. Block 0 stands for it, because it has no events.
     const [fromBlock, toBlock] = from > to ? [0, 0] : [from, to]
     return { ...filter, fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) }
   }
 
   return {
-    /** Adds this many silent blocks after the node's block of this number. `undo` removes them. */
+    /** Adds this many empty blocks after the node's block `after`. `undo` removes them. */
     add(after: number, by: number): { undo(): void } {
       const gap = { after, by }
       gaps.push(gap)
       return { undo: () => gaps.splice(gaps.indexOf(gap), 1) }
     },
     toldHead,
-    /** Returns the block number that the wire reports for a block of the node. */
+    /** Returns the block number that the proxy reports for a block of the node. */
     told: toReportedBlock,
     applyTo(wire: Wire): void {
       wire.rewriteRequest = (request) => {
@@ -85,7 +86,7 @@ export function createSilence() {
       })
       const { rewrite } = wire
       wire.rewrite = (answer, request) => {
-        // The node does not know silent blocks after its last one, and refuses a search for events there.
+        // The node refuses an event query that begins after its last block. The proxy then reports no events.
         const calls: Call[] = JSON.parse(request)
         const isOpen = ({ id, error }: { id: number; error?: unknown }) =>
           error !== undefined && (calls.find((call) => call.id === id)?.params[0] as EventFilter)?.toBlock === 'latest'
@@ -96,5 +97,5 @@ export function createSilence() {
     },
   }
 }
-/** The silent blocks of a test. */
+/** Empty blocks that a proxy simulates for a test. */
 export type Silence = ReturnType<typeof createSilence>

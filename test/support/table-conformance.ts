@@ -28,14 +28,14 @@ const refused = { name: 'ValidationException' }
 
 type Opened = { readonly dynamo: OperatorDynamo; readonly name: string; readonly table: OperatorTable }
 
-/** Opens a table of this DynamoDB that is empty and has the index `followedTransfers`. */
+/** Opens an empty table in this DynamoDB, with the secondary index `followedTransfers`. */
 export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
   dynamo,
   name,
   table: createOperatorTable(dynamo, name),
 })
 
-/** Requests by limit: `over` 0 is at the limit, 1 beyond it. */
+/** Requests by the name of a DynamoDB limit. The request is at the limit if `over` is 0, and exceeds it if `over` is 1. */
 const LIMITS: Readonly<Record<string, (opened: Opened, over: number) => Promise<unknown>>> = {
   'an item of more than 400 KB, whatever its characters': ({ table }, over) =>
     table.putMany([{ ...KEY, text: `${'é'.repeat(204_795)}${TEXT.repeat(over)}` }]),
@@ -85,7 +85,7 @@ function nested(levels: number): unknown {
   return levels === 0 ? 'leaf' : { inner: nested(levels - 1) }
 }
 
-/** Conditions of every kind, with the expected result for ITEM and for no item. */
+/** Condition expressions of every kind. Each has its result for ITEM, and its result if there is no item. */
 const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = [
   ['an attribute exists', exists('text'), true, false],
   ['a part of a map exists', exists(['map', 'part']), true, false],
@@ -114,7 +114,7 @@ const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = 
 ]
 const ITEM = { ...KEY, text: 'word', number: 5, set: new Set(['x', 'y']), map: { part: 1 } }
 
-/** Defines the tests of every promise of a table on one implementation of DynamoDB. `open` returns a new table for each test. */
+/** Defines the tests that every implementation of DynamoDB must pass. `open` returns a new table for each test. */
 export function describeTable(open: () => Opened | Promise<Opened>): void {
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   const test = base.extend('opened', async ({}) => await open())
@@ -250,7 +250,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await table.putMany(keys(8).map((key) => ({ ...key, text })))
       const sizes: number[] = []
       for await (const page of table.pages(Anything, { partition: 'a' })) sizes.push(page.length)
-      // A last page may be empty.
+      // DynamoDB may end a query with an empty page.
       expect(sizes.filter((size) => size > 0)).toEqual([4, 4])
     })
 

@@ -8,7 +8,7 @@ import type { TakeSnapshot } from './restore.ts'
 
 const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
 
-/** The service's tables. */
+/** The service's DynamoDB tables. */
 export type Tables = Readonly<Record<TableKey, OperatorTable>>
 
 /** Opens the tables with these names. */
@@ -41,14 +41,14 @@ export async function scanTable(table: OperatorTable): Promise<Map<string, Item>
   return items
 }
 
-/** Restores the items of an earlier scan of a table. */
+/** Resets a table to the items of an earlier scan. */
 export async function resetTable(table: OperatorTable, earlier: ReadonlyMap<string, Item>): Promise<void> {
   const now = await scanTable(table)
   await table.deleteMany([...now].flatMap(([key, item]) => (earlier.has(key) ? [] : [item])))
   await table.putMany([...earlier].flatMap(([key, item]) => (isDeepStrictEqual(now.get(key), item) ? [] : [item])))
 }
 
-/** Takes snapshots of a table. */
+/** Returns a function that takes a snapshot of a table. */
 export function createTableSnapshots(table: OperatorTable): TakeSnapshot {
   return async () => {
     const items = await scanTable(table)

@@ -12,7 +12,10 @@ const GAS = numberToHex(5_000_000)
 const STRANGER = ACCOUNTS.anchor.address
 const DUST_SECONDS = 7200
 
-/** Ways in which the bridge refunds an expired deposit; a `deferred` refund waits for its depositor's claim. */
+/**
+ * Ways in which the bridge refunds an expired deposit. `deferred` leaves the refund for the depositor to claim; `claimed` claims
+ * it too.
+ */
 export const REFUND_WAYS = ['alone', 'together', 'deferred', 'claimed'] as const
 type RefundWay = (typeof REFUND_WAYS)[number]
 
@@ -31,8 +34,8 @@ export function createTransferTroubles({
   }
 
   /**
-   * Deposits one unit `count` times in a victim's name. A third party pays in one transaction. The relayer fills none, so that
-   * they expire. The token must let anyone mint.
+   * Makes `count` deposits of one token unit in a victim's name, in one transaction that a third party pays. The relayer does not
+   * fill them, so they expire. The token must let anyone mint.
    */
   const dust = async (
     victim: Address,
@@ -63,7 +66,7 @@ export function createTransferTroubles({
   return {
     dust,
 
-    /** Sends a transaction that stays in the pool of waiting ones. `mine` mines it, or its last replacement. */
+    /** Sends a transaction that stays in the mempool. `mine` mines it, or its last replacement. */
     async sendWaiting(chainId: number, from: Address, first: Call) {
       const chain = chainOf(chainId)
       const [nonce = 0] = await readNonces(chain, [from])
@@ -81,9 +84,9 @@ export function createTransferTroubles({
         hash: await send(first),
         /** Replaces the transaction by the same call with a higher fee, and returns the new hash. */
         speedUp: () => send(first),
-        /** Replaces it by another call with a higher fee, and returns the new hash. */
+        /** Replaces the transaction by another call with a higher fee, and returns the new hash. */
         replace: (call: Call) => send(call),
-        /** Replaces it by a transaction to the sender itself, and returns the new hash. */
+        /** Replaces the transaction by one to the sender itself, and returns the new hash. */
         cancel: () => send({ target: from, callData: '0x' }),
         async mine() {
           await callRpc(chain, [{ method: 'evm_mine', params: [] }])
@@ -105,8 +108,9 @@ export function createTransferTroubles({
     },
 
     /**
-     * Includes a deposit, drops its block, and includes it again after a third party's deposit, so that its deposit id changes.
-     * `include` sends it both times, unless `again` does, as another bundler. `between` runs before the drop.
+     * Reorganises a chain around a bridge deposit. The deposit is included, its block is dropped, a third party deposits, and the
+     * deposit is included again with another deposit id. `include` sends it both times, unless `again` is given for the second
+     * time. `between` runs before the block is dropped.
      */
     async reorganise(options: {
       readonly chainId: number
@@ -126,8 +130,9 @@ export function createTransferTroubles({
     },
 
     /**
-     * Refunds expired deposits of one account and token in one way. Returns the transactions: one per deposit if `alone`, else
-     * the bundle's and the claim's. `otherDebt` is another debt to the account, paid in the same amount unless `alone`.
+     * Refunds expired deposits of one account and token in one way. Returns the hashes of the transactions. Way `alone` has one
+     * transaction per deposit, the others have the bundle's transactions and the claim's. `otherDebt` is another debt of the pool
+     * to the account, paid in the same sum unless the way is `alone`.
      */
     async refund(deposits: readonly BridgeDeposit[], way: RefundWay, otherDebt = 0n): Promise<readonly Hash[]> {
       const [first] = deposits

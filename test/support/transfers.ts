@@ -22,24 +22,24 @@ import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import { createTransferTroubles } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
-/** Maximum requests until any search in these tests ends. */
+/** Maximum number of polls after which every search of the chains in these tests has ended. */
 const MAX_QUESTIONS = 12
 /** Age in seconds from which a block of Base or Arbitrum is final. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
-/** A call that anyone may make. */
+/** A contract call without a value. */
 export type Call = { readonly target: Address; readonly callData: Hex }
 
-/** Builds a call of any function that tests know. */
+/** Builds a call of a function in the ABIs of oracles.ts. */
 export function call(target: Address, ...of: Parameters<typeof encodeCall>): Call {
   return { target, callData: encodeCall(...of) }
 }
 
-/** The vault function with which a message deposits. */
+/** The vault function by which a bridge message deposits. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-/** Builds the service's message that deposits everything that arrives of a token into a vault for a user. */
+/** Builds the service's bridge message: it deposits all arrived units of a token into a vault for a user. */
 export function depositMessage(options: {
   readonly token: Address
   readonly vault: Address
@@ -68,12 +68,12 @@ export type Order = {
   readonly user?: LocalAccount
   readonly inputAmount?: bigint
   readonly outputAmount?: bigint
-  /** The vault to deposit into by `entry`; without one, a plain transfer to the user. */
+  /** The vault into which the message deposits by `entry`. Undefined makes a plain transfer to the user. */
   readonly into?: Pick<TestVault, 'address' | 'asset' | 'chain'>
   readonly entry?: Entry
   readonly message?: Hex
   readonly recipient?: Address
-  /** Seconds that it may wait for its fill. */
+  /** Seconds from the deposit until its fill deadline. */
   readonly seconds?: number
 }
 
@@ -90,9 +90,9 @@ const STATES = {
   no_deposit_in_transaction: { status: 'failed', reason: 'no_deposit_in_transaction', terminal: true },
   destination_action_failed: { status: 'failed', reason: 'destination_action_failed', terminal: true },
   expired: { status: 'failed', reason: 'expired', terminal: false },
-  // The search is over, and a refund may have been for this transfer.
+  // The search for a refund is over, and one that was found may belong to this transfer or to another.
   undecided: { status: 'failed', reason: 'expired', terminal: true },
-  // The depositor has to claim the refund.
+  // The pool kept the refund, so the depositor has to claim it.
   refund_owed: { status: 'failed', reason: 'expired', terminal: false },
   refunded: { status: 'failed', reason: 'refunded', terminal: true },
   undelivered: { status: 'failed', reason: 'undelivered', terminal: true },
@@ -100,10 +100,10 @@ const STATES = {
   refund_not_found: { status: 'failed', reason: 'refund_not_found', terminal: true },
   destination_not_followed: { status: 'bridging', reason: 'destination_not_followed', terminal: true },
 } as const satisfies Record<string, State>
-/** Name of a state. */
+/** Name of a transfer status in STATES. */
 export type StateName = keyof typeof STATES
 
-/** Expected fields of a response. Omitted fields are null, except those known of every transfer. */
+/** Expected fields of a status response. Omitted fields are expected to be null, except those known of every transfer. */
 type Expected = {
   readonly hash: Hash
   readonly from: number
@@ -115,11 +115,11 @@ type Expected = {
   readonly fill?: Hash
   readonly protocol?: ProtocolName
   readonly action?: 'deposit' | 'none'
-  /** True if no reorganisation can change it; undefined accepts both. */
+  /** True if no reorganisation can change the status any more. Undefined accepts both values. */
   readonly final?: boolean
 }
 
-/** Asserts that a reply is this status in its whole documented shape, and does not name the bridge. */
+/** Asserts that a reply has this status with all documented fields, and does not name the bridge. */
 export function expectStatus(reply: HttpReply, state: StateName, expected: Expected): void {
   const { status, headers } = reply
   const { transfers, ...whole } = reply.body
@@ -168,12 +168,12 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
   for (const { chainId } of to === undefined ? [] : body.evidence) expect([from, to]).toContain(chainId)
   if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
   expect(headers.get('cache-control')).toBe('no-store')
-  // Random text may contain any word.
+  // Headers with random text are left out, because it may contain any word.
   const words = [...headers].filter(([name]) => !/signature|digest|request-id/.test(name))
   expect(JSON.stringify([body, words])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
 }
 
-/** Last event that proves a state; none for a state that rests on missing events. */
+/** Last evidence event for each state. A state that rests on missing events has none. */
 const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   bridging: ['deposited', 'slow_fill_requested', 'filled'],
   completed: ['vault_deposited', 'delivered'],
@@ -184,7 +184,7 @@ const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   undelivered: ['undelivered'],
 }
 
-/** Asserts that the events prove the state and that all reported data of the transfer fit them. */
+/** Asserts that the evidence events prove the state, and that all data reported of the transfer match them. */
 function expectEvidence(
   told: Pick<HttpReply, 'body'>['body'],
   state: StateName,
@@ -215,14 +215,14 @@ function expectEvidence(
   expect(links.source).toContain(deposited.txHash)
 }
 
-/** The caller: by default the first client of the service that the test started. */
+/** Sender of a status request: by default the first client of the service that the test started. */
 type Asking = { readonly key?: string; readonly as?: Service }
 type Shown = Asking & {
   readonly fill?: Hash
   /** Amount that the fill delivered, by default the deposit's. */
   readonly outputAmount?: bigint
   readonly protocol?: ProtocolName
-  /** Defaults to a deposit if there is a message. */
+  /** Expected action at the destination: by default `deposit` if the transfer has a message. */
   readonly action?: 'deposit' | 'none'
   readonly final?: boolean
 }
@@ -231,12 +231,12 @@ type Shown = Asking & {
 export type Transfer = {
   readonly deposit: BridgeDeposit
   readonly hash: Hash
-  /** Its position among the deposits of its transaction. */
+  /** Position of the transfer's deposit among the deposits of its transaction. */
   readonly index: number
   ask(asking?: Asking): Promise<HttpReply>
-  /** Requests the status and asserts every part of it. */
+  /** Requests the status and asserts all of its fields. */
   shows(state: StateName, shown?: Shown): Promise<void>
-  /** Repeats the request, as often as a search may take, until the status is this. */
+  /** Polls until the transfer has this status, at most as often as a search takes. */
   becomes(state: StateName, shown?: Shown): Promise<void>
 }
 
@@ -246,7 +246,7 @@ export type Transfers = ReturnType<typeof transfersOn>
 const togetherCall = (calls: readonly Call[]) =>
   call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))])
 
-/** Makes the bridge's API report no fill and no refund until the test ends, so that the service searches the chains. */
+/** Makes the bridge's API report no fill and no refund until the test ends, so that the service must search the chains. */
 export function withoutHints(service: Service): void {
   const { acrossApi } = service.backends.providers
   acrossApi.rewrite = (reply, { url }) => (url.pathname.endsWith('/deposit/status') ? { status: 503, body: {} } : reply)
@@ -411,7 +411,7 @@ function transfersOn(service: Service) {
       const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
       return transfersIn(from, await send(from, user.address, together))
     },
-    /** Signs a user's transaction without sending it. Later transactions do not change it. */
+    /** Signs a user's transaction without sending it. Its nonce and fees are fixed, whatever is sent later. */
     async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {
       const [nonce = 0] = await readNonces(chainOf(chainId), [user.address])
       const terms = { gas: 3_000_000n, gasPrice: parseGwei('100'), nonce, chainId, type: 'legacy' } as const
@@ -432,20 +432,20 @@ function transfersOn(service: Service) {
         call(pool, 'fillRelay', [relayDataOf(deposit), BigInt(deposit.originChainId), pad(MULTICALL3)]),
       ]
     },
-    /** Pays a token from the pool to several accounts in one transaction, as refunds are paid. */
+    /** Pays a token from the pool to several accounts in one transaction, in the form of refunds. */
     async refundTogether(chainId: number, token: Address, payments: readonly (readonly [Address, bigint])[]) {
       const due = payments.map(([account, amount]) => ({ chainId, token, account, amount }))
       const [hash] = await relayer.refundTogether([], { payments: due })
       return hash as Hash
     },
-    /** Builds the call of the handler that anyone may make at any time. */
+    /** Builds a direct call of the bridge's handler with this message, which anyone may make. */
     handlerCall: (message: Hex): Call =>
       call(HANDLER, 'handleV3AcrossMessage', [tokenOf(BASE, 'USDC'), 0n, HANDLER, message]),
     /** Mines blocks on a chain, each this many seconds after the last. */
     mine: (chainId: number, blocks: number, seconds = 1) =>
       callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: [numberToHex(blocks), numberToHex(seconds)] }]),
     setClock,
-    /** Makes everything so far final on these chains, by default on both, whose clocks stay equal. */
+    /** Makes all blocks so far final on these chains, by default on both. The clocks of both chains stay equal. */
     async finalise(...only: number[]): Promise<void> {
       const ids = only.length > 0 ? only : chains.map(({ chainId }) => chainId)
       const times = await Promise.all(ids.map((chainId) => clockOf(chainId)))
@@ -463,7 +463,7 @@ function transfersOn(service: Service) {
         await setClock(chainId, Math.max(deposit.fillDeadline, await clockOf(chainId)) + 1)
       }
     },
-    /** Takes a snapshot of a chain; the result reverts everything since. */
+    /** Takes a snapshot of a chain. The returned function reverts all changes since. */
     async remember(chainId: number): Promise<() => Promise<void>> {
       const [id] = await callRpc(chainOf(chainId), [{ method: 'evm_snapshot', params: [] }])
       return async () => {
@@ -486,7 +486,7 @@ async function approvePool(chain: LocalChain & { readonly tokens: readonly { rea
   await transact(chain, approvals)
 }
 
-/** Tests of transfers between chains: Alice and Bob let the pools take their tokens. */
+/** Tests of transfers between chains. Alice and Bob have approved the pools. */
 export const test = base
   .extend('sharedTransfers', { scope: 'file' }, async ({ sharedService }) => {
     await Promise.all(sharedService.backends.chains.map(approvePool))

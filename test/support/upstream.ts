@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { createUpstream, type Upstream } from '../../lib/core/http.ts'
 import type { Payment } from '../../lib/meter/meter.ts'
 
-/** A payment that is never refused. */
+/** A request budget that is never exhausted. */
 export const UNLIMITED: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 /** A response of a service: `body` is sent as JSON, or unchanged if it is text. */
@@ -12,7 +12,7 @@ export type Reply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Failing responses of services, and the error of each. */
+/** Failing responses of an external service, each with the resulting error code. */
 export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[] = [
   ['429', { status: 429, body: 'Too Many Requests' }, 'upstream_unavailable'],
   ['500', { status: 500, body: 'Internal Server Error' }, 'upstream_unavailable'],
@@ -24,7 +24,7 @@ export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[]
   ['400', { status: 400, body: { error: true } }, 'upstream_bad_answer'],
 ]
 
-/** Creates an Upstream that gives these responses, and lists the requested URLs and the requests. */
+/** Creates an Upstream that returns these replies. `urls` and `requests` record its requests. */
 export function createFakeUpstream(
   reply: (url: URL) => Reply,
   headers: Readonly<Record<string, string>> = {},

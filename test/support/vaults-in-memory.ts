@@ -22,7 +22,7 @@ export const ASYNC_VAULT: Erc7540Vault = {
   ...{ isDepositAsync: true, isRedemptionAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
 }
 
-/** A vault that pays instantly, with an account; amounts in the smallest units, the fee in basis points. */
+/** State of a vault with instant withdrawals, and of an account in it. Amounts are in the smallest units, the fee in basis points. */
 export type SyncFacts = {
   readonly totalAssets: bigint
   readonly totalSupply: bigint
@@ -32,13 +32,13 @@ export type SyncFacts = {
 
 const PLAIN: SyncFacts = { totalAssets: 10n ** 12n, totalSupply: 10n ** 24n, exitFee: 0n, shares: 0n }
 
-/** Converts by ERC-4626: shares to assets, rounded down, and assets to shares, rounded up or down. */
+/** Returns ERC-4626's conversions: shares to assets, rounded down, and assets to shares, rounded up or down. */
 export const conversionOf = ({ totalAssets, totalSupply }: Pick<SyncFacts, 'totalAssets' | 'totalSupply'>) => ({
   assetsOf: (shares: bigint) => (shares * totalAssets) / totalSupply,
   sharesFor: (assets: bigint, isUp: boolean) => (assets * totalSupply + (isUp ? totalAssets - 1n : 0n)) / totalAssets,
 })
 
-/** Builds the contracts of such a vault. It deducts its fee from the assets that it pays; `answers` overrides functions. */
+/** Builds the contracts of such a vault. It deducts its fee from the assets that it pays. `answers` overrides the results of functions. */
 export function vaultContracts(facts: Partial<SyncFacts>, answers: Contracts['answers'] = {}): Contracts {
   const all = { ...PLAIN, ...facts }
   const { assetsOf, sharesFor } = conversionOf(all)

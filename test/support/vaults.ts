@@ -30,7 +30,7 @@ import { createChainClient } from './chain-client.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
-/** Tokens of the local chains: with 6 decimals, with 18 decimals, like USDT, and the wrapped native coin. */
+/** Tokens of the local chains: USDC has 6 decimals, DAI has 18, USDT's functions return nothing, WETH is the wrapped native coin. */
 export type Asset = 'USDC' | 'DAI' | 'USDT' | 'WETH'
 
 const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
@@ -38,7 +38,7 @@ const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
 type Write = ContractFunctionName<typeof VAULT_ABI, 'payable' | 'nonpayable'>
 type View = ContractFunctionName<typeof VAULT_ABI, 'view' | 'pure'>
 
-/** Roles that every vault of these tests has. */
+/** Accounts with special permissions in every vault of these tests. */
 export const ROLES = {
   admin: ACCOUNTS.admin.address,
   safe: ACCOUNTS.safe.address,
@@ -46,13 +46,13 @@ export const ROLES = {
   feeReceiver: ACCOUNTS.feeReceiver.address,
 }
 
-/** A fresh vault with its own client: the client's requests over HTTP, and other accounts' calls on the chain. */
+/** A new vault with an API client of its own. It has the client's HTTP requests, and calls by other accounts on the chain. */
 export type TestVault = ReturnType<typeof testVault>
 
 type Place = { readonly chainId?: number; readonly asset?: Asset }
 type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'whitelisted' | 'hasBeacon'> & Partial<LagoonRates>
 
-/** Deploys a Lagoon-like vault, by default on Base with USDC. */
+/** Deploys a vault of Lagoon's kind, by default on Base with USDC, and creates a client for it. */
 export async function openLagoonVault(service: Service, options: LagoonOptions): Promise<TestVault> {
   const { chainId = 8453, asset = 'USDC', ...rest } = options
   const { chain, token } = placeOf(service, chainId, asset)
@@ -61,7 +61,7 @@ export async function openLagoonVault(service: Service, options: LagoonOptions):
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 
-/** Deploys a synchronous vault, by default a plain one on Base with USDC. */
+/** Deploys a synchronous vault, by default a plain ERC-4626 vault on Base with USDC, and creates a client for it. */
 export async function openYieldVault(
   service: Service,
   { chainId = 8453, asset = 'USDC', make = 'plain' }: Place & { readonly make?: YieldVaultKind } = {},
@@ -96,7 +96,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
     readContract(client, { address: at, abi: ASYNC_VAULT, functionName, args } as never) as Promise<bigint>
   return {
     ...vault,
-    /** The share token; for `redemptions` the vault itself. */
+    /** The vault's share token. A vault of the kind `redemptions` is its own share token. */
     share,
     encode,
     act: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>
@@ -110,7 +110,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
 type AsyncOptions = Place & Pick<AsyncVaultOptions, 'make' | 'shareDecimals'>
 type AsyncWrite = ContractFunctionName<typeof ASYNC_VAULT, 'payable' | 'nonpayable'>
 type AsyncView = ContractFunctionName<typeof ASYNC_VAULT, 'view' | 'pure'>
-/** Such a vault with its own client. */
+/** An ERC-7540 vault other than Lagoon's, with its own client. */
 export type TestAsyncVault = Awaited<ReturnType<typeof openAsyncVault>>
 
 function placeOf(service: Service, chainId: number, asset: Asset) {
@@ -138,13 +138,13 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   return {
     chain,
     address,
-    /** Key of the client that has only this vault. */
+    /** API key of the client that has only this vault. */
     key,
     asset,
     token,
 
-    // The client, over HTTP
-    /** Lists the vaults as the chain is now, after shared reads have expired. */
+    // HTTP requests of the client
+    /** Lists the client's vaults with the chain's current state. Cached reads expire first. */
     list: () => {
       service.pass(0.5)
       return call('GET', '/vaults')
@@ -164,21 +164,21 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     withdrawStatus: ({ address: userAddress }: Pick<LocalAccount, 'address'>) =>
       call('GET', `/defi/vault/${address}/withdraw-status?userAddress=${userAddress}`),
 
-    // The user's wallet
+    // Transactions of the user's wallet
     /** Signs and sends the transactions of a reply in order. Returns the receipts, reverted or not. */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
       const transactions: HandedOut[] = [...body.approval, ...body.operations]
       return service.send(chainId, user, transactions)
     },
 
-    // Others, on the chain
+    // Calls by other accounts on the chain
     units: (whole: string) => parseUnits(whole, DECIMALS[asset]),
     /** Calls the vault from a local account and mines the transaction. Throws if it reverts. */
     act: (from: Address, functionName: Write, ...args: readonly unknown[]) =>
       transact(chain, [onVault(from, functionName, args)]),
     approve: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'approve', address, amount)]),
     mint: (to: Address, amount: bigint) => transact(chain, [onToken(ROLES.admin, 'mint', to, amount)]),
-    /** Requests a deposit of freshly minted tokens, without the service. */
+    /** Mints tokens to the owner, who requests a deposit on the chain without the service. */
     request: (owner: Address, amount: bigint, controller = owner) =>
       transact(chain, [
         onToken(owner, 'mint', owner, amount),
@@ -187,7 +187,7 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       ]),
     /** Values the vault at its assets plus `gain` and settles pending requests. */
     settle: (gain = 0n) => settle(chain, address, { gain }),
-    /** Settles in the same way; the valuation stays valid for a day. */
+    /** Settles as `settle` does. The valuation then stays valid for a day, so that deposits are instant. */
     async settleForADay(gain = 0n) {
       await transact(chain, [onVault(ROLES.safe, 'updateTotalAssetsLifespan', [86_400n])])
       return settle(chain, address, { gain })
@@ -195,13 +195,13 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     upgrade: (generation: LagoonGeneration) => upgradeLagoonVault(chain, address, generation),
     destroy: () => callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x'] }]),
 
-    // Reads from the chain
+    // Views of the contracts
     read: (functionName: View, ...args: readonly unknown[]) =>
       // The cast is needed because viem infers arguments only from a literal function name.
       readContract(client, { address, abi: VAULT_ABI, functionName, args } as never) as Promise<bigint>,
     balanceOf: (account: Address) => tokenView('balanceOf', [account]),
     allowance: (owner: Address) => tokenView('allowance', [owner, address]),
-    /** Returns the name of the vault's own error for this call, undefined if the vault accepts it now. */
+    /** Returns the name of the contract error with which this call would revert now, or undefined if it would succeed. */
     async refusal(from: Address, functionName: Write, ...args: readonly unknown[]): Promise<string | undefined> {
       try {
         // The cast is needed because viem infers arguments only from a literal function name.
@@ -222,7 +222,7 @@ export function expectSuccess(receipts: readonly { readonly status: string; read
   expect(receipts.map(({ status }) => status)).toEqual(receipts.map(() => 'success'))
 }
 
-/** Asserts that a reply's `estimatedGas` covers the gas that its transactions used, and is at most 1.3 times that. */
+/** Asserts that a reply's `estimatedGas` covers the gas that its transactions used, and exceeds it by at most 30 %. */
 export function expectFairGas({ body }: HttpReply, receipts: readonly TransactionReceipt[]): void {
   const used = receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
   expect(body.simulation).toEqual({ status: 'success' })
@@ -237,11 +237,11 @@ export function sharesFor(
   feeBasisPoints = 0,
 ): bigint {
   const shares = (assets * (rate.totalSupply + rate.virtualShares)) / (rate.totalAssets + 1n)
-  // The fee is rounded up.
+  // The entry fee in shares is rounded up.
   return shares - (shares * BigInt(feeBasisPoints) + 9_999n) / 10_000n
 }
 
-/** Replaces the vault's code by a program that runs this code for one function and delegates every other call to the vault. */
+/** Replaces a vault's bytecode. The function with this selector runs the bytecode `answer`; all other calls are delegated to the vault. */
 export async function answerInItsPlace(vault: Pick<TestVault, 'address' | 'chain'>, selector: string, answer: string) {
   const elsewhere = '9'.repeat(40)
   const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])

@@ -8,7 +8,7 @@ import { test as base } from './browser.ts'
 import { clearSandbox, freePort, readStateFile, startSandbox } from './sandbox.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Settings of a browser page. */
+/** Window sizes and colour schemes in which pages are pictured. */
 export const VIEWS = [
   { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
   { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
@@ -28,7 +28,7 @@ const State = z.object({
 
 /** Tests of `npm start` with nodes that have public nodes' limits, and one visitor of its wallet with a virtual authenticator. */
 export const test = base
-  /** Settings of `npm start`; a test file may have its own. */
+  /** Environment variables of `npm start`, which a test file may override. */
   .extend('settings', { scope: 'file' }, (): Readonly<Record<string, string>> => ({ PAST: 'none' }))
   .extend('sandbox', { scope: 'file' }, async ({ settings }, { onCleanup }) => {
     const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
@@ -83,7 +83,7 @@ export async function openVault(page: Page, name: string): Promise<void> {
 
 /** Returns the axe violations of the current page. */
 export async function violations(page: Page): Promise<string[]> {
-  // axe is evaluated, because the page's own policy blocks third-party scripts.
+  // axe runs by `evaluate`, because the page's content security policy blocks third-party scripts.
   await page.evaluate(AXE)
   return page.evaluate(async () => {
     // @ts-expect-error: the script has put it there.

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
-/** Returns the headers of a delivery sent now, signed by the standard's own library. */
+/** Returns the headers of a webhook delivery sent now, signed by the Standard Webhooks library. */
 export function signedHeaders(secret: string, id: string, body: string): Record<string, string> {
   const sentAt = new Date()
   return {
@@ -11,7 +11,7 @@ export function signedHeaders(secret: string, id: string, body: string): Record<
   }
 }
 
-/** Verifies a delivery with the standard's own library and returns its body. Throws if the signature is invalid. */
+/** Verifies a webhook delivery by the Standard Webhooks library and returns its body. Throws if the signature is invalid. */
 export function verifyDelivery(
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: string },
   secret: string,

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
-/** Behaviour of the wire: faithful, or one way in which services fail. */
+/** Behaviour of a proxy in front of a server: `faithful`, or one way in which servers fail. */
 export type Behaviour =
   | 'pass'
   | 'refuse connections'
@@ -23,7 +23,7 @@ export type Behaviour =
   | 'answer nonsense hex'
   | 'refuse every call'
 
-/** Every failure of a chain, and the service's error if nothing else can respond. */
+/** Every failing behaviour of a node, with the error that the service returns if no other node can respond. */
 export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse connections', 'upstream_unavailable'],
   ['cut the connection', 'upstream_unavailable'],
@@ -41,18 +41,18 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse every call', 'upstream_bad_answer'],
 ]
 
-/** One failure for each error; tests of the node requests cover the others. */
+/** One failing behaviour for each error code. Tests of the requests to nodes cover the others. */
 export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
   ['refuse connections', 'never answer', 'answer results of the wrong type'].includes(behaviour),
 )
 
-/** An HTTP server in front of another one that records every request's body. */
+/** A proxy in front of an HTTP server that records the body of every request. */
 export type Wire = {
   readonly url: string
-  /** Bodies of all requests since the last `reset`. They omit the chain check, which each container makes once. */
+  /** Bodies of all requests since the last `reset`, without the eth_chainId call that each container makes once. */
   readonly bodies: string[]
   behaviour: Behaviour
-  /** The promise that every request waits for before it is passed on. */
+  /** Promise that every request awaits before it is forwarded. */
   hold: Promise<unknown> | undefined
   rewrite: ((answer: string, request: string) => string) | undefined
   rewriteRequest: ((request: string) => string) | undefined
@@ -70,7 +70,7 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
 
 type Result = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
 
-/** Change to each item of a batch response, by behaviour. */
+/** Changes that a failing behaviour makes to each item of a batch response. */
 const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unknown>> = {
   'answer other calls': ({ id, ...answer }) => ({ ...answer, id: id + 1000 }),
   'answer results of the wrong type': ({ id }, index) => ({
@@ -86,7 +86,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
   }),
 }
 
-/** Starts a wire in front of a URL; it is faithful until a test changes its behaviour. */
+/** Starts a proxy in front of a URL. It forwards faithfully until a test changes its behaviour. */
 export async function startWire(target: string): Promise<Wire> {
   const ask = (asked: RequestParts, path = '/') => exchange(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
@@ -131,7 +131,7 @@ export async function startWire(target: string): Promise<Wire> {
     const told = wire.rewrite?.(text, body.toString()) ?? text
     response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
   }
-  // Requests that arrive while the target stops find no server.
+  // The server's port is closed while it stops, so requests in between fail.
   const { url, stop } = await listen((request, response) => {
     pass(request, response).catch(() => request.socket.destroy())
   })
@@ -160,19 +160,19 @@ function spoil(text: string, behaviour: Behaviour): string {
   return spoilOne ? JSON.stringify(JSON.parse(text).map(spoilOne)) : text
 }
 
-/** Returns the JSON-RPC calls inside the recorded requests: one list per HTTP request. */
+/** Returns the JSON-RPC calls in the recorded requests, as one list per HTTP request. */
 export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }[][] {
   return bodies.map((body) => [JSON.parse(body)].flat())
 }
 
 const CHAIN_CHECK = '{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
 
-/** Removes the chain check that may precede a batch, so that cold and warm containers count alike. */
+/** Removes the eth_chainId call that may precede a batch, so that new and used containers count alike. */
 function withoutChainCheck(body: string): string {
   return body.startsWith(`[${CHAIN_CHECK},`) ? renumbered(`[${body.slice(CHAIN_CHECK.length + 2)}`, -1) : body
 }
 
-/** Returns the responses to a batch, preceded by the true response to the chain check. */
+/** Returns the responses to a batch, preceded by the true response to the eth_chainId call. */
 async function withChainCheck(text: string, ask: (asked: RequestParts) => Promise<HttpResponse>): Promise<string> {
   if (!text.startsWith('[')) return text
   const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })

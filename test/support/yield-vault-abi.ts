@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** ABI of ERC-4626 and of the sandbox's variants; written independently of the contracts under test. */
+/** ABI of ERC-4626 and of the sandbox's synchronous vaults. It is written independently of the contracts under test. */
 export const YIELD_VAULT = parseAbi([
   'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
   'function mint(uint256 shares, address receiver) returns (uint256 assets)',
@@ -20,12 +20,12 @@ export const YIELD_VAULT = parseAbi([
   'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
   'error ERC4626ExceededMaxRedeem(address owner, uint256 shares, uint256 max)',
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  // A vault that lends
+  // Functions of a vault that lends its assets
   'function lend(uint256 assets)',
   'function repay(uint256 assets)',
-  // Morpho Vault V2
+  // Functions of Morpho Vault V2
   'function liquidityAdapter() view returns (address)',
-  // sUSDe
+  // Functions of sUSDe, Ethena's vault with a cooldown
   'function cooldownDuration() view returns (uint24)',
   'function setCooldownDuration(uint24 duration)',
   'function cooldowns(address account) view returns (uint104 cooldownEnd, uint152 underlyingAmount)',
@@ -37,8 +37,8 @@ export const YIELD_VAULT = parseAbi([
   'error ExcessiveRedeemAmount()',
   'error ExcessiveWithdrawAmount()',
   'error InvalidCooldown()',
-  // A vault with a fee on withdrawal
+  // Functions of a vault with a fee on withdrawals
   'function setExitFee(uint256 basisPoints)',
-  // Euler
+  // Errors of Euler vaults
   'error E_ZeroAssets()',
 ])

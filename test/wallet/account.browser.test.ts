@@ -7,7 +7,7 @@ import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
 const EMAIL = 'owner@example.com'
 
-/** Recovery kits that the tests were shown, oldest first. */
+/** Recovery kits that the wallet has shown to the tests, oldest first. */
 const kits: string[] = []
 
 function passkeysOf(page: Page) {
@@ -18,7 +18,7 @@ function sessionsOf(page: Page) {
   return page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
 }
 
-/** Returns axe's violations and overflow at both widths, in light and dark. */
+/** Returns accessibility violations (by axe) and overflowing elements at both widths, in light and dark mode. */
 async function complaintsAbout(page: Page): Promise<string[]> {
   const found: string[] = []
   for (const { viewport, colorScheme } of VIEWS.slice(0, 2)) {
@@ -31,7 +31,7 @@ async function complaintsAbout(page: Page): Promise<string[]> {
   return found
 }
 
-/** Returns all text of the developer drawer about this page's requests. */
+/** Returns the text of the page's developer drawer, which lists the page's API requests. */
 async function readDrawer(page: Page): Promise<string> {
   await press(page, /^Requests/)
   const drawer = page.getByRole('complementary', { name: 'Requests of this page' })
@@ -142,7 +142,7 @@ describe('Passkeys', () => {
     onTestFinished(() => page.unroute(/login\/init$/))
     await remove.click()
     await page.getByText('is removed.').waitFor()
-    // No other account of this device may log in.
+    // The login names the user, so the device offers no passkey of another account.
     expect(logins).toEqual([{ email: EMAIL }])
     expect(await passkeysOf(page).count()).toBe(1)
     await page.getByText('It is your only passkey').waitFor()
@@ -317,7 +317,7 @@ describe('A recovery kit', () => {
     await press(page, 'Log in with the new passkey')
     await page.getByText(`Logged in as ${EMAIL}`).waitFor()
     const { passkey } = JSON.parse((await page.evaluate(() => sessionStorage.getItem('vaultline.session'))) ?? '')
-    // The device would also offer the old passkey, which is no longer valid.
+    // The old passkey is removed, because the device would still offer it although it is no longer valid.
     await authenticator.keepOnly(passkey.toString())
     await press(page, 'Log out')
     await page.getByRole('button', { name: 'Log in', exact: true }).waitFor()

@@ -24,7 +24,7 @@ const DEPOSITS = parseAbi([
   'function deposit(uint256 assets, address receiver)',
 ])
 
-/** Deposits 1 USDC several times without the wallet: the sandbox's nodes hold the keys of its accounts. */
+/** Deposits 1 USDC several times without the wallet, by accounts whose keys the sandbox's nodes hold. */
 async function depositOften(
   {
     chains,
@@ -77,7 +77,7 @@ describe('A deposit that settles', () => {
     await page.getByText('Waiting for the vault’s settlement').waitFor()
     await openActivity(page)
     const rows = rowsOf(page, 'Harbor USDC')
-    // The sandbox settles by itself, so the deposit may already be claimable.
+    // The sandbox settles requests automatically, so the deposit may already be claimable.
     const open = page.getByRole('region', { name: 'In progress' })
     await open.getByText(/^(Waiting|Ready to claim)$/).waitFor()
     await rows.locator('summary').focus()
@@ -96,7 +96,7 @@ describe('A deposit that settles', () => {
     expect(await open.count()).toBe(0)
     await rows.locator('summary').click()
     await expect.poll(() => stepsOf(page, 'Harbor USDC')).toEqual(['Requested', 'Settled', 'Claimed'])
-    // The events of this deposit report the transactions of its settlement and of its claim.
+    // The deposit's steps show the transactions of its settlement and of its claim, which events report.
     await expect
       .poll(() => rows.getByRole('link', { name: /transaction's hash 0x/ }).count(), { timeout: 80_000 })
       .toBe(3)
@@ -124,7 +124,7 @@ describe('A deposit from another chain', () => {
       .toEqual(['Sent on Arbitrum', 'Arriving on Base', 'Deposit on Base (to come)'])
     const whileUnderWay = await rows.locator('.entry-amount').textContent()
     await sandbox.control('transfers/fill')
-    // The row stays open while it moves to its day.
+    // The timeline row stays expanded when it moves from "In progress" to its day.
     await expect
       .poll(() => stepsOf(page, 'Cove USDC Savings'), { timeout: 40_000 })
       .toEqual(['Sent on Arbitrum', 'Arrived on Base', 'Deposited on Base'])

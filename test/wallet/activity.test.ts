@@ -87,7 +87,7 @@ const bridging = {
   deadline: null,
   refund: null,
   events: [sent],
-  // The cast stands for a whole response: the timeline reads these fields only.
+  // The cast is safe because the timeline reads only these fields of the response.
 } as unknown as GetTransferStatusResponse
 const arrived: GetTransferStatusResponse = {
   ...bridging,
@@ -231,7 +231,7 @@ describe('A transfer', () => {
 describe('The timeline', () => {
   const time = (minute: number) => new Date(Date.UTC(2026, 10, 1) + minute * 60_000).toISOString()
   const hash = (index: number) => `0x${index.toString(16).padStart(4, '0')}` as const
-  /** Histories of deposits and withdrawals, newest first, some entries with a transfer. */
+  /** Deposits and withdrawals, newest first, some of them with a cross-chain transfer. */
   const histories = fc
     .array(
       fc.record({
@@ -290,7 +290,7 @@ describe('The timeline', () => {
     const pages = fc.integer({ min: 1, max: 20 })
     const isPrefix = fc.property(histories, pages, pages, (all, first, second) => {
       const whole = timeline({ ...all, deposits: load(all.deposits, 99), withdrawals: load(all.withdrawals, 99) })
-      // Without transfers, no entry comes from a transfer whose history page is not loaded.
+      // Transfers are left out, because they would add entries before their page of the history is loaded.
       const part = timeline({
         deposits: load(all.deposits, first),
         withdrawals: load(all.withdrawals, second),

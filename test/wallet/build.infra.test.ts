@@ -14,7 +14,10 @@ const Manifest = z.record(
   z.object({ file: z.string(), imports: z.array(z.string()).default([]), css: z.array(z.string()).default([]) }),
 )
 
-/** Builds the demo wallet for deployment, in its own process: the tests' NODE_ENV would select another build of React. */
+/**
+ * Builds the demo wallet as for deployment. A separate process is needed, because the tests' NODE_ENV would select React's
+ * development build.
+ */
 function buildWallet() {
   const { PATH } = process.env
   const args = ['build', 'wallet', '--outDir', folder, '--emptyOutDir', '--manifest', '--logLevel', 'error']

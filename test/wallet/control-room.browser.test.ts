@@ -2,7 +2,7 @@ import type { Page, Request } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The control room of `npm start` in a real Chromium, with the wallet in its frame.
+// The control room of `npm start`, a page that steers the sandbox, in a real Chromium. It shows the wallet in a frame.
 
 const walletOf = (page: Page) => page.frameLocator('iframe')
 
@@ -10,7 +10,7 @@ async function openGroup(page: Page, name: string): Promise<void> {
   await page.getByRole('radio', { name, exact: true }).check()
 }
 
-/** Submits the control with this title and these choices. */
+/** Submits the form of the control with this title, with these values. */
 async function use(page: Page, title: string, choices: Readonly<Record<string, string>> = {}): Promise<void> {
   const form = page.getByRole('form', { name: title, exact: true })
   for (const [field, label] of Object.entries(choices)) await form.getByLabel(field).selectOption({ label })
@@ -121,7 +121,7 @@ describe('In the control room', () => {
     await use(page, 'Stop', { Chain: 'Base' })
     const end = page.getByRole('button', { name: 'End: Base cannot be read' })
     await end.waitFor()
-    // Every group lists the active controls.
+    // The list of active controls stays visible in every group of controls.
     await openGroup(page, 'Money')
     await openVault(page, 'Harbor USDC')
     const warning = walletOf(page).getByText('The chain of this vault cannot be read at the moment')

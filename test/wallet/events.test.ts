@@ -20,7 +20,7 @@ function arrivals(...events: readonly Told[]): Arrival[] {
       ...{ data: { ...movement, ...data }, ...event },
     },
   }))
-  // The cast stands for whole arrivals: the tests read these fields only.
+  // The cast is safe because the tests read only these fields of an Arrival.
   return list.toReversed() as unknown as Arrival[]
 }
 

@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The demo wallet of `npm start` in a real Chromium: a newcomer with a passkey moves money on two chains.
-// The nodes have the limits of public ones. FILM=<folder> keeps a picture of each page, at two widths, light and dark.
+// The demo wallet of `npm start` in a real Chromium: a new user with a passkey moves tokens on two chains. The nodes have the
+// limits of public ones. FILM=<folder> saves a screenshot of each page, at two widths, light and dark.
 
 const PICTURES = process.env['FILM']
 
@@ -151,7 +151,7 @@ test('A page immediately reloads the data that an event concerns', async ({ visi
     status: 204,
     delayMs: 1,
   }
-  // Nothing is pending, so the page sends no requests by itself.
+  // Nothing is pending, so the page does not poll.
   await page.goto('/activity')
   await page.getByText('Cove USDC Savings').first().waitFor()
   const again = page.waitForRequest(/\/deposits\?/)

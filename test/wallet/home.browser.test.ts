@@ -31,7 +31,7 @@ async function join(page: Page, account: string): Promise<void> {
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
 }
 
-/** Returns actions on a page that count clicks and filled fields. */
+/** Returns click and fill functions for a page that count their calls. */
 function countActs(page: Page) {
   const acts = { clicks: 0, fields: 0 }
   return {
@@ -97,7 +97,7 @@ test('A reload shows a pending batch, and offers no second deposit before it end
   await page.reload()
   await card.waitFor()
   expect(await page.getByLabel('Amount').count()).toBe(0)
-  // A withdrawal is possible meanwhile, but no second deposit.
+  // The user can withdraw while a deposit is under way, but cannot start a second deposit.
   await press(page, 'Withdraw')
   await page.getByLabel('Amount').waitFor()
   await press(page, 'Deposit')
@@ -200,7 +200,7 @@ test('Rewards of campaigns are shown by chain, and claimed with one confirmation
   await page.getByText('A year, on top of the yield').waitFor()
   expect(await violations(page)).toEqual([])
 
-  // A user without rewards sees no section for them.
+  // Users without rewards see no section about them.
   await smart.goto('/')
   await smart.getByRole('heading', { name: 'In vaults' }).waitFor()
   await smart.waitForLoadState('networkidle')
@@ -213,10 +213,10 @@ test('The chain with the money is preselected, and the transfer starts within si
   await click('link', 'Earn')
   await click('link', 'Cove USDC Savings')
   await page.getByRole('combobox').waitFor()
-  // The vault's chain stays selected while its balance suffices.
+  // The page selects the vault's own chain as source while the balance there suffices.
   expect(await page.getByRole('combobox').inputValue()).toBe('8453')
   await fill('Amount', '4995')
-  // The balance on Base is 4,988: 12 of 5,000 are in the vault.
+  // The page selects Arbitrum, because only 4,988 USDC are left on Base.
   await expect.poll(() => page.getByRole('combobox').inputValue()).toBe('42161')
   await click('button', /^Approve and send 4,995 USDC/)
   await page.waitForURL(/\/transfers\/42161\/0x/)
@@ -256,7 +256,7 @@ test('A page says what to check if no node knows a transaction after two minutes
   expect(await page.getByText('We have not seen this transaction yet').count()).toBe(0)
 })
 
-/** Returns a stored transfer with a hash that no node knows. */
+/** Builds a stored transfer whose hash no node knows. */
 function transferOf(end: string, startedAt: number) {
   const [hash, account] = [`0x${end.padStart(64, '0')}`, `0x${'11'.repeat(20)}`]
   const [vault, usdc] = [

@@ -223,7 +223,7 @@ test('Money is between chains from its deposit into the bridge until it arrives 
   const arrived = { ...transfer.timestamps, bridged: '2026-11-01T00:00:03.000Z' }
   expect(isBetweenChains(transfer)).toBe(true)
   expect(isBetweenChains({ ...transfer, status: 'failed', reason: 'expired' })).toBe(true)
-  // Before it is mined, the money is still in the wallet.
+  // The tokens are still in the wallet while the deposit transaction is not mined.
   expect(isBetweenChains({ ...transfer, status: 'pending' })).toBe(false)
   expect(isBetweenChains({ ...transfer, timestamps: arrived })).toBe(false)
   expect(isBetweenChains({ ...transfer, status: 'completed', terminal: true })).toBe(false)

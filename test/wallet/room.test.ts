@@ -19,7 +19,7 @@ function controlOf(schema: Control['schema'], example: Control['example'] = {}):
   return { name: 'some/control', group: 'Some', does: 'It does.', schema, example, on: [] }
 }
 
-/** Builds the body of a form. Fields are filled with the option of this label, or with this text. */
+/** Builds the request body of a control's form. Each entry is the label of a field's option, or the field's text. */
 function fill(control: Control, entries: Readonly<Record<string, string>>): object {
   const fields = listFields(control, CHOICES)
   const form = new FormData()

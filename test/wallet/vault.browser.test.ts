@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The list of vaults and a vault's page on chains with a past, first without a wallet, then with deposits.
+// The list of vaults and a vault's page, with recorded price histories, first without a wallet, then with deposits.
 
-// These nodes keep old states, so the past of each vault can be read.
+// These nodes serve old states, so the service can read each vault's earlier prices.
 test.override('settings', { scope: 'file' }, () => ({ NODES: 'plain,plain' }))
 
 async function openFromList(page: Page, name: string): Promise<void> {
@@ -22,10 +22,10 @@ describe('A visitor without a wallet', () => {
   test('sees the past, the yields and the terms of a vault before depositing', { timeout: 240_000 }, async ({
     visitor: { page },
   }) => {
-    // The first page waits for the wallet's build.
+    // The first page load waits until the sandbox has built the wallet.
     await page.goto('/vaults', { timeout: 120_000 })
     await openFromList(page, 'Harbor USDC')
-    // The page reads the past again each minute, while a job may still record it.
+    // A job may still record earlier prices, and the page loads them again only each minute.
     await page.getByRole('slider', { name: 'Share price of Harbor USDC' }).waitFor({ timeout: 100_000 })
     for (const days of [7, 30, 90]) {
       const tile = page.locator('.tile', { hasText: `${days}-day yield` })

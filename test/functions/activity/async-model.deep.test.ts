@@ -13,8 +13,8 @@ import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of two users in ERC-7540 vaults, made on a chain and in a model of the vaults. The model follows the standards, the
- * vaults' rules and the meanings of the fields. It shares no code with the service.
+ * Random histories of two users in ERC-7540 vaults, made on a chain and in a model of the vaults. The model follows the
+ * standards, the vaults' rules and the documented meanings of the fields. It shares no code with the service.
  */
 const USER_ADDRESSES = USERS.slice(0, 2).map(({ address }) => address)
 /** The vaults and the decimals of their shares. The asset has 6. */
@@ -28,7 +28,7 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 type Side = 'deposit' | 'redeem'
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
-/** A request in the vault's state. `pending` is in the requested unit, `claimable` in the unit of its result. */
+/** A request to a vault. `pending` is in the requested unit (assets or shares), `claimable` in the other unit, which the claim pays. */
 type Request = {
   readonly id: bigint
   pending: bigint
@@ -42,7 +42,7 @@ type Account = {
   readonly requests: Readonly<Record<Side, Request[]>>
   readonly deposits: RequestQueue
   readonly withdrawals: RequestQueue
-  /** The sources of the shares in order: the number of a deposit, or null for another account. */
+  /** Origin of the account's shares, in order: the index of a deposit, or null for shares from another account. */
   readonly sources: { readonly deposit: number | null; readonly shares: bigint }[]
   deposited: bigint
   withdrawn: bigint
@@ -54,8 +54,8 @@ const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => to
 const up = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor
 
 /**
- * The requests of an account in order. A cancellation names its request by id only. Claims name none, so they take the oldest requests that
- * were not cancelled.
+ * The requests of an account in order. A cancellation names its request only by id. Claims name no request, so they take the
+ * oldest ones that were not cancelled.
  */
 class RequestQueue {
   readonly requests: { readonly id: bigint; readonly amount: bigint; cancelled: bigint }[] = []
@@ -73,7 +73,7 @@ class RequestQueue {
       rest -= taken
     }
   }
-  /** Returns the same requests with these amounts cancelled too. */
+  /** Returns the same requests after these amounts are cancelled too. */
   with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): RequestQueue {
     const line = new RequestQueue()
     for (const request of this.requests) line.requests.push({ ...request })
@@ -84,7 +84,10 @@ class RequestQueue {
   claim(taken: bigint, given: bigint): void {
     this.claims.push({ taken, given, among: this.requests.length })
   }
-  /** Returns the state of each request, given the vault's totals and the worth of the claimable amount. */
+  /**
+   * Returns the expected state of each request, given the vault's total pending and claimable amounts, and what the claimable
+   * amount is worth.
+   */
   told({ pending, claimable, worth }: { pending: bigint; claimable: bigint; worth: bigint }) {
     const standing = this.requests.map(({ amount, cancelled }) => amount - cancelled)
     const newest = (whole: bigint, of: readonly bigint[]) => {
@@ -130,7 +133,7 @@ class RequestQueue {
   }
 }
 
-/** Divides a whole in proportion. The sum of each part and those before it is rounded down. */
+/** Divides `whole` in proportion to the weights. Running totals are rounded down, so that the parts add up. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let [upTo, given] = [0n, 0n]
@@ -191,11 +194,11 @@ class Model implements VaultModel {
   waiting(user: Address, side: Side): bigint {
     return this.total(user, side, ({ pending }) => pending)
   }
-  /** Returns the cancelled amount not yet returned, or 0 for a vault that does not report it. */
+  /** Returns the cancelled amount that was not yet returned, or 0 if the vault does not report it. */
   cancelled(user: Address, side: Side): bigint {
     return this.make === 'syncDeposits' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)
   }
-  /** Returns the state of each deposit or withdrawal, including cancelled amounts not yet returned. */
+  /** Returns the expected state of each deposit or withdrawal, including cancelled amounts that were not yet returned. */
   told(user: Address, side: Side) {
     const { requests, deposits, withdrawals } = this.account(user)
     const { requested: claimable, settled: worth } = this.most(user, side)
@@ -204,7 +207,7 @@ class Model implements VaultModel {
       .with(untaken.map(({ id, cancelled }) => ({ id, amount: cancelled })))
       .told({ pending: this.waiting(user, side), claimable, worth })
   }
-  /** Returns the maximum of each of the two claim calls: in the requested unit, and in the unit of the result. */
+  /** Returns the maximum amounts of both claim calls: in the requested unit, and in the unit that the claim pays. */
   most(user: Address, side: Side): { requested: bigint; settled: bigint } {
     return {
       requested: this.total(user, side, (request) => this.claimable(side, request)),
@@ -256,7 +259,7 @@ class Model implements VaultModel {
     request.pending -= side === 'deposit' ? assets : shares
     if (request.pending === 0n) request.isCancelling = false
   }
-  /** Claims an amount of the requested unit, or of the result's unit if `bySettled`. The oldest request comes first. */
+  /** Claims an amount in the requested unit, or in the paid unit if `bySettled`. The oldest request comes first. */
   claim(side: Side, user: Address, amount: bigint, bySettled: boolean, receiver = user): void {
     const account = this.account(user)
     let [rest, other] = [amount, 0n]
@@ -264,7 +267,7 @@ class Model implements VaultModel {
       const { price } = request
       const part = min(rest, bySettled ? request.claimable : this.claimable(side, request))
       rest -= part
-      // Rounds against the user.
+      // The conversion rounds against the user, as the vault does.
       const isInShares = (side === 'deposit') === bySettled
       const [dividend, divisor] = isInShares ? [part * price, this.scale] : [part * this.scale, price]
       if (part > 0n) other += bySettled ? up(dividend, divisor) : dividend / divisor
@@ -304,7 +307,7 @@ class Model implements VaultModel {
     this.account(to).shares += shares
     this.handOver(from, to, shares)
   }
-  /** Moves shares to another account at their current worth. Shares worth less than one unit of the asset count as nothing. */
+  /** Transfers shares at their current worth. Shares worth less than one unit of the asset change no figures. */
   private handOver(from: Address, to: Address, shares: bigint): void {
     if (from === to || shares === 0n) return
     const value = this.worth(shares)
@@ -358,7 +361,7 @@ class Model implements VaultModel {
   history(user: Address) {
     const { sources, shares } = this.account(user)
     const told = this.told(user, 'deposit')
-    // The first shares that came are the first that left.
+    // Shares leave in the order in which they came.
     const came = sources.map(({ deposit, shares }) => (deposit === null ? shares : (told[deposit]?.given ?? 0n)))
     let spent = sum(came) - shares
     const kept = new Map<number, bigint>()
@@ -383,7 +386,7 @@ class Model implements VaultModel {
   withdrawals(user: Address) {
     return this.told(user, 'redeem')
       .map(({ id, amount, cancelled, pending, claimable, worth, taken, given }) => {
-        // A vault may report nothing of an amount neither paid nor cancelled, so its settlement is unknown.
+        // A vault may report nothing of an amount that is neither paid nor cancelled. Whether it is settled is then unknown.
         const isOpen = taken === 0n && cancelled === 0n && claimable === 0n
         const status = isOpen
           ? 'pending'
@@ -414,7 +417,10 @@ function statusOf(of: { isCancelled: boolean; pending: bigint; claimable: bigint
   return of.isCancelled ? 'cancelled' : 'completed'
 }
 
-/** The calls of each action on each side of a vault. The claims are in the requested unit, then in the result's unit. */
+/**
+ * Vault functions of each action for deposits and for withdrawals. The first claim function takes the requested unit, the second
+ * the paid unit.
+ */
 const CALLS = {
   deposit: {
     fulfill: 'fulfillDeposit',
@@ -432,7 +438,7 @@ const CALLS = {
   },
 } as const
 
-/** The action that must precede another. It is done instead if the other is impossible now. */
+/** The action that must precede another, and that is done in its place if the other is impossible now. */
 const REQUIRED_BEFORE: { readonly [what in Action]?: Action } = {
   ...{ claim: 'fulfill', fulfill: 'request' },
   ...{ take: 'agree', agree: 'ask', ask: 'request' },
@@ -443,11 +449,11 @@ type Command = {
   readonly what: Action | 'record'
   readonly side: Side
   readonly user: number
-  /** True if the other user receives the result. The next two choose the second claim call and the newest request. */
+  /** True if the other user receives the result. `isOtherCall` selects the second claim function, `isNewest` the newest request. */
   readonly isForOther: boolean
   readonly isOtherCall: boolean
   readonly isNewest: boolean
-  /** Share of the available amount, in thousandths; of a million if nothing is available. */
+  /** Thousandths of the available amount to use, or of a million if nothing is available. */
   readonly part: number
 }
 
@@ -491,7 +497,7 @@ test.for(VAULTS)(
           for (const [index, step] of commands.entries()) {
             if (step.what === 'record') await recordAfterSilence(service, chain, silence)
             else await doOrPrepare(model, step, step.what)
-            // The user who acted last has the most recent history. The end checks both users.
+            // Only the user who acted last is checked, because this history changed most. The end checks both users.
             if (index % 8 === 7) await check([USER_ADDRESSES[step.user] as Address])
           }
           await check()
@@ -503,13 +509,13 @@ test.for(VAULTS)(
           await check()
         },
       ),
-      // Vitest shrinks a failure within the same limit. Its seed and path allow to continue from there.
+      // Vitest also shrinks a failing case within this limit. Its seed and path allow continuing later.
       { numRuns: runs(1), skipAllAfterTimeLimit: 100_000 },
     )
   },
 )
 
-/** Gives each account plenty of the asset, approves the vault, and sets an operator for later calls. */
+/** Mints tokens to each account, approves the vault, and sets the operator who acts for the users. */
 async function fund(vault: TestAsyncVault): Promise<void> {
   const plenty = 10n ** 15n
   for (const account of [...USER_ADDRESSES, ROLES.safe]) await vault.mint(account, plenty)
@@ -520,7 +526,7 @@ async function fund(vault: TestAsyncVault): Promise<void> {
   }
 }
 
-/** Does the step, or the action that must precede it if the step is impossible now. */
+/** Does the step's action, or the one that must precede it if it is impossible now. */
 async function doOrPrepare(model: Model, step: Command, what: Action): Promise<void> {
   const before = REQUIRED_BEFORE[what]
   if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)
@@ -562,7 +568,7 @@ async function perform(model: Model, step: Command, what: Action): Promise<boole
     case 'fulfill': {
       const request = requestThat(({ pending }) => pending > 0n)
       const amount = portion(request?.pending ?? 0n)
-      // The request settles at its own price, which the vault may never publish.
+      // The request settles at its own price, which the vault need not publish.
       const atPrice = side === 'deposit' ? model.sharesFor(amount) : model.worth(amount)
       const settled = (atPrice * BigInt(900 + part)) / 1234n
       if (!request || settled === 0n) return false
@@ -620,8 +626,8 @@ async function perform(model: Model, step: Command, what: Action): Promise<boole
 }
 
 /**
- * Does all that an operator can do for a user in one transaction: each claim call, cancelled amounts, a transfer and a request. The last
- * two have as many shares as the last claim, so equal amounts cannot identify them.
+ * Does in one transaction all that an operator can do for a user: each claim call, claims of cancelled amounts, a transfer and a
+ * request. The last two have as many shares as the last claim, so equal amounts cannot identify events.
  */
 async function doTogether(model: Model, user: Address, other: Address): Promise<void> {
   const { vault } = model

@@ -23,7 +23,7 @@ const DESCRIPTIONS = {
   cancelled: 'The deposit request was cancelled.',
 }
 
-/** Returns a user's deposits, newest first, as seen by a client that has only this vault. */
+/** Returns a user's deposits, newest first, by the client that has only this vault. */
 async function historyOf(service: Service, vault: TestVault, { address }: Pick<LocalAccount, 'address'>, query = '') {
   const reply = await viewsFor(service, vault.key).deposits(address, query)
   expect(reply.status).toBe(200)
@@ -31,7 +31,7 @@ async function historyOf(service: Service, vault: TestVault, { address }: Pick<L
   return reply.body
 }
 
-/** Returns the history and expects it to be the same before and after the job records it. */
+/** Returns the history. Asserts that it is the same before and after the job records it. */
 async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
   const live = await historyOf(service, vault, user)
   await recordAll(vault.chain)
@@ -40,7 +40,7 @@ async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<
   return recorded
 }
 
-/** Live histories of these tests, to compare with the recorded ones. */
+/** Histories as read from the chain, to compare with those read from the job's records. */
 const shownLive = new Map<TestVault, unknown>()
 
 async function liveHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
@@ -49,7 +49,7 @@ async function liveHistoryOf(service: Service, vault: TestVault, user: Pick<Loca
   return shown
 }
 
-/** Returns the entry of the only event of its kind in a transaction, with every field of the interface. */
+/** Returns the expected deposit for the only event of its kind in a transaction, with every documented field. */
 async function entryOf(
   vault: TestVault,
   user: Pick<LocalAccount, 'address'>,
@@ -122,7 +122,7 @@ const test = base
     await vault.settle(vault.units('123.456789'))
     return vault
   })
-  /** A client with a Lagoon vault on each chain and a synchronous one, with these deposits of Alice's, oldest first. */
+  /** A client with a Lagoon vault on each chain and a synchronous vault, and deposits of Alice in them, oldest first. */
   .extend('busy', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),
@@ -139,7 +139,7 @@ const test = base
       await third.request(ALICE.address, 3_000_000n + round)
       if (round === 1n) await first.settle()
       if (round === 0n) await third.act(ALICE.address, 'cancelRequestDeposit')
-      // Some deposits are recorded, some are live.
+      // Earlier deposits come from the job's records, later ones from the chain.
       if (round === 2n) await recordAll(first.chain)
     }
     return { key, vaults, views: viewsFor(service, key) }
@@ -203,7 +203,7 @@ describe('A deposit in the history', () => {
     const first = (await vault.request(ALICE.address, 5_000_001n)).at(-1) as Hash
     const second = (await vault.request(ALICE.address, 6_000_002n)).at(-1) as Hash
     await vault.settle(999_999n)
-    // This claims the first deposit and a part of the second.
+    // This claim covers the whole first deposit and a part of the second.
     await vault.act(ALICE.address, 'deposit', 7_000_000n, ALICE.address, ALICE.address)
     const [claimable, inWallet] = [await vault.read('maxMint', ALICE.address), await sharesOf(vault, ALICE)]
 
@@ -231,7 +231,7 @@ describe('A deposit in the history', () => {
     const own = (await vault.request(ALICE.address, 5_000_000n)).at(-1) as Hash
     await vault.settle()
     const shares = await vault.read('maxMint', ALICE.address)
-    // This also claims her settled deposit.
+    // Carol's request for Alice also claims Alice's settled deposit.
     const gift = (await vault.request(CAROL.address, 1n, ALICE.address)).at(-1) as Hash
     only(await liveHistoryOf(service, vault, ALICE), ALICE, [
       await entryOf(vault, ALICE, gift, { assets: 1n, epochId: 5, status: 'pending', pendingDeposit: 1n }),
@@ -390,7 +390,7 @@ describe('The history', () => {
             for (let i = 0; i < inserts; i += 1) await sync.act(ALICE.address, 'deposit', 1_000n, ALICE.address)
           }
           expect(new Set(seen).size).toBe(seen.length)
-          // A deposit that one chain's clock puts before the other chain's last one appears in its place.
+          // New deposits may appear between known ones, because the chains' clocks differ. The known ones keep their order.
           const known = seen.filter((id) => start.includes(id))
           expect(known).toEqual(start.slice(0, known.length))
         },
@@ -405,7 +405,7 @@ describe('The history', () => {
     const { body } = await views.deposits(ALICE.address, '?limit=2')
     const cursor = body.nextCursor
     expect((await views.deposits(ALICE.address, `?cursor=${cursor}`)).status).toBe(200)
-    // The page size does not belong to the list.
+    // A cursor stays valid with another page size.
     expect((await views.deposits(ALICE.address, `?limit=7&cursor=${cursor}`)).status).toBe(200)
     const others = [
       await views.deposits(CAROL.address, `?cursor=${cursor}`),

@@ -16,8 +16,8 @@ import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of several users in several vaults, made on a chain and in a model of the vaults. The model follows the vaults' rules
- * and the meanings of the fields. It shares no code with the service.
+ * Random histories of several users in several vaults, made on a chain and in a model of the vaults. The model follows the
+ * vaults' rules and the documented meanings of the fields. It shares no code with the service.
  */
 const USER_ADDRESSES = USERS.slice(0, 3).map(({ address }) => address)
 const ACCOUNTS_CHECKED = [...USER_ADDRESSES, ROLES.feeReceiver]
@@ -30,13 +30,13 @@ const RATES: Record<Kind, LagoonRates> = {
   '0.6': { managementRate: 100, performanceRate: 1_500, entryRate: 137, exitRate: 149, haircutRate: 777 },
   sync: NO_FEES,
 }
-/** Recipient of the manager's part of all fees. Its figures are checked like a user's. */
+/** Account that receives the manager's part of all fees. Its position is checked as a user's. */
 const FEE_RECEIVER = ROLES.feeReceiver
 
 type Kind = (typeof KINDS)[number]
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
 type Deposit = { epoch: bigint; assets: bigint; claimed: bigint; minted: bigint; cancelled: boolean }
-/** A redemption request or an instant withdrawal. `left` is neither paid nor cancelled. */
+/** A redemption request or an instant withdrawal. `left` counts the shares that are neither paid nor cancelled. */
 type Withdrawal = {
   epoch: bigint
   shares: bigint
@@ -61,7 +61,7 @@ type Account = {
 }
 type Rate = { assets: bigint; supply: bigint }
 
-/** Returns a fee in basis points, rounded up. */
+/** Returns the fee in shares, rounded up. `rate` is in basis points. */
 const feeOn = (shares: bigint, rate: number) => (shares * BigInt(rate) + 9_999n) / 10_000n
 const min = (left: bigint, right: bigint) => (left < right ? left : right)
 
@@ -122,12 +122,12 @@ class Model implements VaultModel {
     const claimable = this.claimable(user)
     return claimable === 0n ? 0n : this.claimed(claimable, this.depositRates.get(this.account(user).epoch))
   }
-  /** Returns the shares that a claim of these assets mints at a rate, after the entry fee. */
+  /** Returns the shares that a claim of these assets gives at a settlement's rate, after the entry fee. */
   claimed(assets: bigint, rate?: Rate): bigint {
     const shares = this.sharesFor(assets, rate)
     return shares - feeOn(shares, this.rates.entryRate)
   }
-  /** Returns the assets of these shares at a rate, after the exit fee. */
+  /** Returns the assets that these shares give at a settlement's rate, after the exit fee. */
   paid(shares: bigint, rate?: Rate): bigint {
     return this.worth(shares - feeOn(shares, this.rates.exitRate), rate)
   }
@@ -148,7 +148,7 @@ class Model implements VaultModel {
     if (this.claimable(user) > 0n) this.claim(user, this.claimable(user))
     const account = this.account(user)
     if (account.epoch !== this.depositEpoch) Object.assign(account, { epoch: this.depositEpoch, requested: 0n })
-    // Anyone may request zero for another account. It claims the settled amount and is no deposit.
+    // A request of zero, which anyone may make for another account, claims the settled amount and is no deposit.
     if (assets === 0n) return
     account.requested += assets
     account.deposited += assets
@@ -169,7 +169,7 @@ class Model implements VaultModel {
     if (this.pendingAssets > 0n) this.depositEpoch += 2n
     if (this.pendingShares > 0n) this.redeemEpoch += 2n
   }
-  /** Settles at a valuation. `fees` are the shares minted for the time and gain since the last one. */
+  /** Settles at a valuation. `fees` are the shares minted for the time and the gain since the last valuation. */
   settle(valuation: bigint, fees: bigint): void {
     this.gains += valuation - this.assets
     this.assets = valuation
@@ -201,7 +201,7 @@ class Model implements VaultModel {
     account.requested -= assets
     account.shares += shares
     this.events += 1
-    // The oldest deposits come first, each with its part of this claim.
+    // The claim is divided among deposits, the oldest first.
     let [rest, upTo, given] = [assets, 0n, 0n]
     for (const source of account.sources) {
       const { deposit } = source
@@ -235,7 +235,7 @@ class Model implements VaultModel {
     account.shares += shares
     this.got(user, shares, this.worth(shares))
   }
-  /** Adds shares to the wallet. Shares worth less than one unit of the asset change nothing else. */
+  /** Adds shares to the account's balance. If they are worth less than one unit of the asset, no other figure changes. */
   private got(user: Address, shares: bigint, value: bigint): void {
     if (value === 0n) return
     const account = this.account(user)
@@ -257,7 +257,7 @@ class Model implements VaultModel {
     const account = this.account(user)
     if (account.redeemEpoch !== this.redeemEpoch)
       Object.assign(account, { redeemEpoch: this.redeemEpoch, redeeming: 0n })
-    // Anyone may request zero for another account.
+    // A request of zero, which anyone may make for another account, is no withdrawal.
     if (shares === 0n) return
     account.redeeming += shares
     account.shares -= shares
@@ -282,7 +282,7 @@ class Model implements VaultModel {
     account.withdrawn += assets
     account.redeeming -= shares
     this.events += 1
-    // The oldest withdrawals come first, each with its part of this claim.
+    // The claim is divided among withdrawals, the oldest first.
     let [rest, upTo, given] = [shares, 0n, 0n]
     for (const withdrawal of account.withdrawals) {
       const taken = min(rest, withdrawal.left)
@@ -295,7 +295,7 @@ class Model implements VaultModel {
       withdrawal.paidAssets += part
     }
   }
-  /** Withdraws instantly. The vault keeps `haircut`, in basis points, and counts it in the next valuation. */
+  /** Withdraws instantly. The vault keeps the haircut, in basis points, and counts it as assets in the next valuation. */
   withdrawNow(user: Address, shares: bigint, haircut = 0): void {
     const net = shares - feeOn(shares, this.rates.exitRate)
     const assets = this.worth(net - feeOn(net, haircut))
@@ -343,7 +343,7 @@ class Model implements VaultModel {
     return epoch > this.settledDeposits && epoch === this.account(user).epoch ? 'pending' : 'claimable'
   }
 
-  /** Returns the withdrawals, newest first. The rest of each request is pending, or all of it is claimable. */
+  /** Returns the expected withdrawals, newest first. The remaining shares of a request are all pending or all claimable. */
   withdrawals(user: Address) {
     const isPending = this.pendingRedeem(user) > 0n
     const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]
@@ -433,7 +433,7 @@ type Command = {
   readonly vault: number
   readonly user: number
   readonly other: number
-  /** Share of the available amount, in thousandths; of a million if nothing is available. */
+  /** Thousandths of the available amount to use, or of a million if nothing is available. */
   readonly part: number
 }
 
@@ -479,14 +479,14 @@ test('After random histories, positions, deposits and withdrawals equal the mode
       const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) => expectAsModelled(views, models, accounts)
       const checkSums = () => {
         for (const model of models) {
-          // Other accounts get a part of fees and haircuts.
+          // Only v0.4 vaults are checked. In others, fees and haircuts give parts of the gains to accounts that are no users.
           if (model.kind !== '0.4') continue
           const earned = USER_ADDRESSES.reduce((sum, user) => {
             const { deposited, withdrawn } = model.account(user)
             return sum + model.value(user) + withdrawn - deposited
           }, 0n)
-          // Every division that rounds leaves less than a unit in the vault: one per dividing event and one per user's value. The virtual
-          // share belongs to no user and keeps its part of the gains.
+          // Rounding leaves less than a unit in the vault for each division: one per dividing event and one per user's value. The
+          // virtual share belongs to no user and keeps its part of the gains.
           const lost = model.gains - earned
           const rounding = BigInt(model.events + 2 * USER_ADDRESSES.length)
           const unowned = model.worth(model.virtual) + 1n
@@ -499,7 +499,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
         if (step.what === 'record') await record()
         else if (step.what === 'arrive') await depositByFill(transfers, models[step.vault] as Model, step)
         else await perform(chain, models[step.vault] as Model, step)
-        // The user who acted last has the most recent history. The end checks all users.
+        // Only the user who acted last is checked, because this history changed most. The end checks all users.
         if (index % 3 === 2) await check([USER_ADDRESSES[step.user] as Address])
       }
       for (const model of models.filter(({ kind }) => kind !== 'sync')) await close(chain, model)
@@ -516,7 +516,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
 type Chain = { readonly rpcUrl: string }
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Lists the fee shares that transactions minted, in order: their recipient, and whether for a valuation. */
+/** Lists the fee shares that transactions minted, in order. Each has its recipient, and says whether a valuation caused it. */
 async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   const receipts = await callRpc(
     chain,
@@ -539,7 +539,7 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   })
 }
 
-/** Sends one transaction to a vault, repeats it in the model, and gives the model's receiver its fees. */
+/** Sends one transaction to a vault, repeats it in the model, and adds its fees to the model's fee receiver. */
 async function sendAndRepeat(
   chain: Chain,
   model: Model,
@@ -582,7 +582,7 @@ async function close(chain: Chain, model: Model): Promise<void> {
     const claimed = model.claimableRedeem(user)
     const shares = model.account(user).shares / 3n
     const redeem = (amount: bigint): [FunctionName, readonly unknown[]] => ['redeem', [amount, user, user]]
-    // A part of the claim equals the redemption after it, so equal amounts cannot identify them.
+    // One part of the claim has as many shares as the redemption after it, so equal amounts cannot identify events.
     const part = min(claimed, shares)
     const claims = [part, claimed - part].filter((amount) => amount > 0n)
     const directs = shares > 0n && model.pendingRedeem(user) === 0n ? [shares, shares] : []
@@ -594,7 +594,7 @@ async function close(chain: Chain, model: Model): Promise<void> {
   }
 }
 
-/** Gives every user plenty of the asset and approves every vault. */
+/** Mints tokens to every user and approves every vault. */
 async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   const plenty = 10n ** 15n
   await transact(
@@ -609,7 +609,7 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   )
 }
 
-/** Deposits for a user by a fill of the bridge from another chain, if the vault allows it now. */
+/** Deposits for a user from another chain by a fill of the bridge, if the vault allows it now. */
 async function depositByFill(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
   const user = USER_ADDRESSES[index] as Address
   const { address, token } = model.vault
@@ -623,7 +623,7 @@ async function depositByFill(transfers: Transfers, model: Model, { user: index, 
     ...{ inputToken: pad(token), outputToken: pad(token), inputAmount: outputAmount, outputAmount },
     ...{ fillDeadline: (await transfers.clockOf(BASE)) + 3_600, exclusivityDeadline: 0 },
     message: depositMessage({ token, vault: address, user, entry }),
-    // The origin of the deposit does not matter to the fill.
+    // The fill does not depend on these fields of the deposit.
     ...{ quoteTimestamp: 0, blockNumber: 0n, logIndex: 0 },
   }
   await transfers.sendTogether(BASE, transfers.fillCalls({ deposit }))
@@ -668,7 +668,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       model.settle(valuation, fees),
     )
   if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
-    // A valuation stays valid for a moment.
+    // The valuation is made valid for a day, so that the vault takes instant deposits or withdrawals.
     await transact(chain, [
       transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
       transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
@@ -689,7 +689,8 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
     ])
   } else if (what === 'nothing') {
-    // A third party requests zero for a user, which claims the settled amount.
+    // A third party's request of zero for a user claims the settled amount. It is refused while the user has a pending request of
+    // an earlier epoch.
     const blocked = model.pending(receiver) > 0n && model.account(receiver).epoch !== model.depositEpoch
     if (!blocked) {
       await send(user, 'requestDeposit', 0n, receiver, user)
@@ -735,7 +736,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     await send(ROLES.valuationManager, 'updateNewTotalAssets', model.assets)
     model.propose()
   } else if (what === 'settle' || what === 'gain') {
-    // A gain of up to five percent, or a loss of up to half of that.
+    // The valuation changes by a gain of up to five percent, or a loss of up to half of that.
     const change = what === 'gain' ? (model.assets * BigInt(part - 333)) / 13_340n : 0n
     const valuation = model.assets + change
     await transact(chain, [

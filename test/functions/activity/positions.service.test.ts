@@ -15,7 +15,7 @@ const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
 type User = Pick<LocalAccount, 'address'>
 
-/** Returns a user's position as seen by a client that has only this vault. */
+/** Returns a user's position by the client that has only this vault. */
 async function positionOf(service: Service, vault: TestVault, { address }: User) {
   const { status, body } = await viewsFor(service, vault.key).positions(address)
   expect(status).toBe(200)
@@ -150,7 +150,7 @@ describe('A position', () => {
     })
 
     await recordAll(vault.chain)
-    // The hour of mined blocks in between changes the yearly yield.
+    // Yields are left out, because the blocks mined in between advance the time by an hour.
     const rest = ({
       apy: _,
       annualYield: _yield,
@@ -220,7 +220,7 @@ describe('A position', () => {
         value: (await worth(vault, shares - redeemed)) + assets,
         shares: shares - redeemed,
       })
-      // A settled amount gains nothing further.
+      // An amount that is already settled gets no share of this gain.
       await vault.settle(11_000_000n)
       await check({
         deposited,
@@ -274,12 +274,12 @@ describe('A position', () => {
       await vault.request(ALICE.address, 4_000_000n)
       await vault.settle(2_000_000n)
       await claim(vault, ALICE, 1_500_000n)
-      // A settled request keeps its own rate.
+      // The next settlement does not change the rate of a request that is already settled.
       await vault.settle(3_000_000n)
       const views = viewsFor(service, vault.key)
       const before = (await views.position(ALICE.address, vault.address)).body
       await vault.act(ROLES.admin, 'pause')
-      // The chart ends with the current price, of another block.
+      // The price chart is compared without times, because it ends with the price at the current block.
       const { sharePriceHistory, ...position } = before
       const prices = sharePriceHistory.map(({ sharePrice }: { sharePrice: string }) => ({ sharePrice }))
       const paused = (await views.position(ALICE.address, vault.address)).body
@@ -355,7 +355,7 @@ describe('A position', () => {
         lastDepositDate: await timeOf(vault, hash),
       })
       if (kind === 'a Lagoon vault') {
-        // The other user gets all later gains.
+        // Carol, who received the shares, gets all later gains.
         await vault.settle(100_000_000n)
         expect((await figuresOf(service, vault, CAROL)).earned).toBe((await worth(vault, sent)) - value)
       }
@@ -371,7 +371,7 @@ describe('A position', () => {
     await vault.mint(ALICE.address, 100_000_003n)
     await vault.approve(ALICE.address, 100_000_003n)
     await vault.act(ALICE.address, 'deposit', 100_000_000n, ALICE.address)
-    // Three units buy two shares: half as much again as the price.
+    // Three units of the asset buy only two shares, so this deposit pays half as much again as the price.
     await vault.act(ALICE.address, 'deposit', 3n, ALICE.address)
     const sent = 300_000_000n
     const value = await worth(vault, sent)
@@ -542,7 +542,7 @@ describe('A vault that cannot be read', () => {
       const errors = { 8453: expect.any(String) }
       const { body } = await views.positions(ALICE.address)
       expect(body).toMatchObject({ positions: [{ vaultAddress: good.address }], totalRecords: 1, errors })
-      // Bob never had anything in this vault.
+      // Bob never used this vault, so its error is not reported to him.
       expect((await views.positions(BOB.address)).body).not.toHaveProperty('errors')
       const deposits = await views.deposits(ALICE.address)
       expect(deposits.body).toMatchObject({ deposits: [{ vaultAddress: good.address }], totalRecords: 1, errors })
@@ -552,7 +552,7 @@ describe('A vault that cannot be read', () => {
 })
 
 describe('A vault that reports impossible amounts', () => {
-  /** Returns 2^256 - 1 for every call. */
+  /** Bytecode that returns 2^256 - 1 for every call. */
   const ALL_ONES: Hex = `0x7f${'ff'.repeat(32)}60005260206000f3`
 
   test('removes no other from the response, and is reported as unreadable', async ({ service, invested, sync }) => {
@@ -578,7 +578,7 @@ describe('A vault that reports impossible amounts', () => {
 })
 
 describe('A user for whom a third party made thousands of ledger entries in one vault', () => {
-  /** Adds more ledger entries than a response reads of one vault. */
+  /** Adds more ledger entries than one response reads of a vault. */
   const flood = ({ tables }: Service, { chain, address }: TestVault, user: User) => {
     const prefix = `EVENT#${chain.chainId}#${address}#`
     const pk = `ACCOUNT#${user.address}`
@@ -640,10 +640,10 @@ describe('Over ten vaults on two chains', () => {
       for (const wire of [...Object.values(service.rpc), service.table]) wire.reset()
       const { status } = await read()
       expect(status).toBe(200)
-      // One request is for the balances. The other is for events, so that a refused block range does not cost the balances.
+      // One request reads balances. Events have their own request, so that a refused block range does not cost the balances.
       expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([2, 2])
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
-      // A lease of the key's rate comes now and then.
+      // Table requests for quota leases of the key are left out, because they occur at any time.
       const requests = service.table.tries.filter(({ body }) => !body.includes('rate#'))
       const queries = requests.filter(({ action }) => action === 'Query')
       expect(queries.map(({ body }) => body)).toEqual([expect.stringContaining(`ACCOUNT#${user}`)])

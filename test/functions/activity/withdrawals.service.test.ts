@@ -18,7 +18,7 @@ const DESCRIPTIONS = {
   cancelled: 'The redemption request was cancelled.',
 }
 
-/** Returns a user's withdrawals, newest first, as seen by a client that has only this vault. */
+/** Returns a user's withdrawals, newest first, by the client that has only this vault. */
 async function historyOf(service: Service, vault: TestVault, account: Address, query = '') {
   const reply = await viewsFor(service, vault.key).withdrawals(account, query)
   expect(reply.status).toBe(200)
@@ -26,10 +26,10 @@ async function historyOf(service: Service, vault: TestVault, account: Address, q
   return reply.body
 }
 
-/** Live histories of these tests, to compare with the recorded ones. */
+/** Histories as read from the chain, to compare with those read from the job's records. */
 const shownLive: { readonly vault: TestVault; readonly account: Address; readonly shown: unknown }[] = []
 
-/** Returns a user's withdrawals and expects all of them on one page. */
+/** Returns a user's withdrawals. Asserts that all of them fit on one page. */
 async function liveHistoryOf(service: Service, vault: TestVault, account: Address): Promise<unknown[]> {
   const { withdrawals, ...page } = await historyOf(service, vault, account)
   expect(page).toEqual({ userAddress: account, totalRecords: withdrawals.length, hasMore: false, nextCursor: null })
@@ -48,7 +48,7 @@ type Expected = Parts & {
   readonly event?: 'RedeemRequest' | 'Withdraw' | 'WithdrawSync'
 }
 
-/** Returns the entry of the only event of its kind in a transaction, with every field of the interface. */
+/** Returns the expected withdrawal for the only event of its kind in a transaction, with every documented field. */
 async function entryOf(
   vault: TestVault,
   account: Address,
@@ -91,7 +91,7 @@ async function entryOf(
 }
 
 const test = base
-  /** Opens a vault in which Alice and Carol hold shares, after a gain. */
+  /** Opens a vault in which Alice and Carol hold shares that have gained value. */
   .extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
     const vault = await openLagoonVault(service, { generation })
     for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
@@ -153,7 +153,7 @@ describe('A withdrawal in the history', () => {
       await entryOf(vault, BOB, hash, { ...entry, status: 'cancelled', assets: 0n, cancelledShares: 5n * SHARE }),
     ])
     expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
-    // The position has no flows: the shares were a gift, which he holds.
+    // Bob's position shows neither deposits nor withdrawals, because his shares were a gift.
     const [position] = (await viewsFor(service, vault.key).positions(BOB)).body.positions
     expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
   })
@@ -240,7 +240,7 @@ describe('The history of withdrawals', () => {
     for (let round = 1n; round <= 3n; round += 1n) {
       hashes.push(await redeem(round * SHARE))
       hashes.push(...(await sync.act(ALICE, 'redeem', round * 1_000_000n, ALICE, ALICE)))
-      // Some withdrawals are recorded, some are live.
+      // Earlier withdrawals come from the job's records, later ones from the chain.
       if (round === 2n) await recordAll(vault.chain)
     }
     const key = await service.createClient([vault, sync].map(({ address }) => ({ chainId: 8453, address })))

@@ -25,11 +25,11 @@ type NodeUrl = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
-/** Changes the events that a node returns. */
+/** Builds a lie that changes the events that a node returns. */
 const rewriteEvents = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
   rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
 
-/** Changes the headers that a node returns for blocks requested by tag. */
+/** Builds a lie that changes the headers that a node returns for blocks requested by tag. */
 const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
   rewriteResults(wire, (result, { method, params }: Call) =>
     method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
@@ -40,10 +40,10 @@ const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; has
 const SETTLED = toEventSelector('SettleDeposit(uint40,uint40,uint256,uint256,uint256,uint256)')
 const DEPOSITED = toEventSelector('Deposit(address,address,uint256,uint256)')
 const later = (time: Hex, seconds: number) => numberToHex(Number(time) + seconds)
-/** The same event with another first amount. */
+/** Changes the first amount in an event. */
 const changeFirstAmount = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
 
-/** False responses of a node that would change records. */
+/** Lies of a node that would change the records. */
 const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: StorageOverrides) => void])[] = [
   [
     'an event that did not happen',
@@ -118,7 +118,7 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** Returns a run of the job that reads Base at these nodes. The run returns its report, or undefined if it fails. */
+  /** Returns the job refresh-chain for Base at these nodes. It returns its report, or undefined if it fails. */
   .extend('jobAt', ({ service: { tables } }) => {
     const { services } = jobServices(tables)
     return (...nodes: [NodeUrl, ...NodeUrl[]]) => {
@@ -132,28 +132,28 @@ const test = base
       }
     }
   })
-  /** Returns the current records, without the number of hosts that reported them. */
+  /** Returns the current records in comparable form, without the number of hosts that agreed on them. */
   .extend('recorded', ({ service, stage: { hour } }) => async () => {
     const records = await scanRecords(service)
-    // The price of an earlier hour is missing for good if the nodes disagreed on it in that hour.
+    // Prices of earlier hours do not count: nodes that disagree in an hour leave it without a price for good.
     const isMissed = (key: string) => / PRICE#/.test(key) && BigInt(key.split('#').at(-1) as string) < hour
     return new Map(
       [...records]
-        // Open requests have ledger entries too, and a disputed settlement is not recorded yet. The first price of a day is that of the
-        // head before the day's events are recorded.
+        // Open requests do not count, because a disputed settlement is recorded later. First prices of days do not count, because
+        // they depend on the head at that moment.
         .filter(([key]) => !/ (OPEN|DAY)#/.test(key) && !isMissed(key))
         .map(([key, item]) => [key, JSON.stringify(item).replace(/"nodes":\d/, '"nodes":0')]),
     )
   })
 
-  /** Restores the records from before the test. */
+  /** Resets the records to those before the test. */
   .extend(
     'renew',
     ({ service, stage }) =>
       () =>
         restoreRecords(service, stage.before),
   )
-  /** The records from an honest node, and those from one that returns only events. */
+  /** Correct records: from an honest node, and from an honest node that returns only events. */
   .extend('truths', async ({ stage, renew, jobAt, honest, recorded }) => {
     if (stage.truths) return stage.truths
     await renew()
@@ -170,14 +170,14 @@ const test = base
 type Records = ReadonlyMap<string, string>
 type Truths = { readonly whole: Records; readonly withoutStates: Records }
 
-/** Lists the records that differ from both truths. The progress of a vault may lag behind. */
+/** Lists the records that differ from all correct ones. A vault's progress may be behind the correct one. */
 function listUntrue(recorded: Records, ...truths: readonly Records[]): string[] {
   const isTrue = (key: string, item: string) =>
     truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))
   return [...recorded].filter(([key, item]) => !isTrue(key, item)).map(([key, item]) => `${key} ${item}`)
 }
 
-/** True if this progress of a vault equals the other or lags behind it. Ignores the vault's state. */
+/** Returns whether a vault's progress equals the correct one or is behind it. The vault's state is ignored. */
 function isProgressTo(item: string, truth = '{}'): boolean {
   const [{ through, ...progress }, whole] = [JSON.parse(item), JSON.parse(truth)]
   if (through === undefined || through < whole.through) return through !== undefined
@@ -249,7 +249,7 @@ test('States are read at a slightly earlier block if the second node does not kn
   expect(logs.lines.map(({ message }) => message)).not.toContain('states not read')
 })
 
-/** Maps the key of each record to the block through which its vault is recorded. */
+/** Maps the key of each record to the last block through which its vault is recorded. */
 function mapProgress(records: Records) {
   return new Map([...records].map(([key, item]) => [key, JSON.parse(item).through]))
 }

@@ -9,8 +9,8 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories in three vaults of three clients. The job's runs are killed, come twice and see reorganisations. Each client's events
- * are compared with a plain list of what happened.
+ * Random histories of users in three vaults of three clients. The job's runs are killed, run twice and meet reorganisations. Each
+ * client's events are compared with a plain list of what happened.
  */
 const BASE = 8453
 const ACCOUNTS = USERS.slice(0, 2).map(({ address }) => address)
@@ -70,7 +70,8 @@ test('Each client receives every event of its vaults once and in order, and noth
       const happened = new Map<string, Happened[]>([lagoon, sync, async].map(({ address }) => [address, []]))
       const note = (vault: { readonly address: string }, type: string, user: number, amount: bigint) =>
         happened.get(vault.address)?.push({ type, user, amount })
-      // Lists by user: pending requests and claimable amounts of the Lagoon vault, then the requests of the other vault.
+      // Lists have one item per user: pending requests and claimable amount in the Lagoon vault, then requests in the ERC-7540
+      // vault.
       const deposits = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const redemptions = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const asked = ACCOUNTS.map(() => [] as bigint[])
@@ -143,7 +144,7 @@ test('Each client receives every event of its vaults once and in order, and noth
             if (of > rest) waiting.unshift(of - rest)
             rest -= of < rest ? of : rest
           }
-          // The state is read, and then final, before the user requests more.
+          // The job first reads the vault's state, and reads it again once it is final, before the user requests more.
           await recordAll(chain)
           await recordAll(chain)
         } else if (what === 'run') {
@@ -197,7 +198,7 @@ test('Each client receives every event of its vaults once and in order, and noth
           const isSo = told.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
           expect(reverted.filter((id) => id === one.id)).toHaveLength(isSo ? 0 : 1)
         }
-        // A receiver has every deposit and withdrawal equal to the API, except those that could not be read.
+        // A webhook receiver must have the same deposits and withdrawals as the API, except those that the job could not read.
         const ofId = new Map(told.map(({ id, data }) => [id, idOf(data)]))
         const unread = new Set(
           told.flatMap(({ type, data }) =>
@@ -215,7 +216,7 @@ test('Each client receives every event of its vaults once and in order, and noth
   )
 })
 
-/** Runs the job and cuts the write with this number in half; nothing gets through afterwards. */
+/** Runs the job and kills it at its n-th write. Half of that write succeeds, and all later requests fail. */
 async function killAt(service: Service, count: number): Promise<void> {
   const { table } = service
   table.killAt(count)
@@ -228,7 +229,7 @@ const askedCommands = fc.array(
     what: fc.constantFrom(
       ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
       ...(['finalize', 'kill', 'undo'] as const),
-      // A third party may request for the user, and claim if a vault allows anyone to.
+      // A third party requests for the user, or claims for the user if the vault allows it.
       ...(['dust', 'dust', 'claim for'] as const),
     ),
     part: fc.integer({ min: 1, max: 12 }),
@@ -294,7 +295,8 @@ test('Each settled part is reported once, final and in time, whatever third part
           await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
         }
       }
-      // A snapshot that a reorganisation undid may wait, and then its replacement. Each waits until its block is final.
+      // A snapshot that a reorganisation undid may still be stored, and then its replacement. Each needs runs until its block is
+      // final.
       const runs = 6
       const due = fulfilled
       for (let run = 0; run < runs; run += 1) {
@@ -311,7 +313,7 @@ test('Each settled part is reported once, final and in time, whatever third part
       const told = await claimableOf()
       expect(told.filter(({ final }) => !final)).toEqual([])
       expect(sumOf(told)).toBe(due)
-      // A claimed amount was reported as claimable before.
+      // Every claimed amount must have been reported as claimable before.
       let unclaimed = 0n
       for (const { type, final, data } of await listEvents(service, key)) {
         if (!final) continue
@@ -330,7 +332,7 @@ const sumOf = (told: readonly ReceivedEvent[]) =>
 const isSame = (left: ReceivedEvent['data'], right: ReceivedEvent['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
 
-/** Lists what happened by these events. The events of one claim or cancellation, one for each request, count together. */
+/** Converts webhook events into a list of what happened. A claim or cancellation of several requests has several events and counts once. */
 function listHappened(told: readonly ReceivedEvent[]): Happened[] {
   const happened = new Map<string, Happened>()
   for (const { id, type, data } of told) {
@@ -350,7 +352,7 @@ function isUnread(type: string, data: ReceivedEvent['data']): boolean {
   return type.endsWith('.reverted') ? idOf(data) === null : data['entry'] === null
 }
 
-/** Maps ids to entries, without the remaining shares and the current price. Shares leave a deposit without an event of it. */
+/** Maps ids to deposits and withdrawals, without remaining shares and price, which change without an event. */
 function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string, unknown>> | null])[]) {
   return new Map(
     entries.map(([id, entry]) => {
@@ -360,7 +362,7 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
   )
 }
 
-/** Lists what happened in order, except for joint settlements. Amounts found by reads are reported some time later. */
+/** Lists what happened, as texts in order. Settlements are sorted, because they are reported jointly or later than they happened. */
 function listInOrder(happened: readonly Happened[], isAsked: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
   const isSettled = (text: string) => text.includes('.claimable')

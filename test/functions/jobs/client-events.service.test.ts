@@ -87,7 +87,7 @@ describe('An event of an asynchronous vault', () => {
       ['deposit.cancelled', 1],
       ['deposit.claimable', 0],
       ['deposit.completed', 0],
-      // The next request claims the rest.
+      // The withdrawal request also claims the rest of the deposit, hence `deposit.completed` before it.
       ['withdrawal.pending', 0],
       ['withdrawal.claimable', 0],
       ['withdrawal.completed', 0],
@@ -104,7 +104,7 @@ describe('An event of an asynchronous vault', () => {
     expect(paid).toMatchObject({ shares: `${10n ** 18n}`, withdrawalId: redeem?.['withdrawalId'] })
     expect(told.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(told.every(({ final }) => final)).toBe(true)
-    // Each event has the whole deposit or withdrawal at the last final block, equal to the API's.
+    // Each event contains the whole deposit or withdrawal as of the last final block, and equals the API's.
     const entries = await Promise.all([ALICE, BOB].map(({ address }) => shownTo(service, lagoon.key, address)))
     expect(new Map([...receive(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
       new Map(entries.flatMap((ofAccount) => [...ofAccount])),
@@ -120,11 +120,11 @@ describe('The usual duration of a settlement', () => {
   }) => {
     const waits = [100, 900, 300, 200, 500]
     for (const [index, seconds] of waits.entries()) {
-      // All requests fall in one epoch, so that all wait equally long.
+      // Each request falls into an epoch of its own, which lasts this many seconds.
       await lagoon.request(ALICE.address, 1_000_000n)
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()
-      // A separate run records the first of them.
+      // Requests so far are recorded by a separate run of the job.
       if (index === 3) await recordAll(lagoon.chain)
     }
     await lagoon.request(ALICE.address, 1_000_000n)
@@ -159,7 +159,7 @@ describe('A request worth less than one share', () => {
   test('is not claimable after settlement: no event, no status, no claim', async ({ service, lagoon }) => {
     await lagoon.request(ALICE.address, 1n)
     await lagoon.request(BOB.address, 50_000_000n)
-    // A share is worth more than one unit of the asset.
+    // The deposit of one unit gets no share, because a share is worth more than that.
     await lagoon.settle(10n ** 13n)
 
     expect(kindsOf(await recordAndList(service, lagoon))).toEqual([
@@ -190,7 +190,7 @@ describe('An asynchronous vault without settlement events', () => {
       const id = make === 'counted' ? 1n : 0n
       await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 4_000_000n, 4_000_000n)
       await refresh(BASE)
-      // The amount is seen but not final.
+      // The job has read the claimable amount, but publishes no event until the read block is final.
       expect(await listEvents(service, vault.key)).toEqual(before)
       const told = await recordAndList(service, vault, before)
 
@@ -202,7 +202,7 @@ describe('An asynchronous vault without settlement events', () => {
       })
       expect(await recordAndList(service, vault, [...before, ...told])).toEqual([])
 
-      // The event is the claimer's deposit, whoever gets the shares and in whichever order the event names them.
+      // The claimer's deposit is reported, whoever gets the shares and in whichever order the contract's event names both.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
       expect(kindsOf(await recordAndList(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
@@ -242,7 +242,7 @@ describe('An instant deposit that one account pays for another', () => {
 })
 
 describe('The claimable amount read from an asynchronous vault', () => {
-  /** Returns the claimable amounts reported since, once the vault's read state is final. */
+  /** Returns the claimable amounts in events after `before`, once the state that the job read is final. */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
     await recordAll(vault.chain)
     const told = await recordAndList(service, vault, before)
@@ -316,7 +316,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
   test('is ignored in a response that predates the request', async ({ service, asked: vault }) => {
     const wire = service.rpc[BASE] as Wire
-    // A lagging node returns the state of the previous request, which is all claimable, for the next one.
+    // A lagging node still returns the previous request's state, in which all is claimable, although there is a new request.
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     await recordAll(vault.chain)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
@@ -532,7 +532,10 @@ describe('A client that subscribes to events before they are final', () => {
     service,
     lagoon,
   }) => {
-    /** Emits one event as often as the first word of the call data says. The second word is its topic, the third its account. */
+    /**
+     * Bytecode that emits one event as often as the first word of the call data says. The second word is the event's topic, the
+     * third its account.
+     */
     const LOOP = '0x6000355b6040358060203560206000a3600190038060035700'
     const noisy = await openYieldVault(service)
     for (const { key } of [lagoon, noisy]) expect((await register(service, key)).status).toBe(201)
@@ -642,7 +645,7 @@ describe('An event that a reorganisation replaced', () => {
       await recordAll(chain)
       const all = await listEvents(service, key)
       expect(shown(all)).toEqual([...expected, ['deposit.completed', true, undefined]])
-      // A receiver has the same state as the API, both in between and at the end.
+      // A webhook receiver must have the same data as the API, now and at the end.
       const api = await shownTo(service, key, ALICE.address)
       expect(api.size).toBe(1)
       for (const events of [all.slice(0, 3), all]) {
@@ -655,7 +658,7 @@ describe('An event that a reorganisation replaced', () => {
 
 describe('A settlement without an event', () => {
   const shown = (told: readonly ReceivedEvent[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
-  /** Requests and records 4 USDC as a client with a webhook for latest events. Returns the events it has received by then. */
+  /** Requests and records a deposit of 4 USDC for a client whose webhook gets events before they are final. Returns the events so far. */
   const requested = async (service: Service, vault: TestAsyncVault) => {
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
     expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
@@ -685,7 +688,7 @@ describe('A settlement without an event', () => {
     await fulfil(vault, 4_000_000n)
     await refresh(BASE)
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    // This adds as many blocks as were removed, and one more.
+    // The chain gets as many blocks as were removed, and one more.
     for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await fulfil(vault, 1_000_000n)
     await recordAll(chain)
@@ -744,8 +747,8 @@ describe('A settlement without an event', () => {
     asked: vault,
   }) => {
     /**
-     * Emits one event for each controller from 1 to the first word of the call data. The second word is its topic, the third its owner and
-     * sender, the fourth its assets.
+     * Bytecode that emits one event for each controller from 1 to the first word of the call data. The second word is the event's
+     * topic, the third its owner and sender, the fourth its assets.
      */
     const LOOP = `0x604035600052606035602052600035${'5b60006040358260203560406000a46001900380600f5700'}`
     const { chain, address } = vault
@@ -777,8 +780,8 @@ describe('A settlement without an event', () => {
 
 describe('A vault that fakes its events', () => {
   /**
-   * Emits one event as often as the first word of the call data says. The second word is its topic, the third its account, the fourth its
-   * amount.
+   * Bytecode that emits one event as often as the first word of the call data says. The second word is the event's topic, the
+   * third its account, the fourth its amount.
    */
   const EMITTER = `0x6040356000526060356020526000355b600060403580602035604060${'00a4600190038060'}0f5700`
   const REQUESTED = toEventSelector('DepositRequest(address,address,uint256,address,uint256)')
@@ -807,7 +810,7 @@ describe('A vault that fakes its events', () => {
       await callRpc(chain, [
         { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
       ])
-      // Anvil responds before the transaction is mined, and by then the code is the vault's again.
+      // Anvil responds before it mines the transaction. This block makes it run before the vault's own bytecode is restored.
       await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
     }
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
@@ -816,7 +819,7 @@ describe('A vault that fakes its events', () => {
     const [told] = await recordAndList(service, lagoon, others)
     expect(told).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
     const cancelled = (await listEvents(service, madeUp.key)).slice(before.length + 500)
-    // A cancellation of 120 requests has 20 events of its own and one for the rest.
+    // A cancellation of 120 requests is reported by 20 events with an id, and one event for all others.
     expect(cancelled).toHaveLength(499 + 21)
     expect(cancelled.slice(0, 21).map(({ data }) => [data['depositId'] !== null, data['assets']])).toEqual([
       ...Array.from({ length: 20 }, () => [true, '1000']),
@@ -852,7 +855,7 @@ describe('A vault that no client had for a while', () => {
 })
 
 describe('If events of a vault cannot be reported to clients,', () => {
-  /** Runs the job while its reports fail in one way. Returns the run's result. */
+  /** Runs the job while its publishing of events fails in one way. Returns the run's result. */
   const failing = async (service: Service, what: string, run: () => Promise<object> = () => refresh(BASE)) => {
     const { table, backends } = service
     const { webhooks } = backends.dynamo.tableNames
@@ -944,7 +947,7 @@ describe('If events of a vault cannot be reported to clients,', () => {
   })
 })
 
-/** Returns the events of the pages that a request writes, as JSON. */
+/** Returns the pages of the event log that a DynamoDB request writes, as JSON. */
 function pagesIn(request: object): string {
   const pages = z.object({
     writes: z.array(z.object({ put: z.object({ events: z.instanceof(Uint8Array) }) }).catch(NO_PAGE)),

@@ -23,7 +23,7 @@ import type { Wire } from '../../support/wire.ts'
 const [ALICE, BOB] = USERS
 
 const test = base
-  /** Runs Arbitrum's job so many seconds later. Returns its report on transfers and the number of requests. */
+  /** Runs Arbitrum's job refresh-chain this many seconds later. Returns its report on transfers and the number of requests. */
   .extend('run', async ({ service, clock }) => {
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
@@ -40,7 +40,7 @@ const test = base
     }
   })
 
-/** Opens transfers of one transaction into a vault, and requests their status as its client. */
+/** Opens several transfers into a vault in one transaction, and requests their status with the vault's client, so that they are known. */
 async function openKnown(transfers: Transfers, vault: TestVault, count: number): Promise<readonly Transfer[]> {
   const opened = await transfers.openTogether(
     Array.from({ length: count }, (_, i) => ({ into: vault, inputAmount: 50_000_000n + BigInt(i) })),
@@ -51,13 +51,13 @@ async function openKnown(transfers: Transfers, vault: TestVault, count: number):
   return opened
 }
 
-/** Deposits 60 USDC of Alice's into a synchronous vault. */
+/** Deposits 60 USDC of Alice into a synchronous vault. */
 async function depositInto(vault: TestVault): Promise<void> {
   await vault.mint(ALICE.address, 60_000_000n)
   expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
 }
 
-/** Sends a request that waits at the transfer's destination until the returned function is called. */
+/** Starts a request that hangs at the transfer's destination chain until the returned function is called. */
 async function holdRequest(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
   const destination = service.rpc[BASE] as Wire
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -95,7 +95,8 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const opened = await openKnown(transfers, vault, 9)
     const waiting = await run()
-    // One call serves all of them. Table requests: one page, and one for each time of a next check.
+    // One call at the destination serves all nine transfers. The table requests are one page, and one new time of a check per
+    // transfer.
     expect(waiting).toMatchObject({ open: 9, ended: 0, destination: 1, calls: 1, ofTransfers: 10 })
 
     await fillTogether(transfers, opened)
@@ -114,7 +115,7 @@ describe('A run of the job', () => {
     for (const { ask } of [opened[0] as Transfer, opened.at(-1) as Transfer]) {
       expect((await ask()).body).toMatchObject({ status: 'completed', terminal: true, final: true })
     }
-    // Transfers that have ended cost no request.
+    // The job sends no requests to nodes for transfers that have ended.
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
 
     const events = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
@@ -227,7 +228,7 @@ describe('A run of the job', () => {
 })
 
 describe('A client that subscribes to events before they are final', () => {
-  /** Opens a transfer into a vault of two clients, one of which subscribes to events before they are final. */
+  /** Opens a transfer into a vault of two clients. The webhook of one of them gets events before they are final. */
   const openWatched = async (transfers: Transfers, service: Service) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
@@ -313,10 +314,10 @@ describe('A transfer whose status no client requests', () => {
     const deposit = expectOk(await into.ask(BOB, 70_000_000n))
     const lost = expectOk(await into.ask(BOB, 80_000_000n))
     const withdrawal = expectOk(await outOf.ask(ALICE, { amount: '50000000' }))
-    // The users have not signed yet.
+    // The job finds no transfer, because the users have not sent the prepared ones.
     expect(await run(1)).toMatchObject({ open: 0 })
     const sent = [await into.send(BOB, deposit), await payer.send(ALICE, withdrawal)]
-    // Another transaction of the account does not count.
+    // Another transaction of the same account is not taken for the prepared transfer.
     await transfers.open({ user: BOB })
     expect(await run(1)).toMatchObject({ open: 2 })
     await into.fill(sent[0] ?? [])
@@ -384,7 +385,7 @@ describe('A transfer whose status no client requests', () => {
       (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     const completed = [{ type: 'transfer.completed', data: { transactions: { source: hash } } }]
     expect(await ofTransfers()).toMatchObject(completed)
-    // The deposit with the old id is never reported.
+    // The deposit id from before the reorganisation is never reported.
     await transfers.letExpire(transfer)
     await transfers.finalise()
     for (let look = 0; look < 3; look += 1) await run(3_600)
@@ -413,10 +414,10 @@ test('The table returns as many due transfers as requested, longest waiting firs
 
 const HOUR = 3_600_000
 
-/** Unfilled transfers from Arbitrum: the destination chain, and whether the deadline has passed. */
+/** A kind of unfilled transfers from Arbitrum: the destination chain, and whether the fill deadline has passed. */
 type TransferKind = { readonly to: number; readonly isLate: boolean }
 
-/** Builds a table of so many transfers. Base is the only destination chain that can be read. */
+/** Simulates a table with this many transfers. Only the destination chain Base can be read. */
 async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => TransferKind) {
   const begun = Date.now()
   const clock = await transfers.clockOf(BASE)
@@ -426,7 +427,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     const fillDeadline = isLate ? clock - 1_000 : clock + 10_000_000
     const transfer = someTransfer(depositor, { id: i, to, fillDeadline, at: new Date(begun - 30 * HOUR) })
     const key = { sourceChainId: ARBITRUM, depositor, relayHash: pad(numberToHex(i + 1)) }
-    // The last one has waited longest.
+    // Transfers later in the list have waited longer for a check.
     const recorded: Recorded = { ...transfer, lookAt: new Date(begun - i) }
     return { key, recorded }
   })
@@ -456,7 +457,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     },
   }
   let now = begun
-  /** Runs the job a minute after the last run. Returns how many transfers it had in view and its calls to the chains. */
+  /** Runs the job a minute after the last run. Returns the number of transfers it loaded, its calls to nodes, and the requested chains. */
   const run = async () => {
     now += 60_000
     let calls = 0
@@ -480,7 +481,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       sources: { record: async () => undefined },
       now: () => now,
     }
-    // The job makes no other requests for transfers whose deposits are final.
+    // The cast is safe because the job uses no other method of the store for transfers whose deposits are final.
     const store = table as Parameters<typeof followTransfers>[0]['transfers']
     const followed = followTransfers({ ...services, transfers: store }, ARBITRUM)
     const { openTransfers } = await followed
@@ -502,12 +503,12 @@ test('With 10,000 open transfers a run reads 100 and makes at most 12 calls; all
     const { openTransfers, calls, asked: now } = await run()
     expect(openTransfers).toBe(100)
     expect(calls).toBeLessThanOrEqual(12)
-    // The budget of a whole check is left after the calls to the pools.
+    // A run reads only four chains, so that enough of its call budget is left for a whole check of a transfer.
     expect(now.size).toBe(4)
     for (const chainId of now) asked.add(chainId)
   }
   expect(asked).toEqual(new Set(DESTINATIONS))
-  // Transfers that a run did not reach are in view again.
+  // Transfers that a run did not check are loaded again by later runs.
   expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
 })
 

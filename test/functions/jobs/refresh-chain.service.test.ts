@@ -18,14 +18,14 @@ import { callsIn, type Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 const BASE = 8453
 
-/** A chain whose wire can return silent blocks. */
+/** A chain whose proxy can simulate empty blocks. */
 type QuietChain = Service['backends']['chains'][number] & {
-  /** Adds so many blocks in which nothing happens. */
+  /** Adds this many empty blocks. `undo` removes them. */
   pass(blocks: number): Promise<{ undo(): void }>
   head(): Promise<number>
   /** Makes all events final and returns the number of a final block. */
   finalize(): Promise<number>
-  /** Resets the wire's behaviour and its recorded requests, but keeps the silent blocks. */
+  /** Resets the proxy's behaviour and its recorded requests, but keeps the empty blocks. */
   calm(): void
   record(): Promise<void>
 }
@@ -63,7 +63,7 @@ const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
   .extend('silence', () => createSilence())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
-  /** Opens a Lagoon vault and a synchronous one of one client, on a chain that is recorded. */
+  /** Opens a Lagoon vault and a synchronous vault of the same client, on a chain that the job has recorded. */
   .extend('vaults', async ({ service, chain, coldService }) => {
     const { lagoon, sync, key } = await service.restore('vaults', async () => {
       const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
@@ -72,13 +72,13 @@ const test = base
       return { lagoon, sync, key }
     })
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
-    // New containers remember nothing of the records before they were restored.
+    // Containers are new, so that they remember no records from before the restore.
     return { lagoon, sync, views: viewsFor(coldService, key) }
   })
 
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
 
-/** Makes one of each thing that can happen to users: eleven events with ledger entries, and more without. */
+/** Makes each kind of user activity happen once. Eleven events make ledger entries, and others make none. */
 async function playEverything({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
   await lagoon.request(ALICE.address, 5_000_000n)
   await lagoon.request(BOB.address, 6_000_000n)
@@ -97,7 +97,7 @@ async function playEverything({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>)
   await sync.act(ALICE.address, 'redeem', 1_000_000n, ALICE.address, ALICE.address)
 }
 
-/** Returns the API's data of the three users, without current yields and prices. */
+/** Returns the API's data of the three users, without the vaults' yields and prices, which change. */
 async function showUsers({ views }: Pick<Vaults, 'views'>) {
   const strip = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value), (name, of) => (['apy', 'annualYield'].includes(name) ? 0 : of))
@@ -113,7 +113,7 @@ async function showUsers({ views }: Pick<Vaults, 'views'>) {
 
 const entriesIn = (records: ReadonlyMap<string, unknown>) =>
   [...records.keys()].filter((key) => key.includes(' EVENT#'))
-/** Returns the records that never change: all except states, progress, open requests and prices. */
+/** Returns the records that never change: all except vault states, progress, open requests and prices. */
 function pickLasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
@@ -126,7 +126,7 @@ const listEventCalls = (wire: Wire) =>
 
 type RpcResponse = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Refuses event calls with an error of the node. The filter and the events of the response decide which. */
+/** Refuses event queries with this node error. `isRefused` decides by the query's filter and the events in the response. */
 function refuseEvents(
   wire: Wire,
   error: { readonly code: number; readonly message: string },
@@ -155,11 +155,12 @@ describe('The job', () => {
     expect(through).toBeGreaterThanOrEqual(final)
     expect(lagSeconds).toBeGreaterThanOrEqual(120)
     expect(lagSeconds).toBeLessThan(180)
-    // Three requests and sync deposits, a cancellation, two claims, a transfer with two sides, a redemption, two withdrawals.
+    // The entries are three requests and sync deposits, a cancellation, two claims, both sides of a transfer, a redemption and
+    // two withdrawals.
     expect(entries).toBe(11)
     expect(entriesIn(await scanRecords(service)).length).toBe(count + 11)
     expect(await showUsers(vaults)).toEqual(before)
-    // The events now come only from the table: the live tail has none of them.
+    // All events are recorded now, so the read of newer blocks must find none of them.
     chain.calm()
     service.pass(31)
     await vaults.views.positions(ALICE.address)
@@ -193,7 +194,7 @@ describe('The job', () => {
     const last = await chain.head()
     const before = await showUsers(vaults)
     const early = await scanRecords(service)
-    // The chain calls the block safe, but the block is young.
+    // The chain's tag says that the block is safe, but the block is too young to be final.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(6)] }])
     expect(await refresh(BASE)).toMatchObject({ entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
@@ -202,7 +203,7 @@ describe('The job', () => {
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await showUsers(vaults)).toEqual(before)
 
-    // The block is old enough, but the chain does not call it safe.
+    // The block is old enough to be final, but the chain's tag does not say that it is safe.
     await vaults.lagoon.request(ALICE.address, 1_000_000n)
     expect(await chain.head()).toBeGreaterThan(last)
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [200] }])
@@ -233,7 +234,7 @@ describe('The job', () => {
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(together)
 
-    // A run that slept moves no checkpoint that another run has moved since.
+    // A run that was delayed must not change the progress that another run has stored meanwhile.
     await playEverything(vaults)
     await chain.finalize()
     rpc.hold = new Promise<void>((resolve) => {
@@ -276,7 +277,7 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(killed)
     expect(entriesIn(killed).length - entriesIn(start).length).toBe(11)
 
-    // An undisturbed run records the same events.
+    // A run that is not killed records exactly the same.
     await restoreRecords(service, start)
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(killed)
@@ -286,7 +287,7 @@ describe('The job', () => {
     await playEverything(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
-    // This is less than the time reserved for the last writes.
+    // Less time is left than the run reserves for its last writes, so it records nothing.
     expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(start))
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
@@ -298,7 +299,7 @@ describe('The job', () => {
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
-    // The stored progress is lost.
+    // The test deletes the stored progress of the vaults.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
@@ -307,7 +308,7 @@ describe('The job', () => {
 })
 
 describe('A vault whose symbol exceeds the size of a record', () => {
-  /** Returns 425,984 bytes of text for symbol(), and 1 for every other call. */
+  /** Bytecode that returns a text of 425,984 bytes for symbol(), and 1 for every other call. */
   const LONG_SYMBOL = '0x60003560e01c6395d89b4114601957600160005260206000f35b602060005262068000602052620680406000f3'
 
   test('prevents the record of no other state, and its own lacks only the symbol', async ({
@@ -357,10 +358,10 @@ describe('A third party that sends thousands of units of shares', () => {
       }
     }
     await sendDust()
-    // The vaults have too many events in total, so the next request filters by the user.
+    // The vaults have too many recent events, so the service requests only those of the user.
     expect(await askAll(BOB.address)).toEqual({ ...strangers, requests: strangers.requests + 2 })
     const [dusted] = (await askAll(CAROL.address)).bodies
-    // The other vault is in the response all the same.
+    // The response reports the flooded vault's error, and still contains the other vault.
     expect(dusted.errors).toEqual({ [BASE]: expect.stringMatching(/too many recent events/) })
     const inSync = (body: { positions: { vaultAddress: string }[] }) =>
       body.positions.filter(({ vaultAddress }) => vaultAddress === sync.address)
@@ -373,7 +374,7 @@ describe('A third party that sends thousands of units of shares', () => {
     const report = await refresh(BASE)
     expect(report).toMatchObject({ behind: 0, entries: 1 })
     service.pass(31)
-    // Shares worth less than a unit of the asset are not recorded and change no total.
+    // Transferred shares worth less than one unit of the asset are not recorded, so no total changes.
     const [recorded] = (await askAll(CAROL.address)).bodies
     const [earlier] = victims.bodies
     const totals = ({ totalDepositedAssets, totalWithdrawnAssets }: Record<string, string>) => [
@@ -400,7 +401,7 @@ describe('If a node limits calls for events, no event is missed:', () => {
       const head = filter.toBlock === 'latest' ? Number.MAX_SAFE_INTEGER : Number(filter.toBlock)
       return isRefused(head - Number(filter.fromBlock) + 1, logs.length)
     })
-    // The range of the live read exceeds the node's limit too.
+    // The user's data are complete, although the blocks since the records exceed the node's limit for one event query.
     expect(await showUsers(vaults)).toEqual(before)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
@@ -515,7 +516,7 @@ describe('One run', () => {
     const { deposits } = (await vaults.views.deposits(numberToHex(0xacc000 + 999, { size: 20 }))).body
     expect(deposits).toMatchObject([{ status: 'pending' }])
 
-    // Each vault then has a price of this hour.
+    // Two runs read a price of this hour for each vault, so that later runs need none.
     for (let run = 0; run < 2; run += 1) await refresh(BASE)
     const runOver = async () => {
       await depositInto(chain, asset, made, 100)
@@ -526,7 +527,7 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // The last request is for the entries of events.
+    // At most four requests are needed; the last one reads balances for the events' ledger entries.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>
@@ -539,7 +540,7 @@ describe('One run', () => {
 describe('A run after a day', () => {
   test('reads a silent day and all events before and after it', async ({ chain, vaults, service }) => {
     await playEverything(vaults)
-    // A block takes two seconds.
+    // Blocks of this chain take two seconds, so this is a day.
     await chain.pass(43_200)
     await playEverything(vaults)
     const before = await showUsers(vaults)
@@ -568,16 +569,16 @@ describe('A vault that is added after its chain is recorded', () => {
     await chain.pass(SILENCE)
     await chain.record()
 
-    // Seven more vaults follow; the past of six cannot be read now.
+    // The client gets seven more vaults. The node cannot return the past events of six of them now.
     const key = await service.createClient(late.map((address) => ({ chainId: ARBITRUM, address })))
     const views = viewsFor(service, key)
-    // The good vault is the last in either order of the list.
+    // The good vault comes last, whether the job takes the vaults in ascending or descending order.
     const [good, ...bad] = late.toSorted().toReversed() as [Address, ...Address[]]
     const faithful = rpc.rewrite
     refuseEvents(
       rpc,
       { code: -32000, message: 'pruned' },
-      // User-specific data has whatever can be read.
+      // Queries for all users of a bad vault are refused. Queries for one user succeed, so the user's data are complete.
       ({ address, topics }) => topics.length === 1 && bad.some((one) => address.includes(one)),
     )
     const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body
@@ -589,7 +590,7 @@ describe('A vault that is added after its chain is recorded', () => {
     expect(report.through).toBeGreaterThanOrEqual(final)
     for (const vault of [good, bad[0] as Address]) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
 
-    // The vaults catch up as soon as the node returns their past.
+    // The six vaults are recorded as soon as the node returns their past events.
     rpc.rewrite = faithful
     expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 6 })
     await chain.finalize()
@@ -600,7 +601,7 @@ describe('A vault that is added after its chain is recorded', () => {
   })
 })
 
-/** Requests deposits of 1 unit each for so many accounts, paid by one account. */
+/** Requests deposits of one unit for each of `count` accounts, paid by another account. */
 async function requestFor({ chain, token: usdc, address: vault }: TestVault, count: number): Promise<void> {
   const fund = [call(usdc, 'mint', [MULTICALL3, BigInt(count)]), call(usdc, 'approve', [vault, BigInt(count)])]
   const requests = Array.from({ length: count }, (_, i) =>

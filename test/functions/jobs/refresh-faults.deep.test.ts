@@ -63,7 +63,7 @@ const transfer = (of: Address, from: Address, to: Address, value: bigint, block:
 
 type Filter = { readonly address: readonly Address[]; readonly fromBlock: string; readonly toBlock: string }
 
-/** Builds the node of a chain with these events; nothing else can be read. */
+/** Simulates a node of a chain with these events. It serves nothing else. */
 function buildNode(
   logs: readonly ReturnType<typeof transfer>[],
   before: (filters: readonly Filter[]) => void = () => {},
@@ -88,7 +88,7 @@ function buildNode(
   return createChainReader(BASE, rpc)
 }
 
-/** Builds in-memory records with the interface of the table. */
+/** Simulates the table's store of records in memory. */
 function buildMemoryRecords(through?: number) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through

@@ -48,7 +48,7 @@ const test = base.extend('rewards', async ({ service }) => {
     random: Math.random,
     sleep: async (milliseconds: number) => service.pass(milliseconds / 1000),
   }
-  /** MORPHO costs two dollars. */
+  /** Stores a price of two dollars for MORPHO. */
   const setPrice = () =>
     cache.put(pricesKey('base-mainnet'), { [token.address]: { now: 2, dayAgo: null, at: Date.now() } })
   await service.restore('rewards', async () => undefined)
@@ -59,7 +59,7 @@ const test = base.extend('rewards', async ({ service }) => {
   return {
     ...{ chain, vault, token, unpriced, merkl, cache },
     createClient: () => service.createClient([vault]),
-    /** Grants a reward, by default in MORPHO. The newest tree pays it. */
+    /** Grants a reward, by default in MORPHO. A new Merkle tree makes it claimable. */
     grant: (account: Address, amount: number, of = token.address) =>
       service.backends.rewards.grant(BASE, [
         { account, token: of, vault: vault.address, amount: parseUnits(`${amount}`, token.decimals) },
@@ -85,7 +85,7 @@ const test = base.extend('rewards', async ({ service }) => {
       const data = encodeFunctionData({ abi: distributorAbi, functionName: 'setClaimRecipient', args })
       await service.send(BASE, user, [{ to: DISTRIBUTOR, data, value: '0' }])
     },
-    /** Runs the job so many seconds after the last step. */
+    /** Runs the job this many seconds after the last one. */
     async run(seconds = 5 * MINUTES, getReader = used.getReader) {
       service.pass(seconds)
       await setPrice()
@@ -169,7 +169,7 @@ describe('What a user can claim', () => {
     const reward = { account: waiting, token: rewards.token.address, vault: rewards.vault.address, amount: 10n ** 19n }
     await service.backends.rewards.grant(BASE, [reward], { inDisputePeriod: true })
     for (const account of [poor, unlisted, waiting]) await rewards.ask(key, account)
-    // The first two can never be reported, so they are not watched.
+    // The rewards of `poor` and `unlisted` can never be reported as claimable, so the job does not watch these accounts.
     expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
     expect(await rewards.eventsOf(key)).toEqual([])
   })
@@ -303,7 +303,7 @@ describe('A claim', () => {
     expect(await rewards.run()).toMatchObject({ claimable: 1, claimed: 0 })
     await rewards.claim(other, BOB)
     const { transactionHash, sendAgain } = await rewards.claim(key, ALICE)
-    // The contract accepts it, pays nothing and emits its event.
+    // The contract accepts the same claim again: it pays nothing, but emits its event.
     await sendAgain()
     expect(await rewards.run()).toMatchObject({ claimed: 0 })
     await finalize(rewards.chain)

@@ -36,7 +36,7 @@ function vaultAt(index: number, firstBlock: number): VaultOnChain {
 
 const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
 
-/** Builds a job over a chain and a table that count the requests of each run. */
+/** Builds the job refresh-chain over a simulated chain and tables, which count the requests of each run. */
 function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = createVirtualClock()
   const chain = createCountedChain(clock, { ...limits, delayMs: 50 })
@@ -74,7 +74,7 @@ function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
     clock.set(before.begun + 60_000)
     return { report, took }
   }
-  /** Records the vaults through a block hours ago, without states. */
+  /** Records the vaults as if the job had last run hours ago, through this block. Their states are not recorded. */
   async function seed(vaults: readonly VaultOnChain[], through: number) {
     const timestamp = chain.timeOf(through)
     const last = { price: 1_000_000n, timestamp: timestamp - 7_200n, blockNumber: 1n }
@@ -93,7 +93,7 @@ function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
   return { chain, run, seed }
 }
 
-/** Rest of a run's 250 requests after the check of 50 transfers (51) and the list of vaults, 700 bytes each (2). */
+/** Table requests left of a run's 250: checking 50 transfers takes 51, and reading the list of vaults takes 2. */
 const TABLE_REQUESTS = 250 - 51 - 2
 
 describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,', () => {
@@ -118,7 +118,7 @@ describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,',
     const { report, took } = await run(vaults)
 
     expect(report).toMatchObject({ through: last, behind: 0 })
-    // Each vault with a trade costs a call for its price. A slice of 500 vaults reads 100 prices, plus one call for entries.
+    // A vault with a trade costs one call for its price. A run reads at most 100 prices for each 500 vaults.
     expect(took.calls).toBeLessThanOrEqual(20 + 12 + 4 * 100 + 4)
     expect(took.table).toBeLessThanOrEqual(TABLE_REQUESTS)
   })
@@ -133,7 +133,7 @@ test('A silent run over 95 vaults takes four table requests, and six chain calls
   const { report, took } = await run(vaults)
 
   expect(report).toMatchObject({ behind: 0, entries: 0 })
-  // A vault is refreshed once an hour, so each run refreshes two.
+  // The job refreshes each vault once an hour, so each run refreshes two of them.
   expect(report).toMatchObject({ prices: 2, states: 2 })
   expect(took).toMatchObject({ table: 4, calls: 7 })
 })

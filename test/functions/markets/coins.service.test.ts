@@ -78,7 +78,7 @@ describe('A coin', () => {
       expectError(await get(coldService, `/token/id/made-up-${i}`), 'token_not_found')
     }
     expect(markets.asked()).toEqual([])
-    // All requests for coins and charts read the list at most once, apart from reads of the caller and its rate.
+    // Table requests that identify the caller are left out. The others read the list of coins at most once.
     const ofCaller = /^Query$|rate#/
     const others = coldService.table.tries.filter(({ action, body }) => !ofCaller.test(action) && !ofCaller.test(body))
     expect(others.length).toBeLessThanOrEqual(1)

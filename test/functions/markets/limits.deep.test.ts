@@ -44,7 +44,7 @@ describe('A source that requests a pause', () => {
         expect(wait).toBeLessThan(seconds)
         const stale = await get(service, '/markets/coins/ethereum')
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
-        // Another source has no pause.
+        // The pause holds only for requests to CoinGecko, so a chart from another provider still works.
         const chart = await get(service, `/token/id/usd-coin?days=${service === one ? 1 : 7}`)
         expect([chart.status, chart.body.market_caps]).toEqual([200, []])
       }
@@ -67,7 +67,7 @@ describe('A source that requests a pause', () => {
 
 const MOST = 6
 
-/** Containers, a key with units for six fetches, and the key of another client. */
+/** Containers, a key whose request budget suffices for six fetches, and the key of another client. */
 const strictTest = test.extend('strict', async ({ containers, clock, service }) => {
   clock.pass(600 - (Math.floor(Date.now() / 1000) % 600))
   const rate = { requests: MOST * UNITS.coingecko * 6, seconds: 3600 }
@@ -105,7 +105,7 @@ describe('A key that has spent its units for fetches', () => {
       }
       expect(markets.coinGecko.requests).toHaveLength(MOST)
 
-      // The refusal of one client is no failure for another, whose request refreshes for both.
+      // The other client's request is not refused. It refreshes the cached coin for both clients.
       const refreshed = await get(other, '/markets/coins/bitcoin', otherKey)
       expect([refreshed.status, refreshed.headers.get('x-stale')]).toEqual([200, null])
       expect((await get(one, '/markets/coins/bitcoin', key)).headers.get('x-stale')).toBeNull()

@@ -24,7 +24,7 @@ chainlessTest(
       vi.unstubAllEnvs()
       await stop()
     })
-    // No rate window ends within the test.
+    // The clock advances to the start of a rate window, so that no window ends within the test.
     clock.pass(600 - ((Date.now() / 1000) % 600))
     const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
     const { text: key, key: stored } = someKey(clientId, { limits: DEFAULT_LIMITS })
@@ -44,14 +44,14 @@ chainlessTest(
     }
     const BALANCES = '/portfolio-indexor/allBalances'
     const NFTS = '/portfolio-indexor/nft'
-    // One process stands for all containers here. The users make requests in turn, within the window.
+    // One process stands for all containers. The users send requests one after another, within one rate window.
     const nfts: number[] = []
     for (const [index, session] of sessions.slice(0, USERS).entries()) {
       const network = index < USERS - 1 ? 0 : 1
       expect((await ask(BALANCES, network, session)).status).toBe(200)
       nfts.push((await ask(NFTS, network, session)).status)
     }
-    // A fetch costs 20 units: 2,800 for a user's wallets. A network has 6,000 of the key's 60,000.
+    // A fetch costs 20 request units, so a user's wallets cost 2,800. One network may use 6,000 of the key's 60,000.
     expect(nfts).toEqual([200, ...Array(USERS - 2).fill(429), 200])
     const [other] = sessions.slice(USERS)
     if (!other) throw new Error('There is no other user.')

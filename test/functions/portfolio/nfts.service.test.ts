@@ -28,7 +28,7 @@ function nftsOf(service: Service, { headers }: Session): Promise<HttpReply> {
   return service.call('GET', PATH, { headers })
 }
 
-/** Returns the requests for NFTs to the index of wallets. */
+/** Returns the requests for NFTs that the GoldRush API received. */
 function listNftRequests({ backends }: Service): string[] {
   return backends.providers.goldRush.requests.filter((path) => path.includes('balances_nft'))
 }

@@ -7,14 +7,14 @@ import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
 const WALLETS = ['one', 'two']
 const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 
-/** Builds a refresh of two wallets on Solana, with the wallets it queries and the items it caches. */
+/** Creates the refresh of two wallets on Solana. Records the queried wallets and the cached items. */
 function buildRefresh({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
   const asked: string[] = []
   const node = { read: async () => 7 }
   let now = NOW
   const refresh = createBalancesRefresh({
-    // The services that the refresh uses: a cache by key, a node, and an index that knows no tokens.
+    // Services that a refresh uses: a cache by key, a node, and an index of wallets without tokens.
     cache: {
       get: async (keys: Record<string, { key: string }>) =>
         Object.fromEntries(
@@ -23,7 +23,7 @@ function buildRefresh({ isIndexDown = false } = {}) {
       putMany: async (answers: readonly (readonly [{ key: string }, WalletBalances])[]) => {
         for (const [{ key }, value] of answers) items.set(key, value)
       },
-      // The part of the cache that a refresh uses.
+      // The cast is safe because a refresh uses only this part of the cache.
     } as never,
     getReader: () => {
       throw new Error('There is no EVM chain.')

@@ -12,7 +12,7 @@ import { scanTable } from '../../support/tables.ts'
 const BASE = 8453
 const CLIENTS = ['0000000001', '0000000002']
 const TIME = { remainingMs: () => 50_000 }
-/** Number of vaults that fill a shard here. */
+/** Maximum number of vaults that one Lambda handles in these tests. */
 const MOST = 4
 const VAULTS = someVaults(12)
 
@@ -53,7 +53,7 @@ const test = base
       divided: ofChain(MOST),
       whole: ofChain(1_000),
       take: async (message: Message) => contract.report.parse(await refreshShard(services)(message, TIME)),
-      /** Returns the messages sent since the last call. */
+      /** Returns the queue messages sent since the last call. */
       sent: () => messages.splice(0),
       pass: (seconds = 60) => clock.set(clock.now() + seconds * 1000),
       /** Holds the next run after it has read events and before it records them. */
@@ -62,7 +62,7 @@ const test = base
         hold = { begin: begun.resolve, end: end.promise }
         return { begun: begun.promise, end: end.resolve }
       },
-      /** Makes a deposit in each vault, and enough blocks after it that it is final. */
+      /** Makes a deposit in each vault, and mines enough blocks to make it final. */
       deposit() {
         const block = chain.state.head
         chain.emit(vaults.map(({ address }) => buildDepositEvent(address, block, 5_000_000n)))
@@ -115,7 +115,7 @@ describe('A chain with more vaults than one run records', () => {
     for (const message of second) expect(await stage.take(message)).toMatchObject({ outcome: 'too late' })
     expect(ofTables).toEqual([])
     expect(chain.counts.requests).toBe(requests)
-    // One run over all vaults has nothing to add.
+    // A run over all vaults at the end records nothing more.
     const recorded = await stage.recorded()
     expect(await stage.whole()).toMatchObject({ outcome: 'refreshed', vaults: 12, entries: 0, prices: 0 })
     expect(await stage.recorded()).toEqual(recorded)
@@ -240,7 +240,7 @@ describe('If a run over a shard begins each minute', () => {
     for (let runs = 0; runs < 3; runs += 1) {
       stage.pass()
       await stage.take({ chainId: BASE, shard: '', askedAt: services.now() })
-      // Every vault has open requests.
+      // Vaults without an open request would be an error here.
       const progress = await records.getProgress(vaults)
       const asking = vaults.flatMap((vault, index) => {
         const of = progress[index]

@@ -14,7 +14,7 @@ const EXPECTED = { challenge: CHALLENGE, origins: ORIGINS, rpId: 'localhost' }
 const OPTIONS = { challenge: CHALLENGE, user: { id: 'alice' } }
 const HELD = { factor: 'first', createdAt: new Date(0) } as const
 
-/** Matches the error of a failed check, which its cause names. */
+/** Matches an authentication error whose cause names this failed check. */
 const matchFailedCheck = (check: string) =>
   expect.objectContaining({
     code: 'invalid_credential',
@@ -84,7 +84,7 @@ describe('A passkey is registered', () => {
   })
 
   test.for<[what: string, faults: Faults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
-    // Only a self-attested passkey has a signature.
+    // Faults of the signature are left out, because only a self-attested passkey has one at registration.
     ...SIGNED.filter(([, { signature }]) => !signature),
     ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
     ['on an unknown page', { origin: undefined }, 'origin'],
@@ -181,11 +181,11 @@ describe('A passkey logs in', () => {
     { seen: 5, told: 6, flags: 5, isIn: true },
     { seen: 5, told: 5, flags: 5, isIn: false },
     { seen: 5, told: 4, flags: 5, isIn: false },
-    // The authenticator has no counter.
+    // This authenticator has no signature counter.
     { seen: 0, told: 0, flags: 5, isIn: true },
-    // The authenticator once had a counter.
+    // This authenticator once had a signature counter.
     { seen: 50, told: 0, flags: 5, isIn: true },
-    // The passkey is synced (flag 8), and each device has its own counter.
+    // This passkey is synced (flag 8), and each of its devices has its own signature counter.
     { seen: 5, told: 4, flags: 5 | 8, isIn: true },
   ])('only if its counter rises: from $seen to $told (flags $flags) is $isIn', async ({ seen, told, flags, isIn }) => {
     const { credential, login } = await registeredPasskey()
@@ -231,7 +231,7 @@ describe('A public key that is unsupported or weak', () => {
     expect(isSound(createPublicKey({ key: jwk, format: 'jwk' }))).toBe(false)
   })
 
-  // The points are the identity and points of order eight (https://eprint.iacr.org/2020/1244, table 6).
+  // The public keys are the identity and points of order eight (https://eprint.iacr.org/2020/1244, table 6).
   test.for([
     `01${'00'.repeat(31)}`,
     'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',

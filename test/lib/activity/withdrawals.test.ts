@@ -126,7 +126,7 @@ describe('The withdrawals of a user from a vault', () => {
       ['cancelled', 0n, 0n, 0n, 0n, 6n],
       ['pending', null, 7n, 0n, 0n, 0n],
     ])
-    // Both requests have one id. 12 of 20 shares are settled before the rest is cancelled.
+    // Two requests of 10 shares have the same id. The vault settles 12 shares before the other 8 are cancelled.
     const partly = [redeem(0n, 10n), redeem(0n, 10n), cancel(0n, 8n)]
     expect(summarizeWithdrawals(partly, { claimableRedeemShares: 12n, claimableRedeemAssets: 24n })).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
@@ -170,7 +170,7 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('are pending while the vault neither shows nor paid anything of them', () => {
     expect(summarizeWithdrawals([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
-    // A unit that no claim paid and that the vault no longer reports is not pending.
+    // One of 9 shares was lost to rounding: no claim paid it and the vault no longer reports it.
     expect(summarizeWithdrawals([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
   })
 })

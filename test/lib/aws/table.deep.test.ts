@@ -5,7 +5,7 @@ import { connectOperator } from '../../../lib/aws/operator-table.ts'
 import { createTables, type LocalDynamo, localConfig, startDynamo } from '../../../sandbox/dynamo.ts'
 import { describeTable, openForTests } from '../../support/table-conformance.ts'
 
-// The table's conformance tests over HTTP, at a local DynamoDB or the one in DYNAMODB_ENDPOINT.
+// The server is local, unless DYNAMODB_ENDPOINT names another one.
 let server: LocalDynamo | undefined
 let client: ReturnType<typeof dynamoClient>
 

@@ -37,7 +37,7 @@ const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 const CHAINS = [1, 10, 56, 137, 8453, 42161]
 
 type Replacement = { readonly token: Address; readonly offset: bigint }
-/** Call in which the handler replaces placeholders by its balance. */
+/** Message call in which the handler replaces placeholders by its token balance. */
 type WithBalance = {
   readonly target: Address
   readonly inner: Call
@@ -118,7 +118,7 @@ function decodePlan({ to, data, value }: Transaction): Plan {
   return { to, value, ...deposit, message: { calls: calls.map(decodeStep), fallbackRecipient } }
 }
 
-/** Returns the plan that the specification requires for a request. */
+/** Builds the deposit plan that the specification requires for a request. */
 function planOf({ request, terms }: Setting): Plan {
   const { account, route, inputAmount, isInCoin, deposit: into } = request
   const { source, destination } = route
@@ -237,9 +237,9 @@ function passes(setting: Setting, transaction: Transaction): boolean {
   }
 }
 
-/** Options for a change that is wrong for every request, so few runs suffice. */
+/** Options of a property test whose change is wrong for every request, so that few samples suffice. */
 const FEW = { numRuns: runs(2) }
-/** Distance of the changed bytes. It does not divide a word, so each position in a word is changed. */
+/** Number of bytes from one changed byte to the next. It does not divide 32, so every position in a word is changed. */
 const STRIDE = 3
 
 describe('The calldata of a bridge deposit', () => {
@@ -362,7 +362,7 @@ describe('The verification of a bridge deposit', () => {
     )
   })
 
-  /** Returns the plan with a changed call in its message, by the index of the call. */
+  /** Returns the plan with the message call at this index changed. */
   const withCall = (plan: DepositPlan, index: number, change: (step: Step) => Partial<Step>): DepositPlan => ({
     ...plan,
     message: {
@@ -513,10 +513,10 @@ describe('The verification of a bridge deposit', () => {
           expect(decodePlan(changed)).toEqual(plan)
         }
       }),
-      // A run changes a third of about 1,500 bytes.
+      // One sample suffices, because it changes a third of about 1,500 bytes.
       { numRuns: runs(1), endOnFailure: true },
     )
-    // Padding bytes have no meaning, so their changes pass.
+    // Changes of padding bytes pass, because padding has no meaning.
     expect(passed).toBeGreaterThan(0)
   })
 })

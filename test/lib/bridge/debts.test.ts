@@ -63,7 +63,7 @@ describe('A debt is paid back', () => {
     expect(findRepayment(debt, [owed(10, 70n)], [paid(20, 70n)], 0n)).toBeUndefined()
     expect(findRepayment(debt, [owed(10, 70n), owed(10, 30n)], [paid(20, 100n)], 0n)).toBeUndefined()
     expect(findRepayment(debt, [owed(10, 70n), owed(10, 30n)], [paid(20, 130n)], 0n)).toEqual(paid(20, 130n))
-    // Debts of a later deadline are not due yet.
+    // A debt with a later deadline is not due yet, so the payment cannot be for it.
     expect(findRepayment(debt, [owed(20, 100n)], [paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
   })
 
@@ -99,7 +99,7 @@ describe('A debt is paid back', () => {
         fc.array(anyDust, { maxLength: 3 }),
         (own, others, dust) => {
           const parts = [...[own, ...others].flatMap(toPaid), ...dust]
-          // The pool pays an account one sum at a time.
+          // The pool pays an account in one sum at a time, so debts paid together are added.
           const sums = [...Map.groupBy(parts, ({ at }) => at)].map(([at, group]) =>
             paid(at, sum(group.map(({ amount }) => amount))),
           )
@@ -134,7 +134,7 @@ describe('A debt is paid back', () => {
         (others, payments, dust, place) => {
           const without = findRepayment(debt, others, payments, 0n)
           expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
-          // Dust in a payment changes nothing either, unless it is the last part that covers all.
+          // A payment that includes dust changes the result only if it is the last one needed to cover all debts.
           const at = payments.length > 0 ? place % payments.length : 0
           const together = payments.map((payment, index) => ({
             ...payment,

@@ -12,7 +12,7 @@ const question = (inputAmount: number): BridgeRequest => ({
   inputAmount: BigInt(inputAmount),
 })
 
-/** Starts a container whose quotes have the number of fetches as their amount. */
+/** Starts a container that shares quotes. A quote's amount is the number of quotes fetched so far. */
 function startContainer() {
   const clock = { now: 0 }
   const counts = { fetched: 0, paid: 0 }

@@ -25,13 +25,16 @@ const REFUND_ABI = parseAbi([
 ])
 const SOURCE = ARBITRUM
 const DESTINATION = BASE
-/** Age in seconds of a final block, which must also be two blocks below the head. It is short, so finality occurs in the tests. */
+/**
+ * Age in seconds from which a block can be final; it must also be two blocks below the head. It is short, so that blocks become
+ * final within a test.
+ */
 const FINAL_SECONDS = 30
 const SAFE_BEHIND = 2n
-/** Amount of the last transfer. Each transfer has another amount. */
+/** Deposited amount of the last transfer. Each transfer has another amount. */
 let lastAmount = 10_000_000n
 
-/** Cost of a status on the chains: HTTP requests, sequential rounds, and calls. */
+/** Cost of one status read: HTTP requests to nodes, sequential rounds of them, and RPC calls. */
 type Meter = { requests: number; serial: number; calls: number }
 
 /** Model of a transfer on the chains, independent of the service. */
@@ -45,7 +48,10 @@ type Model = {
 type World = {
   readonly transfers: Transfers
   readonly vault: TestVault
-  /** Reads a status. With lies, one node tells them and a second, metered node is honest or `witness`. */
+  /**
+   * Reads a transfer's status. If `lies` is given, one node lies. A second node, whose requests are counted, is honest or changed
+   * by `witness`.
+   */
   readonly ask: (
     hash: Hash,
     lies?: Parameters<typeof wrapLying>[1],
@@ -130,7 +136,7 @@ type Play = World & {
 async function start(world: World): Promise<Play> {
   const { transfers, vault } = world
   lastAmount += 1_000_000n
-  // After two days no deposit of an earlier test is still owed.
+  // Two days pass so that the pool has paid all refunds of earlier tests.
   await transfers.passDays(2)
   const order = await transfers.depositCall({ into: vault, inputAmount: lastAmount, seconds: 4_000 })
   const signed = await transfers.sign(SOURCE, ALICE, order)
@@ -138,7 +144,7 @@ async function start(world: World): Promise<Play> {
   return { ...world, signed, hash: keccak256(signed), transfer: undefined, model }
 }
 
-/** Returns whether the transfer can still be filled, with 30 seconds left before its deadline. */
+/** Returns whether the transfer can still be filled: at least 30 seconds are left before its deadline. */
 async function isOpen({ transfers, transfer, model }: Play): Promise<boolean> {
   if (!transfer || model.fill) return false
   return (await transfers.clockOf(DESTINATION)) + 30 < transfer.deposit.fillDeadline
@@ -151,7 +157,7 @@ async function isExpired({ transfers, transfer, model }: Play): Promise<boolean>
 
 type Fill = (transfer: Transfer, transfers: Transfers) => Promise<Hash>
 
-/** Fills the transfer. The vault is paused meanwhile if the fill is to fail. */
+/** Fills the transfer. The vault is paused meanwhile if its deposit is to fail. */
 async function fill(play: Play, { failed, amount, by }: { failed: boolean; amount?: bigint; by: Fill }): Promise<void> {
   const { transfer, transfers, vault, model } = play
   if (!transfer) return
@@ -171,7 +177,7 @@ async function fillSlowly(play: Play, failed: boolean, difference: bigint): Prom
   await fill(play, { failed, amount, by: ({ deposit }, { relayer }) => relayer.executeSlowFill(deposit, amount) })
 }
 
-/** Events on the chains. An event that is impossible at the moment does nothing. */
+/** Events that can happen to a transfer. An event does nothing if it is impossible at the moment. */
 const EVENTS = {
   async deposit(play: Play) {
     const { transfers, signed, hash, model } = play
@@ -212,7 +218,7 @@ const EVENTS = {
   async refund(play: Play) {
     const { transfers, transfer, model } = play
     if (model.refund || !(await isExpired(play)) || !transfer) return
-    // Refunds come long after the deadline, so small differences between the chains' clocks do not matter.
+    // The refund comes long after the deadline, so that the small difference between the chains' clocks does not matter.
     await transfers.letExpire(transfer)
     model.refund = await transfers.relayer.refund(transfer.deposit)
   },
@@ -239,7 +245,7 @@ async function isDeep({ transfers }: Play, chainId: number, hash: Hash): Promise
   return (await transfers.chainHead(chainId)) - blockNumber >= SAFE_BEHIND && age >= FINAL_SECONDS
 }
 
-/** Ranks of the states. A status never moves to a lower rank. */
+/** Rank of each status. A transfer's status must never move to a lower rank. */
 const RANKS: Record<StateName, number> = {
   pending: 0,
   bridging: 1,
@@ -264,14 +270,14 @@ function isReported(status: Parameters<typeof stateOf>[0], state: StateName): bo
   return stateOf(status) === state
 }
 
-/** Returns whether the transfer's outcome is final on its chains. */
+/** Returns whether the transfer's outcome is in a final block. */
 async function isOver(play: Play): Promise<boolean> {
   const { fill, refund } = play.model
   if (!(await isDeep(play, SOURCE, play.hash))) return false
   return fill ? isDeep(play, DESTINATION, fill.hash) : refund !== undefined && isDeep(play, SOURCE, refund)
 }
 
-/** Plays events in order and reads the status after each. Returns all states. */
+/** Applies events in order and reads the status after each one. Returns all statuses. */
 async function playAll(world: World, events: readonly EventName[]): Promise<StateName[]> {
   const play = await start(world)
   const met: StateName[] = []
@@ -279,7 +285,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
   const check = async () => {
     const { transfers, transfer, hash, model } = play
     const state = await expectedState(play)
-    // A long search continues with the next read.
+    // Several reads may be needed, because each read continues a long search of the chain.
     let asked = await play.ask(hash)
     for (let question = 0; question < 12 && !isReported(asked.status, state); question += 1) {
       expect(RANKS[stateOf(asked.status)]).toBeLessThanOrEqual(RANKS[state])
@@ -313,7 +319,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
     expect(RANKS[state]).toBeGreaterThanOrEqual(RANKS[met.at(-1) ?? 'pending'])
     expect(meter.serial).toBeLessThanOrEqual(6)
     expect(meter.calls).toBeLessThanOrEqual(8)
-    // A final status costs no further requests and does not change.
+    // A stored final status needs no requests to nodes and does not change.
     expect(meter.requests > 0).toBe(!stored)
     if (stored) expect(status.final).toBe(true)
     if (status.final) expect(await isOver(play)).toBe(true)
@@ -466,7 +472,7 @@ describe('A missing refund after two weeks', () => {
       expect(status.final).toBe(false)
       told.add(stateOf(status))
     }
-    // The receipt disproves the payment.
+    // The invented payment cannot count as a refund, because its transaction's receipt disproves it.
     expect([...told]).not.toContain('refunded')
     let last: readonly [StateName, boolean] | undefined
     for (let question = 0; question < 12 && !last?.[1]; question += 1) {
@@ -533,7 +539,7 @@ describe('The status of a transfer follows the chains', () => {
     world,
   }) => {
     const names = Object.keys(EVENTS) as EventName[]
-    // After the deadline few events are possible, so it is rare.
+    // `deadlinePasses` is rare, because few events are possible after it.
     const anyEvent = fc.oneof(
       { weight: 5, arbitrary: fc.constantFrom(...names.filter((name) => name !== 'deadlinePasses')) },
       { weight: 1, arbitrary: fc.constantFrom<EventName>('deadlinePasses', 'deposit', 'finality') },

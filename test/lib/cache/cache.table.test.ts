@@ -37,9 +37,9 @@ const test = base
     }
     return sharedCache({ table, now: clock.now, sleep })
   })
-  /** Cache of a container whose waits take real time. */
+  /** Cache of a container that really waits, although its clock does not advance. */
   .extend('patientCache', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-  /** Upstream that counts its requests and responds as a test sets. */
+  /** Upstream that counts its requests and returns what a test sets. */
   .extend('upstream', () => {
     const upstream = {
       asked: 0,
@@ -151,7 +151,7 @@ describe('A cached response', () => {
       namespace: { name: 'chart', schema: Chart, freshSeconds: 60, keepSeconds: 60 },
       key: 'bitcoin',
     }
-    // The digits do not repeat, like those of prices.
+    // The numbers have many digits without repetition, as prices do, so that they compress as badly.
     const series = (scale: number) =>
       Array.from({ length: 4700 }, (_, day): [number, number] => [
         START - (4700 - day) * 86_400_000,
@@ -305,7 +305,7 @@ describe('A bug', () => {
     [
       'in the value to cache',
       (upstream) => {
-        // The cast makes a mistake that the compiler would refuse.
+        // The cast lets the upstream return a value of the wrong type.
         upstream.say = () => 7 as unknown as string
       },
     ],
@@ -402,11 +402,11 @@ describe('A remembered response', () => {
   const memoryTest = test
     /** Cache of another container. */
     .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-    /** Switch that makes the table refuse all requests, with their count. */
+    /** Switch that makes the table throttle all requests. It counts them. */
     .extend('failing', ({ memory }) => {
       const failing = { isOn: false, count: 0 }
       memory.throttles = () => {
-        // The SDK tries each request twice.
+        // The SDK attempts each request twice, so an attempt counts as half a request.
         if (failing.isOn) failing.count += 0.5
         return failing.isOn
       }

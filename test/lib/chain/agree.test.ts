@@ -22,14 +22,14 @@ const headerOf = (number: number, fork = 0) => ({
 type Host = {
   readonly head?: number
   readonly fork?: number
-  /** Milliseconds until its response. */
+  /** Milliseconds until the host responds. */
   readonly delay?: number
-  /** Returns its outcome at a block for all requests except headers. */
+  /** Returns the host's result at a block, for all requests except those of block headers. */
   readonly say?: (block: number, request: RpcRequest) => RpcOutcome
   readonly isDown?: boolean
 }
 
-/** Returns a host at this head, and the requested blocks of each HTTP request. */
+/** Returns a simulated host whose head is at this block, and the blocks requested in each HTTP request. */
 function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (block) => ({ result: block }) }: Host) {
   const asked: unknown[][] = []
   const rpc: Rpc = async (requests) => {
@@ -50,7 +50,7 @@ const agreeOf = (hosts: Hosts): RunAgreed =>
   createAgreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
 const READ: RpcRequest = { method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, 'latest'] }
 
-/** Returns the result on which the hosts agree for a read at the latest block. */
+/** Reads at the latest block and returns the result on which the hosts agree. */
 const read = (hosts: Hosts) =>
   agreeOf(hosts)([CHAIN.id], async (getReader) => {
     const [outcome] = await getReader(CHAIN.id).request([READ])
@@ -188,7 +188,7 @@ test('A single host gets one request, and its result counts', async () => {
   expect(host.asked).toEqual([['latest']])
 })
 
-/** Refusals of a dry run by hosts that serve all else. */
+/** Refusals of a dry run by hosts that serve all other calls. */
 const NO_DRY_RUN: readonly RpcOutcome[] = [
   { error: { code: -32_601, refusal: 'unsupported' } },
   { error: { code: -32_603, refusal: 'unserved' } },

@@ -46,13 +46,13 @@ const outcomeOf = (decode: () => unknown) => {
 test('A view is encoded and its return data decoded as viem does, for any arguments and data', () => {
   fc.assert(
     fc.property(anyCall, returned, ({ functionName, args }, data) => {
-      // Solidity reads a single zero word as an empty text; viem refuses it as an offset beyond the data.
+      // Inputs are skipped that Solidity reads as an empty text, a single zero word, but viem refuses.
       fc.pre(functionName !== 'text' || data !== toHex(0n, { size: 32 }))
-      // Solidity refuses a word larger than an address; viem truncates it.
+      // Inputs are skipped that Solidity refuses, words larger than an address, but viem truncates.
       fc.pre(functionName !== 'address_' || data.length < 66 || data.startsWith(`0x${'0'.repeat(24)}`))
-      // The casts are needed because both sides have types for one known function.
+      // The casts are needed because both encoders have types for one known function.
       const own = call(TO, abi as Abi, functionName, args)
-      // Viem decodes with the first function of a name, so it gets only the right one.
+      // Viem decodes with the first function of a name, so its ABI contains only the right one.
       const item = abi.filter((item) => item.name === functionName && item.inputs.length === args.length)
       expect(own.data).toBe(encodeFunctionData({ abi: item as Abi, functionName, args }))
       expect(outcomeOf(() => own.decode(data))).toEqual(

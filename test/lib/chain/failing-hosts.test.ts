@@ -13,11 +13,11 @@ import type { HttpEnvironment } from '../../../lib/core/http.ts'
 const HEAD = 3_000_000
 const CONTRACT: Address = '0x00000000000000000000000000000000000000a1'
 const TOPIC = pad('0x01')
-/** Lowest block that is not old. */
+/** Lowest block that all nodes still serve; some refuse older ones. */
 const OLD = HEAD - 100_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-/** Host that returns the HTTP response to a body of these calls, or throws like `fetch`. */
+/** A simulated host: it returns the HTTP response to these calls, or throws as `fetch` does. */
 type Host = (calls: readonly Call[], signal: AbortSignal, isPlain: boolean) => Response | Promise<Response>
 type When = (call: Call, calls: readonly Call[]) => boolean
 
@@ -84,7 +84,7 @@ const batchAbove =
   (_, calls) =>
     calls.length > most
 
-/** Returns a host that sends this response to each body with a matching call. */
+/** Returns a host that sends this response if one of the calls matches `when`, and is healthy otherwise. */
 const createWholeRefusal =
   (respond: () => Response, when: When = always): Host =>
   (calls, signal, isPlain) =>
@@ -100,7 +100,7 @@ const plain =
 const redirect = (status: number) => () =>
   new Response(null, { status, headers: { location: 'https://elsewhere.example' } })
 
-/** Returns a host that sends this item for each matching call, and serves the others. */
+/** Returns a host that responds with this item to each call that matches `when`, and correctly to the other calls. */
 const createItemRefusal =
   (item: (call: Call) => object, when: When = always): Host =>
   (calls, _, isPlain) => {
@@ -109,7 +109,7 @@ const createItemRefusal =
   }
 const refusing = (code: unknown, message: unknown, when: When = always): Host =>
   createItemRefusal(({ id }) => ({ id, error: { code, message } }), when)
-/** Returns a host whose list of responses is changed as a whole. */
+/** Returns a host that changes its whole list of responses. */
 const changed =
   (change: (answers: object[]) => unknown): Host =>
   (calls) =>
@@ -309,7 +309,7 @@ const CHAIN_ID = 8453
 const FILTER = { address: CONTRACT, topics: [TOPIC] }
 const urlOf = (place: number) => `https://host-${place}.example${place}/hunter2`
 
-/** Returns an environment with these hosts, their URLs and their number of requests. */
+/** Returns an environment in which `fetch` reaches these hosts, with their URLs and the number of requests. */
 function worldOf(hosts: readonly Host[]) {
   const asked = { requests: 0 }
   const environment = {
@@ -328,7 +328,7 @@ function worldOf(hosts: readonly Host[]) {
   return { environment, urls, asked }
 }
 
-/** Requests after which the caller gives up, as with a host that returns events block by block. */
+/** Number of requests after which the test gives up, for hosts that return events block by block. */
 const MAX_REQUESTS = 2_000
 function blocksOf(
   { logs, through }: { readonly logs: readonly Log[]; readonly through: bigint },
@@ -338,7 +338,7 @@ function blocksOf(
   return logs.map(({ blockNumber }) => blockNumber)
 }
 
-/** Reads by one host with dry runs, or by two hosts without. */
+/** Functions that read by one host, with dry runs, or by two agreeing hosts, without dry runs. */
 type Reads = {
   readonly request: Rpc
   readonly withDryRun: boolean
@@ -361,7 +361,7 @@ function readsByTwo(hosts: readonly Host[]) {
   return { request: reader.request, withDryRun: false, logsIn, asked }
 }
 
-/** Requests of a wallet: a read with a dry run, recent events, and old events. */
+/** Reads that serve a wallet's requests: one with a dry run, recent events, and old events. */
 const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
   async ({ request, withDryRun }) => {
     const call = { method: 'eth_call', params: [{ to: CONTRACT, data: '0x' }, 'latest'] }
@@ -378,7 +378,7 @@ const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
 ]
 const RIGHT = await Promise.all(REQUESTS.map((ask) => ask(readsByOne([healthy]))))
 
-/** Returns the results, with `honest` for an error of the upstream. */
+/** Returns the results of all reads. An error that blames the upstream counts as `honest`. */
 async function sendAll(reads: Reads) {
   const results: unknown[] = []
   for (const ask of REQUESTS) {
@@ -392,7 +392,7 @@ async function sendAll(reads: Reads) {
   return results
 }
 
-// Deadlines are shortened from 3 s to 1 s.
+// Deadlines of 3 s last only 1 s here.
 const timeout = AbortSignal.timeout.bind(AbortSignal)
 beforeAll(() => {
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(Math.ceil(milliseconds / 3)))
@@ -422,7 +422,7 @@ describe.concurrent('A read by one host', () => {
     expect(await sendAll(reads)).toEqual(RIGHT)
     const learnt = reads.asked.requests
     for (let round = 0; round < 3; round += 1) expect(await sendAll(reads)).toEqual(RIGHT)
-    // A healthy host gets three requests a round.
+    // Three rounds need nine requests to a healthy host; twice as many and four more are allowed.
     expect(reads.asked.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
   })
 })

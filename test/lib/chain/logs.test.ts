@@ -40,7 +40,7 @@ function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
   }
 }
 
-/** Starts a node with one event in each of these blocks. Returns its requests, results and round trips. */
+/** Simulates a node with one event in each of these blocks. Returns the requests, the results and the number of round trips. */
 function startNode({
   blocks = [],
   refuses = () => false,
@@ -55,7 +55,7 @@ function startNode({
   let answeredTurns = 0
   let turns = 0
   const rpc: Rpc = async (requests) => {
-    // Requests before the response to the previous ones belong to the same round trip.
+    // Requests sent before the previous ones are answered belong to the same round trip.
     turns = answeredTurns + 1
     const turn = turns
     const outcomes = requests.map(({ method, params }) => {
@@ -94,7 +94,7 @@ const anyRange = fc
     ),
   )
   .map(([from, length]): Range => ({ from, to: from + length }))
-/** Ranges with some of their blocks, among them the ends and the borders of chunks. */
+/** Block ranges, each with some of its blocks. Its ends and the borders of the requested chunks are among them. */
 const anySetting = anyRange.chain((range) =>
   fc
     .uniqueArray(

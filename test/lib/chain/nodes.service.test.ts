@@ -26,10 +26,10 @@ type Batch = readonly {
   readonly method: string
   readonly params: readonly unknown[]
 }[]
-/** Node that returns the HTTP response to a batch, or throws like `fetch`. */
+/** A simulated node: it returns the HTTP response to a batch, or throws as `fetch` does. */
 type Node = (batch: Batch, signal: AbortSignal) => Response | Promise<Response>
 
-/** Returns a node that serves every call, with its results in this order. */
+/** Returns a node that serves every call. Its response lists the results in this order. */
 const createHealthyNode =
   (order: <T>(items: T[]) => T[] = (items) => items): Node =>
   (batch) =>
@@ -52,7 +52,7 @@ const unreachable: Node = () => {
   throw new TypeError('fetch failed', { cause: new Error(`connect ECONNREFUSED ${FIRST}`) })
 }
 
-/** Returns an Rpc over nodes by URL, with the URLs, batches and environment that it used. */
+/** Returns an Rpc over these nodes by URL, with the requested URLs, the batches and the environment. */
 function rpcOver(
   nodes: Readonly<Record<string, Node>>,
   { random = 0, elapse = () => 0, chainId }: { random?: number; elapse?: () => number; chainId?: number } = {},
@@ -106,7 +106,7 @@ describe('A batch', () => {
     expect(asked).toHaveLength(1)
   })
 
-  // A single call is not sent as a list.
+  // The node returns each call's first parameter as its result.
   const echo: Node = (batch) => Response.json(batch.map(({ id, params }) => ({ id, result: params[0] })))
   test.for([
     ['501 calls', Array.from({ length: 501 }, (_, i) => i), [500, 1]],
@@ -240,7 +240,7 @@ describe('A retry', () => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => elapsed })
     expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_unavailable')
     expect(asked).toEqual([FIRST])
-    // The next batch starts with the other node and a new deadline.
+    // The second node gets the next batch first, with a new deadline.
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(asked).toEqual([FIRST, SECOND])
   })
@@ -253,11 +253,11 @@ describe('A retry', () => {
 })
 
 describe('The deadline of a batch', () => {
-  /** Node that never responds and ends only by its signal. */
+  /** A node that never responds. Its requests end only when their signal aborts. */
   const silent: Node = (_, signal) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
-  /** Shortens deadlines a hundredfold. Returns those that were set, in milliseconds. */
+  /** Makes deadlines a hundred times shorter. Returns the intended deadlines in milliseconds. */
   function shortenDeadlines(): number[] {
     const timeout = AbortSignal.timeout.bind(AbortSignal)
     const spy = vi.spyOn(AbortSignal, 'timeout')
@@ -275,7 +275,7 @@ describe('The deadline of a batch', () => {
     const { rpc, asked } = rpcOver({ [FIRST]: silent, [SECOND]: silent }, { random: 0.999, elapse: () => 1650.123 })
     expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_timeout')
     expect(asked).toEqual([FIRST, SECOND])
-    // Node refuses fractions of a millisecond. The pause between tries is at most 100 ms.
+    // AbortSignal.timeout refuses fractions of a millisecond. Both attempts and the pause of at most 100 ms fit into 3 s.
     for (const deadline of deadlines) expect(Number.isInteger(deadline)).toBe(true)
     expect(deadlines).toHaveLength(2)
     expect(1650.123 + (deadlines[1] ?? 0)).toBeLessThanOrEqual(3000)
@@ -290,7 +290,7 @@ describe('The deadline of a batch', () => {
 
   test('covers a response that never ends', async () => {
     shortenDeadlines()
-    // The signal also aborts the body, as in fetch.
+    // The signal also aborts the response's body, as it does with `fetch`.
     const node: Node = (_, signal) =>
       new Response(
         new ReadableStream({ start: (body) => signal.addEventListener('abort', () => body.error(signal.reason)) }),
@@ -333,13 +333,13 @@ describe('A node’s limits are learnt from its refusals:', () => {
   const whole = (status: number, code: number, message: string) =>
     Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
   const answered = (batch: Batch) => batch.map(({ id, method, params }) => ({ id, result: [method, params[0]] }))
-  // A single call is not sent as a list.
+  // The node also accepts a single call that is not in a list.
   const echo: Node = (batch) =>
     Response.json(Array.isArray(batch) ? answered(batch) : answered([batch as unknown as Batch[number]])[0])
   const resultsOf = (calls: readonly RpcRequest[]) =>
     calls.map(({ method, params }) => ({ result: [method, params[0]] }))
 
-  /** Batch limits of nodes with their refusals, from the providers' documents (nodes.md). */
+  /** Batch limits of node providers, each with the refusal of a larger batch, from the providers' documentation. */
   test.for<[string, number, () => Response, number]>([
     ['base.org', 10, () => whole(200, -32_014, 'maximum 10 calls in 1 batch'), 3],
     ['a newer proxyd', 10, () => whole(413, -32_014, 'maximum 10 calls in 1 batch'), 3],
@@ -547,7 +547,7 @@ describe('A node’s limits are learnt from its refusals:', () => {
     expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: ['0x7'] }]])
   })
 
-  /** Refusals with unknown texts, for a whole request or for each call. */
+  /** Refusals with texts that the service does not know, of a whole request or of each call. */
   const UNKNOWN: readonly (readonly [string, () => Response | { code: number; message: string }])[] = [
     ['dRPC on a free plan', () => whole(400, 35, 'chain is not available on free plan')],
     ['dRPC without a provider', () => whole(400, 12, "Can't route your request to suitable provider")],
@@ -820,7 +820,7 @@ describe('A node', () => {
     const begun = performance.now()
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     expect(asked).toEqual([FIRST, FIRST, SECOND])
-    // A node without a usual time counts as slow after 1.65 s.
+    // The node counts as slow earlier than 1.65 s, the limit for a node whose usual response time is unknown.
     expect(performance.now() - begun).toBeLessThan(1_500)
   })
 })

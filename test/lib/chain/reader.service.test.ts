@@ -50,7 +50,7 @@ const test = base
     return wire
   })
 
-/** Plans a read of two storage words of the vault, its asset's supply, and a missing function. */
+/** Plans a read of two storage words of the vault, its asset's supply, and a function that the vault lacks. */
 function vaultQuery({ token }: World, vault: Address) {
   const calls = {
     name: call(vault, abi, 'name', []),
@@ -60,7 +60,7 @@ function vaultQuery({ token }: World, vault: Address) {
   return buildReadPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
 
-/** Reads the same values at a block one by one. */
+/** Reads the values of `vaultQuery` at a block with viem, one by one. */
 async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
   const client = createChainClient(chain)
   const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
@@ -121,7 +121,7 @@ function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
   }
 }
 
-/** Wraps an Rpc that serves the first batch call by call in this order, and runs `happen` after some of them. */
+/** Wraps an Rpc so that the first batch is served call by call in this order. `happen` runs after `after` of them. */
 function wrapInterrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>, after = 1): Rpc {
   let first = true
   return async (requests) => {
@@ -169,7 +169,7 @@ describe('A read', () => {
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    // One call reads the views, the other the storage.
+    // The batch has two calls: one reads all views, the other the storage words.
     expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
   })
 
@@ -447,7 +447,7 @@ describe('A read with invalid results', () => {
 })
 
 describe('A read of contracts that may be broken', () => {
-  // The code burns all gas of a call.
+  // This bytecode, an invalid instruction, burns all gas of a call.
   const BURNING: Hex = '0xfe'
   const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
   const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, call(BROKEN, abi, 'name', [])])
@@ -505,7 +505,7 @@ describe('A read of contracts that may be broken', () => {
 })
 
 describe('The number of a block', () => {
-  // The code returns the EVM's block number plus 1,000 for any call.
+  // This bytecode, in place of Arbitrum's ArbSys contract, returns the EVM's block number plus 1,000 for any call.
   const ARB_SYS_CODE: Hex = '0x6103e843015f5260205ff3'
   const setArbSys = (code: Hex, { chain }: World) =>
     callRpc(chain, [{ method: 'anvil_setCode', params: [ARB_SYS, code] }])
@@ -518,7 +518,7 @@ describe('The number of a block', () => {
   })
 
   test('pins single words on Arbitrum', async ({ world, rpc }) => {
-    // Anvil has no such block, so the words are invented.
+    // The storage words are invented, because anvil does not have the block that ArbSys reports.
     const recorded = recording(async (requests) =>
       (await wrapRefusing(rpc)(requests)).map((outcome, i) =>
         requests[i]?.method === 'eth_getStorageAt' ? { result: '0x7' } : outcome,

@@ -173,7 +173,7 @@ describe('The summary of a simulation', () => {
   })
 })
 
-/** Changes the response to each eth_simulateV1 over this wire. */
+/** Changes each response to eth_simulateV1 that passes this proxy. */
 function answerSimulations(wire: Wire | undefined, spoil: (answer: Answer) => Partial<Answer>): void {
   if (!wire) throw new Error('There is no such wire')
   wire.rewrite = (answers, request) => {
@@ -189,7 +189,7 @@ type Answer = { id: number; result?: unknown; error?: unknown }
 
 const UNSUPPORTED = { error: { code: -32601, message: 'the method eth_simulateV1 does not exist' } }
 
-/** Unusable responses: a refusal and a well-formed one. The tests of the parser have all others. */
+/** Unusable responses: a refusal, and a well-formed one. Tests of the response's parser have all others. */
 const GARBAGE: { garbage: string; spoil: (answer: Answer) => Partial<Answer> }[] = [
   { garbage: 'that the method does not exist', spoil: () => UNSUPPORTED },
   {

@@ -6,7 +6,7 @@ import { identifyClient } from '../../../lib/clients/identify.ts'
 import { someClient, someKey } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
-// The mock only counts calls: constant time cannot be observed from outside.
+// The mock counts calls of the constant-time comparison, because timing cannot be observed from outside.
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>()
   return { ...crypto, timingSafeEqual: vi.fn(crypto.timingSafeEqual) }

@@ -14,7 +14,7 @@ const [ONE, OTHER]: [Address, Address] = [
 ]
 const ARBITRUM = 42161
 
-/** Vaults at the same address on two chains, and another vault on the first. */
+/** Vaults for a key's list of allowed vaults. Two have the same address on different chains. */
 const VAULTS = [
   someVault({ chainId: 8453, address: ONE }),
   someVault({ chainId: ARBITRUM, address: ONE }),

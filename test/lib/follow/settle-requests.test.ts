@@ -14,12 +14,12 @@ import { inOrder as inPlaces, place, type UnlocatedEntry } from '../../support/l
 
 const { account, timestamp } = place(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
-/** Returns the entries in order, each with its own id. */
+/** Returns ledger entries in order, each with its own position on the chain. */
 const inOrder = (given: readonly UnlocatedEntry[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
 const claim = (assets: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares: assets })
 
-/** Block with one account's entry, the vault's open amounts after it, and the total settled so far. */
+/** A block with at most one ledger entry of the account. It has the vault's open amounts after it, and the total settled so far. */
 type Block = {
   readonly hash: number
   readonly given: UnlocatedEntry | undefined
@@ -42,7 +42,7 @@ const commands = fc.array(
 )
 type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
 
-/** Appends a block with this event, or returns the same chain if the event is impossible. */
+/** Appends a block with this event, or returns the chain unchanged if the event is impossible. */
 function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
   const { amounts, settled } = chain.at(-1) ?? START
   const { pending, claimable, cancelled } = amounts
@@ -67,7 +67,7 @@ function mine(chain: readonly Block[], { what, part }: Command): readonly Block[
   }
 }
 
-/** Starts a model of the job for this account, with its table and the reports to clients, each once by its key. */
+/** Creates a model of the job for one account: its stored state, and its reports to clients, which count once per key. */
 function startJob() {
   const told = new Map<string, Report>()
   let kept: {
@@ -77,7 +77,7 @@ function startJob() {
   }
   kept = { through: -1 }
 
-  /** Runs the job on a chain whose blocks up to `final` are final. `killed` says where it ends early. */
+  /** Runs the job on a chain that is final up to block `final`. `killed` says before which write the run dies. */
   function run(chain: readonly Block[], final: number, killed?: 'before the request' | 'before the progress'): void {
     const entries = inOrder(chain.slice(0, final + 1).map(({ given }) => given ?? request(0n)))
     const upTo = (number: number) => entries.filter(({ blockNumber }) => blockNumber <= number + 1)
@@ -103,7 +103,7 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        // The request ends after all reports of the run, because its last claim may be later.
+        // The end is checked after all reports of the run, because the request's last claim may be later than the snapshot.
         isOver ||= isEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }
@@ -145,7 +145,7 @@ describe('A settlement without an event', () => {
             chain = [...chain.slice(0, kept), ...lost.map(() => ({ ...before, given: undefined, hash: Math.random() }))]
           }
         }
-        // The first runs may still have a snapshot that a reorganisation undid, then its replacement.
+        // One or two runs may be needed to discard a snapshot that a reorganisation undid, and then to use its replacement.
         for (let run = 0; run < 3; run += 1) {
           chain = [...chain, { ...(chain.at(-1) ?? START), given: undefined, hash: Math.random() }]
           job.run(chain, final)

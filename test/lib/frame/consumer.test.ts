@@ -27,7 +27,7 @@ beforeEach(() => {
   })
 })
 
-/** Builds Lambda's event for messages with these bodies. Their ids are their positions. */
+/** Builds the Lambda event of a queue for messages with these bodies. Message ids are positions in the list. */
 function someMessages(...bodies: string[]): SQSEvent {
   return {
     Records: bodies.map((body, index) => ({

@@ -10,7 +10,7 @@ const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const [{ address: USER }] = USERS
 const EMAIL = 'alice.hunter2@example.com'
-/** Headers of clients that must never be in the log. */
+/** Request headers whose values must never appear in the log. */
 const HEADERS = {
   authorization: 'Bearer session-hunter2',
   cookie: 'id=cookie-hunter2',
@@ -52,7 +52,7 @@ describe('The log of a busy service', () => {
       storm.push(await service.call('GET', LIST, { headers }), await service.call('POST', DEPOSIT, { headers, body }))
     }
     service.table.fails = () => true
-    // The key is not in memory and the table is down, so the caller cannot be identified.
+    // A request whose key cannot be looked up is logged too: the key is not in memory and the table fails.
     storm.push(
       await service.call('POST', '/defi-vaults/v1/defi/vault/claim', {
         headers,

@@ -7,13 +7,13 @@ import { createSigningKey, keyIdOf, publicKeyOf, signerOf } from '../../../lib/s
 import { describeExchange, isSignedBy } from '../../support/http-signatures.ts'
 import { someEvent } from '../../support/lambda.ts'
 
-/** The key test-key-ed25519 of RFC 9421, B.1.4. */
+/** The key test-key-ed25519 of RFC 9421, appendix B.1.4. */
 const RFC_KEY = {
   x: 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs',
   d: 'n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU',
 }
 const RFC_JWK = { kty: 'OKP', crv: 'Ed25519', x: RFC_KEY.x }
-/** The key test-key-ecc-p256, B.1.3. */
+/** The key test-key-ecc-p256 of RFC 9421, appendix B.1.3. */
 const RFC_P256_JWK = {
   kty: 'EC',
   crv: 'P-256',
@@ -158,7 +158,7 @@ describe('A key', () => {
 })
 
 test('A request with a digest must have the matching body, and one without may have any', () => {
-  // The digest is the example of RFC 9530, B.1.
+  // The digest is an example of RFC 9530, appendix B.1.
   const digest = 'sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:'
   const body = '{"hello": "world"}\n'
   const encoded = { body: Buffer.from(body).toString('base64'), isBase64Encoded: true }

@@ -61,7 +61,7 @@ const UNKNOWN = {
 }
 const QUERY = (url: URL | undefined) => Object.fromEntries(url?.searchParams ?? [])
 
-/** Refusals of CoinGecko in its three forms, with the error code. */
+/** Error responses of CoinGecko in its three formats, each with the service's error code. */
 const REFUSALS: readonly (readonly [string, Reply, string])[] = [
   [
     'without a key',
@@ -377,7 +377,7 @@ describe('A chart', () => {
   })
 
   test('of all time keeps all its points, and fits into the cache', async () => {
-    // The series is as long as in 2030: every day since April 2013, with all digits of a number.
+    // The price history is as long as it will be in 2030: one price per day since April 2013, with all digits.
     const noise = (index: number) => ((index * 7919.123456789) % 1) + index / 3
     const body = {
       prices: series(5_999, DAY, (index) => 60_000 * noise(index)),
@@ -460,7 +460,7 @@ describe('Exchange rates', () => {
       btc: 1,
       btc_24h_change: 0,
     })
-    // A day ago bitcoin cost 80,000 dollars, 75,000 euros and one bitcoin.
+    // The responses say that bitcoin cost 80,000 dollars, 75,000 euros and one bitcoin a day ago.
     expect(rates).toEqual({
       usd: { now: 1, dayAgo: 1 },
       eur: { now: 0.9, dayAgo: 0.9375 },

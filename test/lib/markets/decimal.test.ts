@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
 import { runs } from '../../support/runs.ts'
 
-/** Exact rational number, independent of the tested code. */
+/** Exact rational number, which shares no code with the tested module. */
 type Rational = { readonly top: bigint; readonly bottom: bigint }
 
 function rational({ digits, exponent }: Decimal): Rational {
@@ -175,7 +175,7 @@ describe('Money', () => {
         const number = toNumber(times(tokens(amount, decimals), decimal(price)))
         expect(Number.isFinite(number)).toBe(true)
         const off = distance(rationalOf(number), worth)
-        // The limit is half of the last of 53 bits.
+        // Rounding to 53 bits may change the value by at most half of the last bit.
         expect(isAtMost(off, { top: worth.top, bottom: worth.bottom * 2n ** 53n })).toBe(true)
       }),
     )

@@ -4,7 +4,7 @@ import { createLeases } from '../../../lib/meter/leases.ts'
 import { type Charge, createMeter, type Payer, type Share, UNITS } from '../../../lib/meter/meter.ts'
 
 const RATE = { requests: 6000, seconds: 60 }
-/** Units that a session or a network has for sources at this rate. */
+/** Request units that one session or network may spend on external data sources at this rate, a tenth of the key's. */
 const TENTH = 6000
 const KEY: Payer = { who: 'key', id: 'acme#key' }
 
@@ -26,7 +26,7 @@ function startMeter({ maxWindows = 1000 } = {}) {
 const network = (name: string): Payer => ({ who: 'network', id: `acme#key#${name}` })
 const session = (name: string): Payer => ({ who: 'session', id: `acme#key#${name}` })
 
-/** Builds a charge to these payers and the key, by default for sources. */
+/** Builds a charge of units to these payers and to the key, by default for external data sources. */
 const chargeOf = (
   payers: readonly Payer[],
   units: number,
@@ -52,7 +52,7 @@ describe('A charge', () => {
     const { container, startContainer } = startMeter()
     const all = Array.from({ length: 10 }, (_, index) => network(`${index}`))
     for (const one of all) await container.charge(chargeOf([one], TENTH))
-    // The other container does not know yet that the key has no units left.
+    // A new container does not know yet that the key has no units left.
     const other = startContainer()
     await expect(other.charge(chargeOf([network('new')], TENTH))).rejects.toEqual(BY_KEY)
     const anotherKey = { payers: [network('new')], rate: RATE, share: 'sources', units: TENTH } as const
@@ -162,7 +162,7 @@ describe('A share', () => {
       quotes: 60_000,
       withdrawalQuotes: 30_000,
     }
-    // The cast is safe: the record's keys are its shares.
+    // The cast is safe because the keys of `most` are the shares.
     const names = Object.keys(most) as Share[]
     const shares = fc.shuffledSubarray(names, { minLength: names.length })
     await fc.assert(

@@ -11,7 +11,7 @@ const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-/** Returns a client of an Alchemy with these responses, and the URLs and calls that it got. */
+/** Returns a client of a simulated Alchemy API with these responses, and the URLs and calls that the API received. */
 function alchemyOf(answer: (url: URL, calls: readonly Call[]) => Reply, now = () => 0) {
   const urls: string[] = []
   const calls: Call[] = []
@@ -40,7 +40,7 @@ const metadata = (changes: object = {}) => ({
   ...changes,
 })
 
-/** Returns an Alchemy with one page of these balances, and with this metadata of their tokens. */
+/** Returns a simulated Alchemy API with one page of these balances, and with this metadata of their tokens. */
 function createAlchemyWithBalances(
   tokenBalances: readonly unknown[],
   describe: (contract: string) => object | undefined = () => metadata(),

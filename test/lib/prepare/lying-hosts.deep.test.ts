@@ -26,7 +26,7 @@ const environment = { fetch, random: () => 0, now: () => performance.now() }
 type Reply = ReturnType<typeof toReply>
 type Work = (getReader: GetReader) => Promise<Reply>
 
-/** Builds all requests with transactions on one chain, and a host that caches the chain's responses. */
+/** Builds every request that prepares transactions on one chain, and a host that caches the chain's responses. */
 async function prepare(service: Service) {
   const lagoon = await openLagoonVault(service, { generation: '0.5' })
   const units = lagoon.units
@@ -40,7 +40,7 @@ async function prepare(service: Service) {
   await savings.approve(ALICE.address, units('100'))
   await savings.act(ALICE.address, 'deposit', units('60'), ALICE.address)
 
-  // An honest host may lag by some seconds, and a liar may claim to.
+  // Blocks are added because an honest host may be some seconds behind, and a lying one may claim to be.
   await callRpc(lagoon.chain, [{ method: 'anvil_mine', params: ['0x40', '0x1'] }])
   const url = lagoon.chain.rpcUrl
   const node = createRpc([url], environment)
@@ -89,7 +89,7 @@ async function prepare(service: Service) {
     withdrawalOf(sync, 'max'),
     claimOf('deposit'),
     claimOf('withdrawal'),
-    // The amount exceeds the balance.
+    // This withdrawal exceeds the balance, so the request is refused.
     withdrawalOf(sync, { assets: 200_000_000n }),
   ]
 
@@ -110,7 +110,7 @@ async function prepare(service: Service) {
 
 const test = base.extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
 
-/** Lies about one outcome: changed digits, or a replacement. */
+/** A lie about one RPC result: changed digits, or a replacement. */
 const anyLie = fc.record({
   place: fc.nat(20),
   kind: fc.constantFrom('digit', 'word', 'length', 'null', 'error', 'swap', 'gas', 'header', 'unsupported'),
@@ -158,7 +158,7 @@ function lying(honest: Rpc, { place, kind, at, digit, word, isEach }: TheLie): R
   }
 }
 
-/** Returns the signed fields and the figures of a reply. */
+/** Removes the evidence and the gas estimate from a reply. All other fields must not be changed by a lie. */
 const signedOf = ({ evidence: _, estimatedGas: __, ...signed }: Reply) => signed
 
 const SAFE = ['nodes_disagree', 'second_node_silent', 'upstream_bad_answer', 'upstream_unavailable']
@@ -185,13 +185,13 @@ describe('One lying host', () => {
         expect({ ...signed, simulation: own['simulation'] }).toEqual(own)
         expect(JSON.stringify(Object.keys(withdrawal ?? {}))).toBe(JSON.stringify(Object.keys(figures ?? {})))
         const gas = told.value.estimatedGas
-        // Gas is between the honest figure and twice it, or the estimate without a dry run.
+        // Estimated gas is at most twice the honest figure, or the documented 1,000,000 without a dry run.
         const upper = max(expected.value.estimatedGas * 2n, 1_000_000n)
         expect(gas >= expected.value.estimatedGas && gas <= upper).toBe(true)
       }),
       { numRuns: runs(1_500) },
     )
-    // Many lies do not matter, and then the reply is the honest one.
+    // Many lies change nothing relevant, and the reply is then the same as from honest hosts.
     expect(replies).toBeGreaterThan(100)
   })
 })

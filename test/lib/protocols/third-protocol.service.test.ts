@@ -7,7 +7,7 @@ import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess } from '../../support/vaults.ts'
 
-// The mocks add a protocol to the lists of protocols only.
+// The mocks add the made-up protocol `bond` to the product's lists of protocols, and change nothing else.
 vi.mock(import('../../../lib/protocols/vault-on-chain.ts'), async (original) => {
   const { VaultOnChain, ...lists } = await original()
   const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
@@ -45,7 +45,7 @@ test('A protocol that is only in the lists of protocols works from registration 
   const { body: list } = await service.call('GET', '/defi-vaults/v1/vaults', { key })
   expect(list.data).toMatchObject([{ poolAddress: address, protocol: 'bond', type: 'sync', totalAssets: '0' }])
 
-  // The protocol's own errors give the reason of a revert.
+  // The revert reason is decoded with the protocol's own errors.
   expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond' })
   const reply = await deposit(1_000n * PRICE)
   expect(reply.body).toMatchObject({
@@ -68,7 +68,7 @@ test('A protocol that is only in the lists of protocols works from registration 
     bob: (await views.positions(BOB.address)).body.positions,
     deposits: (await views.deposits(ALICE.address)).body.deposits,
   })
-  // The result is the same from the chain and from the job's records.
+  // The response must be the same when read from the chain and when read from the job's records.
   const live = await show()
   expect(live).toMatchObject({
     alice: [{ totalDepositedAssets: '5000', totalWithdrawnAssets: '2000', currentShares: '600', currentValue: '3000' }],

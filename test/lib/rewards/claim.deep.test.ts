@@ -27,7 +27,7 @@ type RewardLeaf = Parameters<typeof rewardTree>[0][number]
 
 type World = {
   readonly chain: LocalChain
-  /** Tokens whose transfers work, and tokens whose transfers fail. */
+  /** Tokens whose transfers succeed. The transfers of `bad` tokens fail. */
   readonly good: readonly Address[]
   readonly bad: readonly Address[]
 }
@@ -66,10 +66,10 @@ const call = (
   functionName: 'updateTree' | 'endDisputePeriod' | 'setClaimRecipient' | 'claim',
   args: readonly unknown[],
 ) =>
-  // The cast is safe: the chain checks the arguments.
+  // The cast is safe because the contract would refuse wrong arguments.
   encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0])
 
-/** Posts a tree that takes effect immediately. */
+/** Publishes a Merkle tree of rewards that takes effect immediately. */
 async function post({ chain }: World, root: Hex) {
   const from = ACCOUNTS.admin.address
   const send = (data: Hex) => ({ label: 'tree', from, to: DISTRIBUTOR, data })

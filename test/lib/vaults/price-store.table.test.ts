@@ -5,7 +5,7 @@ import { createCountedTables, createVirtualClock } from '../../support/counted.t
 
 const HOUR = 3_600n
 const DAY = 86_400n
-/** Start of a UTC day. */
+/** Start of a UTC day, in seconds since 1970. */
 const START = 20_000n * DAY
 const vault = { chainId: 8453, address: '0x00000000000000000000000000000000000000aa' } as const
 
@@ -35,7 +35,7 @@ test('An older price replaces neither a later one of its hour nor an earlier one
   const { prices, list } = openStore()
   const head = at(30.5, 9n)
   await prices.record([{ vault, prices: [head], known: [] }])
-  // The head's price is recorded before older prices of blocks that became final.
+  // The job records the price at the chain's head before it records older prices, whose blocks became final later.
   await prices.record([{ vault, prices: [at(3, 1n), at(30.25, 8n)], known: [head] }])
   expect(await list('hour')).toEqual([1n, 9n])
   expect(await list('day')).toEqual([1n, 8n])

@@ -20,7 +20,7 @@ const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
 const NOW = Date.parse('2026-11-02T00:00:00.000Z')
 const MONTH_MS = 30 * 86_400_000
 
-/** Builds the job's outbox with a table and a queue, whose requests pass a gate. */
+/** Builds what the job publishes with: a table and a queue, whose requests pass a gate. */
 function outbox({ dynamo }: Connection) {
   const tableAt = (gate: Gate) => createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   const log = appendingLogStore(tableAt(passing))
@@ -67,11 +67,11 @@ const keysOf = (count: number, prefix = 'key') =>
 const noticesOf = (keys: readonly string[]) => keys.map((key) => someNotice(key))
 const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => buildEventId(clientId, key))
 
-/** Three notices, two of which fill a page. */
+/** Three events to publish, so large that two of them fill a page of the log. */
 const LARGE = keysOf(3).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(90_000) } }))
 const LARGE_KEYS = LARGE.map(({ key }) => key)
 
-/** Number of logs so far; each try gets its own log in one table. */
+/** Number of clients that tests have used, so that each test case has its own event log in one table. */
 let tries = 0
 function someClientId(): string {
   tries += 1
@@ -164,7 +164,8 @@ describe('A log', () => {
         ...memory.dynamo,
         async query(input) {
           const page = await memory.dynamo.query(input)
-          // The first query passes the end of the log just before both pages, and finds only the second one.
+          // Two pages are written while the query runs. It passed the log's end before the first one, and finds only the second
+          // one.
           await outbox.publish(noticesOf(['first']))
           await outbox.publish(noticesOf(['second']))
           const both = await memory.dynamo.query(input)
@@ -265,7 +266,7 @@ describe('An event', () => {
     }
     await expect(outbox.publishBy(dying, noticesOf(keysOf(2)))).rejects.toThrow('killed')
     let queries = 0
-    // DynamoDB guarantees no atomic view of a transaction's items to a query.
+    // A query may see only some items of a transaction, because DynamoDB does not isolate queries from transactions.
     const late = { ...memory.dynamo, query: memory.dynamo.query }
     late.query = async (input) => {
       const { items, ...page } = await memory.dynamo.query(input)

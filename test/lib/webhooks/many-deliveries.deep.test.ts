@@ -16,13 +16,13 @@ import { someNotice, someWebhook } from '../../support/webhooks.ts'
 const CLIENT = 'clientAAAA'
 const [WEBHOOKS, EVENTS, BATCH] = [10, 1_000, 10]
 const HOUR_MS = 3_600_000
-/** Milliseconds of a hanging delivery, and of any other, by the clock of this test. */
+/** Duration of a delivery to a hanging server, and of any other, in milliseconds of the test's clock. */
 const [HUNG_MS, USUAL_MS] = [5_000, 200]
 const VISIBILITY_MS = 180_000
 
 type Queued = { readonly message: DeliveryMessage; at: number; receives: number }
 
-/** Publishes events to webhooks at these URLs, and delivers them for an hour with the maximum of parallel functions. */
+/** Publishes events to webhooks at these URLs, and delivers them for an hour. As many functions run in parallel as Lambda allows. */
 async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
   const webhooks = webhooksStore(tables.webhooks)
   const eventLog = appendingLogStore(tables.webhooks)
@@ -100,7 +100,7 @@ test('Three failing webhooks of ten barely delay 1,000 events to the others, and
   const reallySend = createSender({ reach: 'loopback', now: () => START, timeoutMs: 50 })
   const send: Send = async (url, delivery) => (good.includes(url) ? OK : await reallySend(url, delivery))
   const { lastAt, sequences, requests, queue } = await deliverAll(tables, [...bad.urls, ...good], send)
-  // This is the time without the failing webhooks, at the maximum of parallel deliveries.
+  // Time that the deliveries to good webhooks would take without the failing ones, with all functions in parallel.
   const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.maxConcurrency)) * USUAL_MS
   for (const url of good) {
     expect(sequences.get(url)?.size).toBe(EVENTS)
@@ -111,6 +111,6 @@ test('Three failing webhooks of ten barely delay 1,000 events to the others, and
     expect(requests.get(url)).toBeLessThanOrEqual(100)
   }
   expect(bad.reachedInside()).toBe(0)
-  // One probe of each failing webhook waits, and nothing else.
+  // The queue holds only one message per failing webhook, which tests later whether it works again.
   expect(queue()).toHaveLength(bad.urls.length)
 })

@@ -19,7 +19,7 @@ function sender(options: Options = {}) {
   return (url: string) => send(url, DELIVERY)
 }
 
-/** Returns a list of the addresses that sockets try to connect to from now on. */
+/** Returns a list that collects the addresses to which sockets try to connect from now on. */
 function watchConnections(): string[] {
   const dialled: string[] = []
   const watch = ({ socket }: { socket: Socket }) => {
@@ -187,7 +187,7 @@ describe('A delivery', () => {
   })
 })
 
-/** Timeout for servers that never end; all others have five seconds. */
+/** Timeout of deliveries to servers that never finish. Other deliveries have five seconds. */
 const SHORT_TIMEOUT = { timeoutMs: 150 }
 
 describe('A server', () => {
@@ -262,7 +262,7 @@ function drip(socket: Socket, first: string, then: string): void {
 }
 
 describe('Over TLS', () => {
-  /** Starts a server with a certificate of this name, and returns a request function that trusts it. */
+  /** Starts an HTTPS server with a certificate for this name. Returns a request function that trusts the certificate. */
   async function serveTls(name: string) {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const cert = createServerCertificate(keys, name)
@@ -302,7 +302,7 @@ describe('Over TLS', () => {
 })
 
 describe('A response without a final status', () => {
-  /** Starts a server that sends this text, and repeats it if `isRepeated`. */
+  /** Starts a server that sends this raw text, over and over if `isRepeated`. */
   const serveRaw = async (text: string, isRepeated: boolean) => {
     const server = createSocketServer((socket) => {
       socket.on('error', () => {})

@@ -33,25 +33,25 @@ import { createChainClient } from '../../support/chain-client.ts'
 import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 
-/** Accounts that act: users, the relayer, and a third party without any role. */
+/** Users who deposit and receive in these tests. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 export const RELAYER = ACCOUNTS.relayer.address
 export const STRANGER = ACCOUNTS.feeReceiver.address
 
-/** A call of a message. */
+/** One call in a message that the handler executes after a fill. */
 export type Call = { readonly target: Address; readonly callData: Hex; readonly value: bigint }
 
-/** Encodes a message to the handler, independently of the service. */
+/** Encodes a message to the handler without the service's own code. */
 export function messageOf(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient }])
 }
 
-/** Builds a call of a message. */
+/** Builds one call of a message to the handler. */
 export function callOf(target: Address, callData: Hex, value = 0n): Call {
   return { target, callData, value }
 }
 
-/** Builds a call into which the handler writes its balance of a token at these offsets of the calldata. */
+/** Builds a call whose calldata gets the handler's token balances at these offsets before it runs. */
 export function callWithBalance(
   handler: Address,
   target: Address,
@@ -72,7 +72,7 @@ export function transferOf(to: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'transfer', args: [to, amount] })
 }
 
-/** Encodes an address as a word. */
+/** Encodes an address as a 32-byte word. */
 export function word(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
@@ -86,13 +86,13 @@ function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: 
   })
 }
 
-/** One side of the bridge. */
+/** One chain of the bridge with its contracts and tokens. */
 export type Side = Awaited<ReturnType<typeof openSide>>
 
-/** Starts a chain with the bridge, an ordinary token and a USDT-like one. */
+/** Starts a chain with the bridge, an ordinary token, and one like USDT, whose functions return nothing. */
 async function openSide(chainId: number) {
   const chain = await startChain({ chainId })
-  // Each side has different addresses, so that a mix-up shows.
+  // Contracts have different addresses on each chain, so that a mix-up of chains fails a test.
   const nonce = numberToHex(chainId % 1000)
   await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, nonce] }])
   const [token] = await deployBridgeTokens(chain, ['USDC'])
@@ -167,7 +167,7 @@ function mintOf(token: Address, to: Address, amount: bigint): LocalTransaction {
   return { label: 'mint', from: STRANGER, to: token, data }
 }
 
-/** Differences from a deposit of 100 dollars by Alice for herself. */
+/** Differences from the default deposit: 100 dollars by Alice for herself. */
 export type DepositOptions = {
   readonly depositor?: Address
   readonly recipient?: Address
@@ -177,19 +177,19 @@ export type DepositOptions = {
   readonly outputAmount?: bigint
   readonly destinationChainId?: number
   readonly exclusiveRelayer?: Address
-  /** Seconds from now. */
+  /** Time of the quote, in seconds from now; the next two are in seconds from now too. */
   readonly quotedIn?: number
   readonly deadlineIn?: number
   readonly exclusivityParameter?: number
   readonly message?: Hex
 }
 
-/** Opens two sides of the bridge, by default Base and Arbitrum, and a relayer between them. */
+/** Starts two chains with the bridge, by default Base and Arbitrum, and a relayer between them. */
 export async function openBridge({ to = 42161 } = {}) {
   const [origin, destination] = await Promise.all([openSide(8453), openSide(to)])
   const relayer = createRelayer({ chains: [origin.chain, destination.chain] })
 
-  /** Builds the arguments of `depositV3`. */
+  /** Builds the arguments of the pool's function `depositV3`. */
   const argsOf = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const now = await from.now()
     const { depositor = ALICE, inputAmount = from.units('100'), outputAmount = into.units('99.9') } = options

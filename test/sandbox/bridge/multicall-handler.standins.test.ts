@@ -33,10 +33,10 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Amount that every test gives the handler. */
+/** Amount of USDC that each fill in these tests delivers to the handler. */
 const amount = () => bridge.destination.units('99.9')
 
-/** Fills a deposit that carries these calls and returns its events, except approvals. */
+/** Fills a deposit whose message has these calls. Returns the fill's events, except approvals. */
 const carry = async (calls: readonly Call[], fallbackRecipient: Address, token?: 'usdt') => {
   const { origin, destination } = bridge
   const deposit = await bridge.deposit({
@@ -163,7 +163,7 @@ describe('a call with the balance', () => {
     expect(await destination.allowance(handler, handler)).toBe(0n)
     expect(await handlerHolds()).toBe(0n)
 
-    // The target is a contract that only stores its first argument.
+    // The target stores its first argument, which shows the balance that the handler wrote.
     const { address, noted } = await deployNote()
     await carry(
       [callWithBalance(handler, address, `0xdeadbeef${'00'.repeat(64)}`, [{ token: usdc, offset: 4n }])],
@@ -207,7 +207,7 @@ describe('a call with the balance', () => {
     const { chain } = bridge.destination
     notes += 1n
     const address = getAddress(numberToHex(0x7e57_0000n + notes, { size: 20 }))
-    // PUSH1 4 CALLDATALOAD PUSH1 0 SSTORE
+    // The bytecode is PUSH1 4 CALLDATALOAD PUSH1 0 SSTORE.
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x60043560005500'] }])
     const slot = `0x${'0'.repeat(64)}`
     const noted = async () =>

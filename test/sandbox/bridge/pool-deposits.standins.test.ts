@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Selectors of the real contracts. */
+/** Function selectors of Across's deployed contracts. */
 const SELECTORS = {
   depositV3: '0x7b939232',
   deposit: '0xad5425c6',
@@ -60,7 +60,7 @@ describe('the interface', () => {
       abi.filter(({ type }) => type === 'error' || type === 'event').map(({ name }) => name)
     const { abi: pool } = await compiledContract('SpokePool')
     const { abi: handler } = await compiledContract('MulticallHandler')
-    // Clients do not handle the guards' errors.
+    // The service's ABIs omit the errors of reentrancy guards, because no client handles them.
     const guards = ['ReentrancyGuardReentrantCall']
     expect(names(spokePoolAbi)).toEqual(
       expect.arrayContaining(names(pool as never).filter((name) => !guards.includes(String(name)))),
@@ -184,7 +184,7 @@ describe('a deposit', () => {
     for (const other of others) expect(same(other)).toEqual(same(first))
     for (const { quoteTimestamp, fillDeadline } of made) expect(fillDeadline - quoteTimestamp).toBe(7200)
 
-    // An unsafe deposit's id is known beforehand, needs all 256 bits, and does not change the counter.
+    // The id of an unsafe deposit is computed beforehand, has up to 256 bits, and does not change the pool's counter.
     const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, word(ALICE), 7n])))
     expect(made.at(-1)?.depositId).toBe(id)
     const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
@@ -213,7 +213,7 @@ describe('a deposit is refused', () => {
   const refusal = async (options: Parameters<typeof bridge.argsOf>[0], value?: bigint) =>
     bridge.origin.refusal(ALICE, 'depositV3', await bridge.argsOf(options), value)
 
-  // A simulation runs in the block after the one that the arguments are made from.
+  // The simulation runs one block after the block whose time the arguments use, so the times have a margin.
   test.for([
     ['with a quote of the future', { quotedIn: 100 }, 'InvalidQuoteTimestamp'],
     ['with a quote of more than an hour ago', { quotedIn: -3700 }, 'InvalidQuoteTimestamp'],
@@ -257,7 +257,7 @@ describe('a deposit is refused', () => {
   })
 
   test('at the edges of its windows, but not within them', async () => {
-    // The transaction is mined rather than simulated, so that the block's time counts.
+    // A mined transaction is checked against its own block's time; a simulated one would have another time.
     const at = async (options: Parameters<typeof bridge.argsOf>[0]) => {
       const deposit = bridge.deposit({ ...options, inputAmount: 1n })
       return deposit.then(

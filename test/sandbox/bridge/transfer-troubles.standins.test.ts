@@ -27,7 +27,7 @@ beforeAll(async () => {
   troubles = createTransferTroubles({ chains: [origin.chain, destination.chain], relayer })
 })
 afterAll(() => bridge.stop())
-// Transfers that a test leaves waiting must not affect the next test.
+// The relayer fills all open transfers, so that none affects the next test.
 afterEach(() => bridge.relayer.fillAll())
 
 /** Builds a deposit that Alice can send: she has the tokens, and the pool may take them. */
@@ -106,7 +106,7 @@ describe('a speed-up by message', () => {
     expect(await destination.balanceOf(destination.handler)).toBe(before + deposit.outputAmount - 1n)
     expect(await vault.sharesOf(ALICE)).toBe(0n)
     expect((await destination.eventsOf(fill)).map(({ eventName }) => eventName)).toEqual(['FilledRelay', 'Transfer'])
-    // Anyone can take the money from the handler.
+    // Anyone can take the tokens that a fill left at the handler.
     const { handler, usdc } = destination
     const args = [usdc, 0n, BOB, messageOf([], BOB)] as const
     const data = encodeFunctionData({
@@ -154,7 +154,7 @@ describe('a reorganisation', () => {
     const { depositId: _, blockNumber: __, logIndex: ___, transactionHash: ____, ...terms } = seen as BridgeDeposit
     expect(again).toMatchObject(terms)
     expect(await relayer.look({ transactionHash: hash })).toMatchObject([{ state: 'waiting', deposit: again }])
-    // The relayer forgets the dropped deposit.
+    // The relayer no longer knows the deposit whose block was dropped.
     const known = (await relayer.look()).map(({ deposit }) => deposit)
     expect(known.filter(({ originChainId }) => originChainId === 8453)).toEqual(await readDeposits(origin.chain))
   })
@@ -192,7 +192,7 @@ describe('a refund', () => {
     const { origin, relayer } = bridge
     const deposits = [await bridge.deposit({ inputAmount: 11n }), await bridge.deposit({ inputAmount: 13n })]
     for (const deposit of deposits) await relayer.ignore(deposit)
-    // This is the later of the two deadlines.
+    // The second deposit has the later deadline, so both deposits expire.
     await relayer.expire(deposits[1] as BridgeDeposit)
     const before = await origin.balanceOf(ALICE)
     const hashes = await troubles.refund(deposits, way, 100n)

@@ -67,7 +67,7 @@ describe('A synchronous vault', () => {
   })
 })
 
-// These shares are worth 10^6 units: one unit is 10^12 shares.
+// The account's shares are worth 10^6 units of the asset, so one unit is worth 10^12 shares.
 const HELD = 10n ** 18n
 
 test.for<[what: string, amount: WithdrawalAmount, shares: bigint]>([

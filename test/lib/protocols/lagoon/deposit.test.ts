@@ -9,7 +9,10 @@ const AMOUNT = 1_000n
 const END = 1_800_000_000n
 const PAYER = '0x0000000000000000000000000000000000000017'
 
-/** Returns the operation that deposits for ALICE, or the error code. `until` is the latest time of arrival. */
+/**
+ * Returns the name of the vault function that deposits for ALICE, or the error code. `until` is the latest time at which the
+ * deposit may arrive.
+ */
 function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amount = AMOUNT } = {}): string {
   const terms = runReadPlan(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n, payer), lagoonContracts(facts))
   try {
