@@ -34,8 +34,8 @@ export type CrossChainDeposit = {
 }
 
 /**
- * Seconds for which the vault's valuation must still be valid, because the deposit takes time to arrive. Lagoon vaults take instant
- * deposits only until it expires.
+ * Seconds for which the vault's valuation must still be valid, because the deposit takes time to arrive. Vaults with a valuation take
+ * instant deposits only until it expires.
  */
 const SYNC_MARGIN_SECONDS = 15n * 60n
 

@@ -527,7 +527,7 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // At most four requests are needed; the last one reads balances for the events' ledger entries.
+    // Four requests suffice; the last one reads balances for the events' ledger entries.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>
