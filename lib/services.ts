@@ -68,7 +68,7 @@ import { webhooksStore } from './webhooks/store.ts'
 // Services that functions can use, each built once in a container from the function's environment. A bundle contains only the services that
 // its handler names.
 
-/** Services by name, as the work of a function receives them. */
+/** Built services by name, as a Lambda function's code receives them. */
 export type Services<Name extends keyof typeof import('./services.ts')> = BuiltServices<
   Pick<typeof import('./services.ts'), Name>
 >

@@ -21,7 +21,7 @@ import { ApiKey } from '../lib/clients/client.ts'
 import { Profile } from '../lib/clients/store.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { VaultState } from '../lib/protocols/vault-state.ts'
-import { ClaimsCursor, Watched } from '../lib/rewards/watched-store.ts'
+import { ClaimsCursor, WatchedAccount } from '../lib/rewards/watched-store.ts'
 import { Pin } from '../lib/vaults/pin.ts'
 import { StoredPrice } from '../lib/vaults/price-store.ts'
 import { Vault } from '../lib/vaults/vault.ts'
@@ -44,7 +44,7 @@ const ITEMS = {
     Transfer,
   },
   ...{ VaultProgress, VaultState },
-  ...{ ClaimsCursor, Watched },
+  ...{ ClaimsCursor, Watched: WatchedAccount },
   ...{ Claim, CredentialChallenge, LoginChallenge, Recovery, Registration, Session, User, WalletChallenge },
   ...{ Attempts, Head, Webhook },
 }

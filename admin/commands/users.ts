@@ -30,7 +30,7 @@ const userOptions = z.object({
   email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
 })
 
-/** Commands for the users of clients. */
+/** Admin commands that manage the end users of clients. */
 export const USER_COMMANDS: Commands = {
   'set-user': buildCommand(
     'Sets the KYC status of a user, and the balance for network fees that the service pays for the user.',

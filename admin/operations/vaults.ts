@@ -101,7 +101,7 @@ export async function addVault(
   return { vault, version, before, pin, nodes, trip, flaws }
 }
 
-/** Lists reasons to refuse a vault, each with the option that accepts it. */
+/** Lists reasons to refuse a vault. Each names the command-line option that adds the vault in spite of it. */
 function refusalsOf(
   { protocol }: Vault,
   { measured, untried, mixedUp }: SimulatedTrip,

@@ -145,8 +145,9 @@ export async function readTime(
 }
 
 /**
- * Distances before the tagged block at which to look for a final one, each the smaller of two numbers of blocks. One is `ofTime` times the
- * chain's finality seconds, at its usual block time. The other is the distance to the known final block, divided by `ofRest`.
+ * Distances before the block with the node's `finalized` tag at which to look for a final block. Each is the smaller of two numbers of
+ * blocks. One is the usual number of blocks in `ofTime` times the chain's finality seconds. The other is the distance to the last known
+ * final block, divided by `ofRest`.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },

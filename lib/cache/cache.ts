@@ -17,7 +17,7 @@ export type Namespace<T> = {
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
-  /** Seconds for which a container serves a response from its own memory. Only for namespaces with few keys, chosen by no request. */
+  /** Seconds for which a container reuses a response from its memory. Only for namespaces with few keys, none taken from a request. */
   readonly rememberedSeconds?: number
 }
 

@@ -55,7 +55,7 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
 }
 
 /** Builds the work on a batch from work on single messages, which fail independently. Logs the reason of each failure. */
-export function each<Message, Report>(
+export function handleEach<Message, Report>(
   work: (message: Message, time: Time) => Promise<Report>,
 ): BatchWork<Message, Report> {
   return async (batch, time) => {

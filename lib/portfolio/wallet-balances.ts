@@ -4,7 +4,7 @@ import { Amount, Timestamp } from '../core/codecs.ts'
 import { DAY_MS, MINUTE_MS } from '../core/time.ts'
 import { IndexedToken, type IndexedTokens } from './token-index.ts'
 
-/** Time of a balance that an older report contained. Without it, the time of the whole report applies. */
+/** Read time of a balance that was kept from an older read of the chain. Without it, the time of the latest read applies. */
 const Older = { asOf: Timestamp.optional() }
 
 /** Balances of one wallet as read from one chain. */
@@ -71,7 +71,7 @@ export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], n
 }
 
 /** Returns the time of the oldest of these balances. Of the shares, only those of `contracts` count. */
-export function oldestOf({ asOf, tokens, shares }: ChainBalances, contracts: readonly string[]): Date {
+export function oldestReadTime({ asOf, tokens, shares }: ChainBalances, contracts: readonly string[]): Date {
   const parts = [...Object.values(tokens), ...contracts.flatMap((address) => shares[address] ?? [])]
   return new Date(Math.min(...parts.map((part) => (part.asOf ?? asOf).getTime()), asOf.getTime()))
 }

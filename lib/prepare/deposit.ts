@@ -31,7 +31,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   return prepareIfPinMatches(reader, { vault, pin }, termsPlan, async (plan) => {
     const { choice, ...prepared } = await prepare(reader, account, {
       plan,
-      // The vault's state, read in the same request, decides the operation. Until then each candidate tries all of them.
+      // One candidate per approval that may be needed. Each simulates all deposit operations of the protocol, because the same request
+      // only now reads the state that decides between them.
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),

@@ -47,7 +47,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the call that cancels the account's pending requests; absent if the protocol has none. Parsing throws the AppError of a refusal,
    * or `upstream_bad_answer`.
    */
-  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<FinishedRequests<CancelTerms>>
+  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ReadFinishedRequests<CancelTerms>>
   /**
    * Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. Absent if the vault's events
    * show settlements, so that nothing needs to be read.
@@ -183,7 +183,7 @@ export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
  * Function like `Finished`, for an account's requests. Some vaults report requests only by id. Only for these it calls `listEntries`, whose
  * ledger entries contain the ids, and throws the errors of that call.
  */
-export type FinishedRequests<T> = (
+export type ReadFinishedRequests<T> = (
   reader: ChainReader,
   at: bigint,
   listEntries: () => Promise<readonly LedgerEntry[]>,
@@ -196,8 +196,8 @@ export type FinishedRequests<T> = (
 export type AccountSnapshot = {
   /** Returns the number of shares in the account's wallet, in the smallest unit. */
   readonly shares: () => bigint
-  readonly deposits: FinishedRequests<AccountDeposits>
-  readonly redemptions: FinishedRequests<AccountRedemptions>
+  readonly deposits: ReadFinishedRequests<AccountDeposits>
+  readonly redemptions: ReadFinishedRequests<AccountRedemptions>
   readonly price: () => SharePrice
 }
 

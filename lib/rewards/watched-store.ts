@@ -6,7 +6,7 @@ import { Address as AddressText, EpochSeconds } from '../core/codecs.ts'
 import { DAY_MS } from '../core/time.ts'
 
 /** Account on a chain that the service watches for new rewards, because a client requested its rewards. Times are in epoch milliseconds. */
-export const Watched = z.object({
+export const WatchedAccount = z.object({
   chainId: z.number(),
   account: AddressText,
   clientId: z.string(),
@@ -19,10 +19,10 @@ export const Watched = z.object({
   lookAt: z.number(),
   expiresAt: EpochSeconds,
 })
-export type Watched = z.output<typeof Watched>
+export type WatchedAccount = z.output<typeof WatchedAccount>
 
 /** Key of an account that the service watches for a client. */
-export type WatchedKey = Pick<Watched, 'chainId' | 'account' | 'clientId'>
+export type WatchedKey = Pick<WatchedAccount, 'chainId' | 'account' | 'clientId'>
 
 /** Last block up to which clients were notified of paid claims. */
 export const ClaimsCursor = z.object({ through: z.number() })
@@ -43,7 +43,7 @@ export function watchedStore(table: Table) {
      * last 24 hours.
      */
     async watch(keys: readonly WatchedKey[], now: number): Promise<void> {
-      const known = await table.getMany(Watched, keys.map(itemKey), { isConsistent: false })
+      const known = await table.getMany(WatchedAccount, keys.map(itemKey), { isConsistent: false })
       const isRecent = ({ chainId, account }: WatchedKey) =>
         known.some((one) => one.chainId === chainId && one.account === account && one.seenAt > now - DAY_MS)
       await Promise.all(
@@ -55,14 +55,14 @@ export function watchedStore(table: Table) {
      * Lists the watched accounts of a chain in the order of their next checks. Reads one page of at most `limit`, which may lack the latest
      * changes.
      */
-    async listNext(chainId: number, limit: number): Promise<Watched[]> {
+    async listNext(chainId: number, limit: number): Promise<WatchedAccount[]> {
       const range = { index: INDEX, partition: -chainId }
-      return (await table.getPage(Watched, range, { limit, isConsistent: false })).items
+      return (await table.getPage(WatchedAccount, range, { limit, isConsistent: false })).items
     },
 
     async listClients(chainId: number, account: Address): Promise<string[]> {
       const partition = itemKey({ chainId, account, clientId: '' }).pk
-      return (await table.list(Watched, { partition }, { isConsistent: false })).map(({ clientId }) => clientId)
+      return (await table.list(WatchedAccount, { partition }, { isConsistent: false })).map(({ clientId }) => clientId)
     },
 
     /** Sets the time of an account's next check, in epoch milliseconds, unless the account is no longer watched. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../core/codecs.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts'
-import type { EventLocation } from './log-store.ts'
+import type { EventLogKey } from './log-store.ts'
 import { SendFailure, type SendResult } from './sent.ts'
 import type { DisabledReason } from './webhook.ts'
 
@@ -34,7 +34,7 @@ export const Attempts = z.object({
 export type Attempts = z.output<typeof Attempts>
 
 /** An event that was sent to a webhook, with the outcome. */
-export type Attempt = EventLocation & { readonly sent: SendResult }
+export type Attempt = EventLogKey & { readonly sent: SendResult }
 
 /** Consequences of one or more delivery attempts. */
 export type AttemptsOutcome = {
@@ -96,7 +96,7 @@ export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number)
 }
 
 /** Lists the events that will be sent again, and the given up ones that the log still has. */
-export function listUndelivered({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
+export function listUndelivered({ waiting, ...attempts }: Attempts, now: number): EventLogKey[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
   return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
@@ -104,7 +104,7 @@ export function listUndelivered({ waiting, ...attempts }: Attempts, now: number)
 /** Builds a webhook's delivery attempts from which all these events are due at `now`, as if never sent. */
 export function resetAttempts(
   { createdAt, lastFailure }: Attempts,
-  untaken: readonly EventLocation[],
+  untaken: readonly EventLogKey[],
   now: number,
 ): Attempts {
   const waiting = Object.fromEntries(untaken.map(({ sequence, page }) => [sequence, { page, attempts: 0, dueAt: now }]))

@@ -25,14 +25,14 @@ const LOG_MS = 30 * DAY_MS
 const MARK_MS = 40 * DAY_MS
 
 /** Position of an event in its client's log. */
-export type EventLocation = {
+export type EventLogKey = {
   readonly sequence: number
   /** Sequence number of the first event on its page, by which the page is found. */
   readonly page: number
 }
 
 /** An event in its client's log, with its position. */
-export type LoggedEvent = EventLocation & { readonly event: WebhookEvent }
+export type LoggedEvent = EventLogKey & { readonly event: WebhookEvent }
 
 /** An event that is not in the log yet, and so has no sequence number. */
 export type UnloggedEvent = WebhookEvent extends infer Event
@@ -134,7 +134,7 @@ export function eventLogStore(table: Table) {
     },
 
     /** Returns the events at these positions that the log still has. */
-    async getEvents(clientId: string, wanted: readonly EventLocation[]): Promise<WebhookEvent[]> {
+    async getEvents(clientId: string, wanted: readonly EventLogKey[]): Promise<WebhookEvent[]> {
       const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
       const found = await table.getMany(Page, [...keys.values()])
       const sequences = new Set(wanted.map(({ sequence }) => sequence))

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { EventLocation } from './log-store.ts'
+import type { EventLogKey } from './log-store.ts'
 import type { WebhookKey } from './webhook.ts'
 
 const webhook = { clientId: z.string(), webhookId: z.string() }
@@ -34,7 +34,7 @@ export type Postpone = (receipt: string, seconds: number) => Promise<void>
 /** Builds the messages of events for a webhook. */
 export function buildEventMessages(
   { clientId, webhookId }: WebhookKey,
-  events: readonly EventLocation[],
+  events: readonly EventLogKey[],
 ): EventMessage[] {
   return events.map(({ sequence, page }) => ({ clientId, webhookId, sequence, page }))
 }

@@ -27,7 +27,7 @@ type Options = {
 
 const TIMEOUT_MS = 5_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** Milliseconds to try each address but the last. They are longer than the second after which TCP repeats its SYN. */
+/** Milliseconds to try each address except the last. TCP repeats a lost SYN after one second, so the limit is longer. */
 const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 

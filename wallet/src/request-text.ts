@@ -2,10 +2,10 @@ import type { EstimatedSettlement } from '@vaultline/client'
 import { formatDuration, formatTime } from './format.ts'
 
 /** Status of a request that waits, can be claimed, or was cancelled and can be claimed back. */
-export type OpenStatus = 'pending' | 'claimable' | 'cancelled'
+export type OpenRequestStatus = 'pending' | 'claimable' | 'cancelled'
 
 type OpenRequest = {
-  readonly status: OpenStatus
+  readonly status: OpenRequestStatus
   readonly estimate: EstimatedSettlement | null
   readonly claimableAt: string | null
 }

@@ -23,7 +23,7 @@ export function closeTransfer(hash: string): void {
   transfers.set(all.map((transfer) => (transfer.hash === hash ? { ...transfer, isClosed: true } : transfer)))
 }
 
-/** Returns the path of the page that follows a transfer. */
+/** Returns the path of the page that shows a transfer's progress. */
 export function transferPath({ srcChainId, hash }: Pick<StartedTransfer, 'srcChainId' | 'hash'>): string {
   return `/transfers/${srcChainId}/${hash}`
 }

@@ -7,7 +7,7 @@ import { FREE } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
 import { type ChainRewardsReport, fetchReportedRewards } from '../../../lib/rewards/reported.ts'
 import { MIN_WORTH_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
-import type { Watched } from '../../../lib/rewards/watched-store.ts'
+import type { WatchedAccount } from '../../../lib/rewards/watched-store.ts'
 import type { Services } from '../../../lib/services.ts'
 import { publish } from '../../../lib/webhooks/append.ts'
 import type { RewardNotice } from '../../../lib/webhooks/event.ts'
@@ -25,7 +25,7 @@ const PAUSE_MS = 2_000
 export async function publishClaimable(
   dependencies: ClaimableServices,
   chainId: number,
-  due: readonly Watched[],
+  due: readonly WatchedAccount[],
 ): Promise<{ readonly checked: number; readonly unread: number; readonly claimable: number }> {
   const { watchedAccounts, now } = dependencies
   if (due.length === 0) return { checked: 0, unread: 0, claimable: 0 }
@@ -46,9 +46,9 @@ type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number
 async function findClaimable(
   { cache, merkl, getReader, getTokenValues, sleep, now }: ClaimableServices,
   chainId: number,
-  due: readonly Watched[],
-): Promise<ReadonlyMap<Watched, Found>> {
-  const reported = new Map<Watched, ChainRewardsReport>()
+  due: readonly WatchedAccount[],
+): Promise<ReadonlyMap<WatchedAccount, Found>> {
+  const reported = new Map<WatchedAccount, ChainRewardsReport>()
   const failures: unknown[] = []
   for (const [index, one] of due.entries()) {
     const { account } = one

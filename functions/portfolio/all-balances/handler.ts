@@ -17,7 +17,7 @@ import {
   type ChainBalances,
   isIndexRecent,
   type KnownOnChain,
-  oldestOf,
+  oldestReadTime,
 } from '../../../lib/portfolio/wallet-balances.ts'
 import { cache, getReader, now, type Services, solana, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
@@ -78,7 +78,7 @@ function readAllBalances({
     return {
       ...here,
       holdings: buildHoldings({ chain, read, indexed: indexed.map((one) => one.tokens), listed, vaults }),
-      asOf: new Date(Math.min(...read.map((one) => oldestOf(one, shares).getTime()))),
+      asOf: new Date(Math.min(...read.map((one) => oldestReadTime(one, shares).getTime()))),
       error: errors.filter(Boolean).join('. ') || undefined,
     }
   }

@@ -42,9 +42,9 @@ type Refreshed = {
 }
 
 /**
- * Returns a function that refreshes balances of wallets. The cache has one item per wallet: one read for all, then one read and one write
- * for changes. Each chain is read in one round trip, for wallets read more than half a minute ago. Two containers may read the same wallet:
- * a lock would cost more than it saves. Each part is stored with the time before its request; a newer part in the table stays.
+ * Returns a function that refreshes cached balances, one cache item per wallet. It reads all items in one request. It reads a chain in one
+ * round trip, for wallets whose last read is over 30 seconds old. Changes take one more read and one write of the cache. Two containers may
+ * read the same wallet: a lock would cost more than it saves. Older balances never replace newer ones.
  */
 export function createBalancesRefresh({
   cache,

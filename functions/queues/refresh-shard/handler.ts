@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
 import { listAddressRange } from '../../../lib/follow/shards.ts'
-import { consumer, each } from '../../../lib/frame/consumer.ts'
+import { consumer, handleEach } from '../../../lib/frame/consumer.ts'
 import {
   appendingLog,
   enqueueDeliveries,
@@ -66,5 +66,5 @@ export const handler = consumer(
     },
     getReader: getAgreedReader,
   },
-  (services) => each(refreshShard(services)),
+  (services) => handleEach(refreshShard(services)),
 )

@@ -6,8 +6,8 @@ import {
   type CancelTerms,
   type ClaimTerms,
   claimableUnlessWorthless,
-  type FinishedRequests,
   type OpenAmounts,
+  type ReadFinishedRequests,
   type Step,
 } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
@@ -64,7 +64,7 @@ export function erc7540CancelTerms(
   vault: Erc7540Vault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<FinishedRequests<CancelTerms>> {
+): ReadPlan<ReadFinishedRequests<CancelTerms>> {
   return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])

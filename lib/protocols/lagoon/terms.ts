@@ -52,7 +52,7 @@ export function lagoonExpected(
   }
 }
 
-/** Returns the assets that the vault still takes: 0 if it is paused or no longer open, null without a cap. */
+/** Returns the amount of assets that the vault still accepts: 0 if paused or closed, null without a cap, undefined if unknown. */
 function roomIn(vault: LagoonState): bigint | null | undefined {
   const { paused, totalAssets, pendingDeposits } = vault.state
   if (paused || vault.lifecycle !== 'open') return 0n
@@ -62,7 +62,7 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
 }
 
 /**
- * Returns the assets that can be withdrawn now; null without a limit. A closed vault holds the assets of all its shares. An open one pays
+ * Returns the amount of assets that can be withdrawn now; null without a limit, undefined if unknown. A closed vault holds the assets of all its shares. An open one pays
  * from its safe, which may also hold other funds.
  */
 function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import { Amount } from '../../../lib/core/codecs.ts'
 import { AppError } from '../../../lib/core/errors.ts'
-import { consumer, each } from '../../../lib/frame/consumer.ts'
+import { consumer, handleEach } from '../../../lib/frame/consumer.ts'
 import type { QueueContract } from '../../../lib/frame/contract.ts'
 import { version } from '../../../lib/services.ts'
 import { someContext } from '../../support/lambda.ts'
@@ -46,7 +46,7 @@ describe('A batch of messages', () => {
     const together = Promise.withResolvers<void>()
     const begun: bigint[] = []
     const handler = consumer(contract, { version }, () =>
-      each(async ({ of }: { of: bigint }) => {
+      handleEach(async ({ of }: { of: bigint }) => {
         begun.push(of)
         if (begun.length === 2) together.resolve()
         await together.promise
@@ -67,7 +67,7 @@ describe('A batch of messages', () => {
   test('returns all failed messages, and logs their reasons', async () => {
     const { lines, text } = captureLogs()
     const handler = consumer(contract, { version }, () =>
-      each(async ({ of }: { of: bigint }) => {
+      handleEach(async ({ of }: { of: bigint }) => {
         if (of % 2n === 0n) return { done: of }
         throw new AppError('upstream_unavailable', { cause: new Error(`the very reason of ${of}`) })
       }),
@@ -88,7 +88,7 @@ describe('A batch of messages', () => {
     async (body) => {
       const { text } = captureLogs()
       const run = vi.fn(async ({ of }: { of: bigint }) => ({ done: of }))
-      const handler = consumer(contract, { version }, () => each(run))
+      const handler = consumer(contract, { version }, () => handleEach(run))
       expect(await handler(someMessages(body, '{"of":"2"}'), someContext())).toEqual({
         batchItemFailures: [{ itemIdentifier: 'm0' }],
       })
@@ -99,7 +99,7 @@ describe('A batch of messages', () => {
 
   test('fails if its report does not match the contract', async () => {
     const { lines } = captureLogs()
-    const handler = consumer(contract, { version }, () => each(async () => ({ done: -1n })))
+    const handler = consumer(contract, { version }, () => handleEach(async () => ({ done: -1n })))
     await expect(handler(someMessages('{"of":"2"}'), someContext())).rejects.toThrow()
     expect(lines).toMatchObject([{ level: 'ERROR', message: 'batch failed' }])
   })
@@ -119,7 +119,7 @@ describe('A batch of messages', () => {
   test('of a misconfigured function fails as a whole, and the next works after the repair', async () => {
     const { lines } = captureLogs()
     vi.stubEnv('SERVICE_VERSION', undefined)
-    const handler = consumer(contract, { version }, () => each(async ({ of }: { of: bigint }) => ({ done: of })))
+    const handler = consumer(contract, { version }, () => handleEach(async ({ of }: { of: bigint }) => ({ done: of })))
     await expect(handler(someMessages('{"of":"2"}'), someContext())).rejects.toThrow('SERVICE_VERSION')
     expect(lines).toMatchObject([{ level: 'ERROR', message: 'batch failed' }])
     vi.stubEnv('SERVICE_VERSION', '1.2.3')

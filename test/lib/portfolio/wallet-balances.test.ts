@@ -9,7 +9,7 @@ import {
   isUnused,
   joinReports,
   type KnownOnChain,
-  oldestOf,
+  oldestReadTime,
   TOKEN_PROGRAMS,
   WalletBalances,
   withLastKnown,
@@ -115,8 +115,8 @@ describe("A chain's report about a wallet", () => {
 
   test('is as old as its oldest balance, counting only requested shares', () => {
     const one = read({ shares: { [SHARE]: { ...someShare(), asOf: before(60) } } })
-    expect([oldestOf(one, []), oldestOf(one, [SHARE])]).toEqual([before(0), before(60)])
-    expect(oldestOf(read({ tokens: { [USDC]: { balance: 7n, asOf: before(30) } } }), [])).toEqual(before(30))
+    expect([oldestReadTime(one, []), oldestReadTime(one, [SHARE])]).toEqual([before(0), before(60)])
+    expect(oldestReadTime(read({ tokens: { [USDC]: { balance: 7n, asOf: before(30) } } }), [])).toEqual(before(30))
   })
 
   test('has the last balances of all mints of an unread token program', () => {

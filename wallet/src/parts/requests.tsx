@@ -6,7 +6,7 @@ import { useFlow } from '@vaultline/client/react'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useService } from '../context.ts'
 import { isNotApplicable } from '../problems.ts'
-import { describeRequest, type OpenStatus } from '../request-text.ts'
+import { describeRequest, type OpenRequestStatus } from '../request-text.ts'
 import { useSender } from '../sender.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
@@ -70,7 +70,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
 }
 
 /** Returns true if the status means that something waits, can be claimed, or can be claimed back. */
-export function isOpen(status: string): status is OpenStatus {
+export function isOpen(status: string): status is OpenRequestStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
 }
 
@@ -94,7 +94,7 @@ const TITLES = { deposit: 'Your deposit', withdrawal: 'Your withdrawal' } as con
 
 type RequestProps = {
   readonly kind: 'deposit' | 'withdrawal'
-  readonly status: OpenStatus
+  readonly status: OpenRequestStatus
   readonly place: Place
   readonly vault: Vault
   readonly estimate: EstimatedSettlement | null
