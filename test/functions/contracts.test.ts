@@ -15,7 +15,7 @@ import { PROMISED } from '../support/errors.ts'
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
 const ALL = { ...endpoints, ...jobs, ...consumers }
 const CONTRACTS = Object.entries<Contract>(ALL)
-/** Options that describe a schema's values as they are sent. */
+/** Options that make a JSON schema describe values as they are sent over HTTP. */
 const AS_SENT = { io: 'input', unrepresentable: 'any' } as const
 const FILES = globSync('functions/**/contract.ts')
 
@@ -47,10 +47,10 @@ test.for(CONTRACTS)(
   },
 )
 
-/** Values that no field expects. */
+/** Values that no field of a request accepts. */
 const STRANGE = [null, 0, '', 'text', true, [], [null], {}]
 
-/** Yields the value with one position at a time replaced by each strange value. */
+/** Yields copies of a value. In each, one position is replaced by one of the strange values. */
 function* distortions(value: unknown): Generator<unknown> {
   yield* STRANGE
   if (typeof value !== 'object' || value === null) return
@@ -61,7 +61,7 @@ function* distortions(value: unknown): Generator<unknown> {
   }
 }
 
-/** Builds a value with all optional objects of a body's fields, recursively. */
+/** Builds a value with all optional objects in a body's schema, recursively. */
 function fillIn(schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return fillIn(schema.unwrap())
   if (!(schema instanceof z.ZodObject)) return 'any'
@@ -122,7 +122,7 @@ describe('A contract of an endpoint', () => {
     'forbids caching of user data and calldata, and allows it for public data: %s',
     ([name, { caller, tag, method, aged, cacheControl }]) => {
       const isForAll = caller === 'anyone' || (caller === 'client' && ['Markets', 'Portfolio'].includes(tag))
-      // The response is signed because it is of a chain. It may be cached because the past does not change.
+      // Price histories may be cached although the response is signed, because the past does not change.
       if (name === 'vaults/history') return expect(cacheControl).toBe('private, max-age=60')
       if (!isForAll || method === 'POST') expect(cacheControl).toBe('no-store')
       if (isForAll && aged && method === 'GET') expect(cacheControl).toBe('public, max-age=60')
@@ -142,7 +142,7 @@ describe('The default', () => {
   }
   const operations = Object.values(paths)
     .flatMap((operation) => Object.values(operation))
-    // Pages of this list are as long as the list by default.
+    // `listVaults` is left out, because its page is by default as long as the list.
     .filter(({ operationId }) => operationId !== 'listVaults')
   const fields = operations.flatMap(({ parameters, requestBody }) => [
     ...parameters.map(({ name, schema }) => [name, schema] as const),
@@ -170,10 +170,10 @@ describe('The default', () => {
   })
 })
 
-/** Words of the parser's own errors, which callers must not see. */
+/** Words of the schema parser's own error messages, which callers must not see. */
 const WORDS_OF_THE_PARSER = /invalid|expected|received|unrecognized|too (small|big)|nan|undefined|option|union|pattern/i
 
-/** Builds mostly wrong values of a JSON Schema: every choice of a union, with each leaf as `leaf`. */
+/** Builds mostly invalid values of a JSON schema: every choice of a union, with `leaf` in place of each simple value. */
 function wrongValues(schema: z.core.JSONSchema._JSONSchema, leaf: unknown): unknown[] {
   if (typeof schema === 'boolean') return [leaf]
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
@@ -223,7 +223,7 @@ describe('A request', () => {
   })
 })
 
-/** True for values that headers, a path or a query can hold. */
+/** Returns whether headers, a path or a query can hold this value. */
 function isTexts(value: unknown): value is Record<string, string> {
   return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
 }
@@ -290,7 +290,7 @@ describe('A job', () => {
   )
 })
 
-/** Modules that a contract must not import, because they do something when loaded. */
+/** Modules with side effects when loaded, which a contract must not import. */
 const DOES_SOMETHING =
   /@aws-sdk|@smithy|@middy|@aws-lambda-powertools|lib\/aws\/|lib\/logger\.ts|handler\.ts$|(table|reader|readers|rpc)\.ts$|lib\/lambda\/(?!contract\.ts|env\.ts)/
 
@@ -308,7 +308,7 @@ test('The list of all contracts imports no module that does anything when loaded
   const inputs = Object.keys(metafile.inputs)
   expect(inputs).toEqual(expect.arrayContaining(FILES))
   expect(inputs.filter((input) => DOES_SOMETHING.test(input))).toEqual([])
-  // Packages may import built-in modules that are tree-shaken. Our own files must not import any.
+  // Only our own files must not import built-in modules. The bundler removes unused ones from packages.
   const own = Object.entries(metafile.inputs).filter(([input]) => !input.includes('node_modules'))
   const builtIns = own.flatMap(([file, { imports }]) =>
     imports.flatMap(({ path, external }) => (external ? [`${file} imports ${path}`] : [])),

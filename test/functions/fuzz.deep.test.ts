@@ -10,7 +10,7 @@ import { runs } from '../support/runs.ts'
 import { test as base, type HttpReply, USERS } from '../support/service.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
-// Writing the log lines would take longer than the requests.
+// Log lines are suppressed, because writing them would take longer than the requests.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
@@ -27,7 +27,7 @@ type RawRequest = {
 }
 
 const test = base
-  /** Sends a request byte by byte as given. `fetch` would normalize it. */
+  /** Sends a request over a socket exactly as given, because `fetch` would normalize it. */
   .extend('send', ({ service }, { onCleanup }) => {
     const agent = new Agent({ keepAlive: true })
     onCleanup(() => agent.destroy())
@@ -44,8 +44,8 @@ const test = base
       })
   })
   /**
-   * Sends hundreds of random requests after the given ones, and returns the codes it met. Each reply must be declared by one of the
-   * contracts.
+   * Sends the given requests and then hundreds of random ones. Returns the error codes of the replies. One of the contracts must
+   * declare each reply.
    */
   .extend(
     'fuzz',
@@ -65,7 +65,10 @@ const test = base
   )
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
 
-/** Expects a reply that these contracts declare, never a 5xx, always with the error body. Returns its code, or success. */
+/**
+ * Asserts that one of these contracts declares a reply, that it is no 5xx, and that an error has the error body. Returns its
+ * error code, or a word for success.
+ */
 function expectDeclared(contracts: readonly EndpointContract[], reply: HttpReply): string {
   expect(reply.status).toBeLessThan(500)
   if (reply.status === 200) {
@@ -97,7 +100,7 @@ const QUERY = fc.oneof(
   fc.dictionary(fc.string({ unit: CODE_POINT }), fc.string()).map((all) => `?${new URLSearchParams(all)}`),
 )
 
-/** A JSON value, or a text close to an address, an amount or a chain id. */
+/** Random JSON values, some of them texts close to an address, an amount or a chain id. */
 const VALUE = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>('', '0', '-1', '01', '1e3', 2 ** 53, -0, 1.5, `0x${'0'.repeat(40)}`, '0x', {}, [], null),
@@ -107,7 +110,7 @@ const VALUE = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 50 }),
 )
 
-/** Such a value as text in a query. `String` throws for an object whose own `toString` is not a function. */
+/** Random values as query texts. JSON.stringify is used, because `String` throws for an object whose own `toString` is no function. */
 const VALUE_TEXT = VALUE.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
 
 /** Returns the text with one of its characters replaced, doubled or removed. */
@@ -129,7 +132,7 @@ function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unk
   )
 }
 
-/** Builds bodies of every kind. Few are valid, because valid ones read a chain. */
+/** Builds bodies of every kind. Few are valid, because the service reads a chain for valid ones. */
 function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer | string | undefined> {
   const right = fc.constantFrom(...rights)
   return fc.oneof(
@@ -145,7 +148,7 @@ function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer
 describe('Hundreds of random requests never break', () => {
   test('the vault list', async ({ service, fuzz }) => {
     const contract = endpoints['vaults/list']
-    // The right key is rare, because the list reads both chains.
+    // The valid key is rare, because a valid request for the list reads both chains.
     const key = fc.oneof({ weight: 19, arbitrary: HEADER_TEXT }, { weight: 1, arbitrary: fc.constant(service.apiKey) })
     const requests = fc.record({ query: QUERY, headers: HEADERS, key }).map(({ query, headers, key }) => ({
       method: 'GET',
@@ -191,7 +194,7 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{vaultAddress}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // A path without a vault address, or with a dot for it, is another route.
+    // The contract of unknown routes is allowed, because a path without an address, or with a dot for it, is one.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = [
       'success',
@@ -206,7 +209,7 @@ describe('Hundreds of random requests never break', () => {
     const contract = endpoints['vaults/cross-chain-status']
     const hash = fc.stringMatching(/^0x[0-9a-f]{64}$/)
     const place = fc.oneof(hash.chain(typo), hash, PLAIN_TEXT)
-    // Only two chains run on this machine, and others must not be read.
+    // Chain ids are excluded if the chain does not run on this machine, because a real chain must not be read.
     const elsewhere = EVM_CHAINS.map(({ id }) => id.toString())
     const chainId = fc.oneof(typo('8453'), VALUE_TEXT).filter((text) => !elsewhere.includes(text))
     const query = fc.oneof(
@@ -220,13 +223,13 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{txHash}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // A path without a hash, or with a dot for it, is another route.
+    // The contract of unknown routes is allowed, because a path without a hash, or with a dot for it, is one.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = ['success', 'invalid_tx_hash', 'missing_src_chain_id', 'invalid_src_chain_id', 'invalid_index']
     expect(met).toEqual(expect.arrayContaining(expected))
   })
 
-  // This stands for every endpoint without input; its response is the shortest.
+  // The health endpoint stands for all endpoints without input, because its response is the shortest.
   test('the health endpoint', async ({ fuzz }) => {
     const contract = endpoints['system/health']
     const requests = fc.record({ query: QUERY, headers: HEADERS, key: HEADER_TEXT }).map(({ query, headers, key }) => ({
@@ -258,7 +261,7 @@ describe('Hundreds of random requests never break', () => {
   })
 })
 
-/** Encodes any text as a part of a path or a query. `encodeURIComponent` throws for lone surrogates. */
+/** Encodes any text as a part of a path or query, including lone surrogates, for which `encodeURIComponent` throws. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }

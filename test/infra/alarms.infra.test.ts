@@ -20,21 +20,21 @@ import { startWire } from '../support/wire.ts'
 import { synthesizeBareDev } from './synthesize.ts'
 
 const BASE = 8453
-/** Minute at which the alarms are read, after six hours, in which the rarest job reports three times. */
+/** Minute at which the alarms are read. The rarest job has reported three times in the six hours before it. */
 const NOW = 360
 const template = await synthesizeBareDev()
 
-/** Returns the template's name of a function, with which its log group begins. */
+/** Returns a function's name in the template, with which its log group's name begins. */
 function idOf(name: string): string {
   const words = basename(name).split('-')
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
 type Cloud = ReturnType<typeof createCloudWatch>
-/** Log lines of one invocation, and whether it throws, which Lambda counts as an error. */
+/** Log lines of one invocation of a function. `failed` is true if it threw, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
-/** Captures the log lines of some work. */
+/** Runs `work` and returns the log lines that it writes. */
 async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
   const { lines } = captureLogs()
   const failed = await work().then(
@@ -51,7 +51,7 @@ async function invoke(name: string, event: unknown): Promise<Invocation> {
   return await logsOf(() => handler(event, someContext({ remainingMs: 30_000 })))
 }
 
-/** Repeats an invocation of a function at each of these minutes. */
+/** Writes an invocation's log lines and metrics to CloudWatch at each of these minutes. */
 function play(cloud: Cloud, name: string, { lines, failed }: Invocation, minutes: readonly number[]): void {
   for (const minute of minutes) {
     for (const line of lines) cloud.log(`${idOf(name)}Logs`, line, minute)
@@ -66,14 +66,14 @@ const times = (count: number) => Array.from({ length: count }, () => NOW - 1)
 const RUNS = JOBS.flatMap(([name, { runs, everyMinutes }]) => runs.map((input) => ({ name, input, everyMinutes })))
 
 let reports: Promise<readonly (Invocation & (typeof RUNS)[number])[]> | undefined
-/** Returns the log lines of each run of each job in a healthy service. */
+/** Runs each job in a healthy service and returns the log lines of each run. */
 async function reportAll() {
   const done = []
   for (const run of RUNS) done.push({ ...run, ...(await invoke(run.name, run.input)) })
   return done
 }
 
-/** Each alarm that went off, with its runbook. */
+/** Alarms that were on in any test, by name, each with its runbook. */
 const wentOff = new Map<string, string>()
 function alarmsOf(cloud: Cloud): string[] {
   const on = cloud.alarmsAt(NOW)
@@ -89,7 +89,7 @@ const test = serviceTest
       return vault
     }),
   )
-  /** CloudWatch after six hours in which all jobs except those of some chains reported. */
+  /** CloudWatch after six hours in which all jobs reported, except those of some chains. */
   .extend('after', async ({ lagoon: _ }) => {
     reports ??= reportAll()
     const all = await reports
@@ -186,7 +186,7 @@ describe('An API alarm goes off', () => {
     const list = () => coldService.call('GET', '/defi-vaults/v1/vaults')
     service.table.fails = ({ table }) => table === cache
     const uncounted = await logsOf(list)
-    // The container's cached data is too old by then.
+    // The clock advances until the container's cached data are too old to be used.
     coldService.pass(3_600)
     service.table.fails = ({ table }) => table === deposits
     const unread = await logsOf(list)
@@ -201,7 +201,7 @@ describe('An API alarm goes off', () => {
     ...{ namespace: 'AWS/ApiGateway', name },
     dimensions: { ApiId: 'api/Api', Stage: '$default' },
   })
-  /** Measures this many requests in each of these minutes, as API Gateway does. */
+  /** Adds API Gateway's metrics of this many requests in each of these minutes. */
   const ask = (cloud: Cloud, minutes: readonly number[], { requests = 100, failed = 0, slow = 0 }) => {
     for (const minute of minutes) {
       for (let request = 0; request < requests; request += 1) {
@@ -294,7 +294,7 @@ describe('An edge alarm goes off', () => {
     ...{ namespace: 'AWS/CloudFront', name },
     dimensions: { DistributionId: 'edge/Distribution', Region: 'Global' },
   })
-  /** Measures 200 requests in five minutes, of which this percentage fails, as CloudFront does. */
+  /** Adds CloudFront's metrics of 200 requests in five minutes, of which this percentage failed. */
   const measured = (cloud: Cloud, rate: '5xxErrorRate' | '4xxErrorRate', percent: number) => {
     for (const minute of LATELY) {
       for (let minutes = 0; minutes < 5; minutes += 1) {
@@ -336,7 +336,7 @@ const ofQueue = (name: string, queue: string) => ({
   dimensions: { QueueName: queue },
 })
 
-/** Measures the messages that wait in a queue and those that it delivers in five minutes. */
+/** Adds SQS's metrics of a queue: waiting messages, and messages delivered in five minutes. */
 function wait(
   cloud: Cloud,
   queue: string,
@@ -408,7 +408,7 @@ describe('A webhook alarm goes off', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const urlOf = (number: number) => `http://localhost:${port}/${number}`
-    /** Returns the alarms after events for clients with these numbers of webhooks. */
+    /** Returns the alarms that are on after events for clients with these numbers of webhooks. */
     const alarmsAfter = async (...webhooks: number[]) => {
       const clients = await Promise.all(webhooks.map((count) => registered(service, count, urlOf)))
       const delivered = await logsOf(async () => {

@@ -69,7 +69,7 @@ async function synthesize() {
 
 type Change = (properties: Record<string, unknown>) => void
 
-/** Returns the edge's stack with the resources of one type changed. */
+/** Returns the edge's stacks with all resources of one type changed. */
 function change(type: string, apply: Change): SynthesizedStack[] {
   const changed = structuredClone(stacks)
   for (const { Properties, Type } of changed.flatMap(({ template }) => Object.values(template.Resources))) {
@@ -82,13 +82,13 @@ type Behaviors = { DistributionConfig: { DefaultCacheBehavior: object; CustomErr
 
 const without = (rule: string) =>
   change('AWS::WAFv2::WebACL', (properties) => {
-    // All rules in the ACL have names.
+    // The cast is safe because every rule in the ACL has a name.
     properties['Rules'] = (properties['Rules'] as { Name: string }[]).filter(({ Name }) => Name !== rule)
   })
 
 type Asked = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** Runs the edge before an origin that records its requests and responds as a function does. */
+/** Simulates the edge in front of an origin that records its requests and responds as a function does. */
 async function run(of: readonly SynthesizedStack[] = stacks) {
   const asked: Asked[] = []
   const clock = { now: 1_000_000 }
@@ -103,7 +103,10 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
     response.setHeader('content-length', Buffer.byteLength(body))
     response.writeHead(path.startsWith('/gone') ? 404 : method === 'POST' ? 201 : 200).end(body)
   })
-  /** Secrets Manager with the one secret (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html). */
+  /**
+   * A simulated Secrets Manager with the edge's secret
+   * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+   */
   const secretsmanager = await serve(async (request, response) => {
     const { SecretId } = JSON.parse(String(await readBody(request, 100_000)))
     expect(SecretId).toBe('vaultline/dev/edge')
@@ -154,7 +157,7 @@ describe('The stack of the edge', () => {
   })
 
   test('has each blocking rule in its alarm’s runbook', () => {
-    // The ACL in CloudFormation's form.
+    // The cast is safe because the ACL has CloudFormation's form.
     const [acl] = Object.values(ofType('AWS::WAFv2::WebACL')) as { Rules: { Name: string; Action?: object }[] }[]
     const refusing = acl?.Rules.flatMap(({ Name, Action }) => (Action ? [Name] : [])) ?? []
     const [, named = ''] =
@@ -216,7 +219,7 @@ describe('A request through the edge', () => {
     for (const path of ['/vaults', '/vaults', '/gone', '/gone']) await ask(path)
     expect(asked).toHaveLength(4)
     const unreported = change('AWS::CloudFront::Distribution', (properties) => {
-      // There is only one distribution, and it has this field.
+      // The cast is safe because the stack has only one distribution, and it has this field.
       ;(properties as Behaviors).DistributionConfig.CustomErrorResponses = []
     })
     const keeping = await run(unreported)
@@ -226,7 +229,7 @@ describe('A request through the edge', () => {
     )
     const optimized = await run(
       change('AWS::CloudFront::Distribution', (properties) => {
-        // There is only one distribution, and it has this field.
+        // The cast is safe because the stack has only one distribution, and it has this field.
         const { DefaultCacheBehavior } = (properties as Behaviors).DistributionConfig
         Object.assign(DefaultCacheBehavior, { CachePolicyId: '658327ea-f89d-4fab-a63d-7e88639e58f6' })
       }),

@@ -51,7 +51,7 @@ const built = {
   wallet: build('wallet', { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'run()', 'icon.svg': '<svg/>' }),
 }
 
-/** Synthesizes a stage with both sites, whole as it is deployed. */
+/** Synthesizes a stage with both web sites, complete as it is deployed. */
 async function synthesizeWhole() {
   return await synthesize(async (app) => {
     const stage = new ServiceStage(app, 'dev', DEV, '0.0.0')
@@ -61,7 +61,7 @@ async function synthesizeWhole() {
   })
 }
 
-/** Synthesizes the stack of these sites, with only the shared part of its stage. */
+/** Synthesizes only the stack of these web sites and the shared stack of their stage. */
 async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: StageEnvironment, folders = built) {
   return await synthesize((app) => {
     const stage = new Construct(app, STAGE)
@@ -75,7 +75,7 @@ async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: Stag
   })
 }
 
-/** Synthesizes an app. Returns the stage, its messages about the sites, and the files copied into each bucket. */
+/** Synthesizes an app. Returns the stage, its messages about the web sites, and the files copied into each bucket. */
 async function synthesize(add: (app: App) => void | Promise<void>) {
   const outdir = mkdtempSync(join(folder, 'app-'))
   const context = {
@@ -92,7 +92,7 @@ async function synthesize(add: (app: App) => void | Promise<void>) {
   return { ...stage, problems: (stack?.messages ?? []).map(({ entry }) => entry.data), copied: copies(stage, outdir) }
 }
 
-/** Returns the files that CDK's function copies, by bucket and path, with their content and cache time. */
+/** Returns the files that CDK's deployment function copies, by bucket and path, with their content and cache time. */
 function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: string) {
   return Object.fromEntries(
     Object.values(ofType('Custom::CDKBucketDeployment')).flatMap((properties) => {
@@ -112,7 +112,7 @@ function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: strin
   )
 }
 
-/** Returns the path to which CloudFront's function rewrites a request for this path. */
+/** Returns the path to which the CloudFront function rewrites a request for `uri`. */
 function findPage(properties: Readonly<Record<string, unknown>> | undefined, uri: string) {
   return runInNewContext(`${properties?.['FunctionCode']}; handler(${JSON.stringify({ request: { uri } })})`)
 }

@@ -27,33 +27,33 @@ const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONSUMERS: [string, QueueContract][] = Object.entries(consumers)
 const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
-/** Folders of functions; each is a stack. */
+/** Folders of functions. The functions in each have a stack of their own. */
 const AREAS = new Set(CONTRACTS.map(([name]) => dirname(name)))
 /** Endpoints that return transactions and need two nodes. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel', 'claim-rewards'].map((name) => `vaults/${name}`)
-/** Endpoints that count a key's requests. */
+/** Endpoints that count the requests of a key. */
 const COUNTED = ENDPOINTS.filter(([, { caller }]) => caller !== 'anyone').map(([name]) => name)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
-/** Number of alarms of a stage by what it observes. A pair of windows makes one alarm; the alarms of the windows have no action. */
+/** Number of a stage's alarms with an action, by its setting `observe`. A pair of time windows counts as one alarm. */
 const ALARMS = {
   none: 0,
-  // Two windows of failing requests; transactions, logins, chains, webhooks.
+  // Six alarms observe failing requests in two windows, transactions, logins, chains and webhooks.
   slo: 6,
-  // Endpoints and consumers; three late jobs; slow and refused requests, throttles; two metrics of several areas and three of
-  // chains; finally failed runs; waiting and finally failed shards; two of webhooks.
+  // The summands are: `slo`'s; endpoints; consumers; three late jobs; slow and refused requests and throttles; two metrics of
+  // several areas; three of chains; finally failed runs; waiting and finally failed shards; two of webhooks.
   all: 6 + ENDPOINTS.length + CONSUMERS.length + 3 + 3 + 2 + 3 + 1 + 2 + 2,
 }
-/** Resources of a stage's edge. */
+/** Number of resources of each type in a stage's edge. */
 const EDGE = {
   'AWS::CloudFront::Distribution': 1,
   'AWS::CloudFront::CachePolicy': 1,
   'AWS::CloudFront::OriginRequestPolicy': 1,
   'AWS::WAFv2::WebACL': 1,
-  // One IP set, because the servers' addresses have only one IP version.
+  // One IP set suffices, because the servers' addresses have only one IP version.
   'AWS::WAFv2::IPSet': 1,
 }
-/** Failing, refusing and blocked. */
+/** Number of an edge's alarms: on failing, on refused and on blocked requests. */
 const EDGE_ALARMS = 3
 const OpenApi = z.object({
   'x-amazon-apigateway-cors': z.unknown(),
@@ -75,7 +75,7 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 
 const arn = (service: string, resource: string) => `arn:aws:${service}:region:account:${resource}`
 
-/** Returns a function's permissions for its contract's uses, without those for its log and traces. */
+/** Returns the permissions that a function needs for what its contract declares, without those for its log and traces. */
 function permissionsOf(stage: string, contract: Contract): [action: string, resource: string][] {
   const { clients = [], deposits = [], users = [], webhooks = [], cache = [], ...uses } = listUses(contract)
   const tables = Object.entries({ clients, deposits, users, webhooks, cache }).flatMap(([table, accesses]) =>
@@ -106,7 +106,7 @@ const SECRETS = [
   ['webhookKey', 'webhook-key'],
 ] as const
 
-/** Returns the value of each variable that a contract can request. */
+/** Returns the value of each environment variable that a contract can declare. */
 function valuesOf(stage: string): Record<string, unknown> {
   const queueUrl = (name: string) => `https://sqs.region.amazonaws.com/account/vaultline-${stage}-${name}`
   return {
@@ -128,10 +128,10 @@ function valuesOf(stage: string): Record<string, unknown> {
   }
 }
 
-/** AWS's expressions for a rate in minutes. */
+/** AWS's schedule expression for each interval in minutes. */
 const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
 
-/** Fields of an access log: only the route and the method come from the caller. */
+/** Fields of the gateway's access log. Only the route and the method come from the caller. */
 const LOGGED = [
   ['time', 'requestTime'],
   ['requestId', 'requestId'],
@@ -156,15 +156,15 @@ describe.each(STAGES)('%s', (stage) => {
   const topics = edge ? 2 : 1
   const { observe } = environment
   const isWatched = observe === 'all'
-  /** Functions whose new versions get their traffic gradually. */
+  /** Functions whose new versions are deployed gradually. */
   const gradual = environment.gradual ? [...ENDPOINTS, ...CONSUMERS].map(([name]) => name) : []
   const alarms = ALARMS[observe] + gradual.length + (edge && isWatched ? EDGE_ALARMS : 0)
-  // Transactions and logins, and failed ones; the lag of chains, in two logs.
+  // Metric filters of `slo` count all and failed transactions and logins, and the lag of chains in two logs.
   const filters =
     (observe === 'none' ? 0 : 4 + 2) +
     gradual.length +
-    // Errors; uncounted; signed, with the linking of wallets; four of chains in two logs, one in a third; three jobs; the
-    // gateway's; four of webhooks.
+    // Further metric filters count: errors; uncounted requests; signed responses and linked wallets; metrics of chains (four in
+    // two logs, one in a third); three jobs; the gateway's requests; four metrics of webhooks.
     (isWatched ? ENDPOINTS.length + CONSUMERS.length + COUNTED.length + (WITNESSED.length + 1) + 9 + 3 + 1 + 4 : 0)
   const deployers = environment.deployedFrom ? ['deployer/Deploy', 'deployer/Diff'] : []
   const aliasOf = (name: string) => arn('lambda', `function:vaultline-${stage}-${name.replace('/', '-')}:live`)
@@ -214,7 +214,7 @@ describe.each(STAGES)('%s', (stage) => {
       api: areas,
     })
     expect(stacks).toHaveLength(AREAS.size + 2 + Math.sign(deployers.length) + (edge ? 1 : 0))
-    // An operator's commands find the stacks by these names.
+    // Stack names are fixed, because an operator's commands find the stacks by them.
     expect(stackNames(stage)).toEqual(expect.arrayContaining(stacks.map(({ name }) => `vaultline-${stage}-${name}`)))
   })
 
@@ -304,7 +304,7 @@ describe.each(STAGES)('%s', (stage) => {
       const ids = Object.keys(template.Resources)
       const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
       expect(ofBase.length, 'the schedule of its run').toBe(name === 'jobs' ? 1 : 0)
-      // Each stack grows in proportion to its endpoints; a further chain adds as much as Base.
+      // Extrapolates to 60 endpoints and 50 chains. A stack grows with its endpoints, and a further chain adds as much as Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(400)
     }
@@ -667,19 +667,19 @@ describe.each(STAGES)('%s', (stage) => {
         {
           BatchSize: contract.batchSize ?? 10,
           EventSourceArn: queueArn,
-          // CDK derives the name from the ARN, which is no text here; test/infra/template.infra.test.ts runs it.
+          // The name cannot be compared here, because CDK derives it from the ARN. test/infra/template.infra.test.ts resolves it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
           ScalingConfig: { MaximumConcurrency: contract.maxConcurrency },
         },
       ])
-      // AWS advises this, because a throttled function is retried for that long.
+      // AWS advises a visibility timeout of six times the function's, because a throttled function is retried for that long.
       expect(QUEUES[contract.queue].visibilitySeconds).toBeGreaterThanOrEqual(6 * contract.timeoutSeconds)
     },
   )
 
   test('the webhook functions leave half of a new account’s concurrent executions to the API', () => {
-    // Shards are recorded only if a chain has more than 1,000 vaults: docs/scale.md.
+    // The consumer of shardQueue is left out, because it runs only if a chain has more than 1,000 vaults (docs/scale.md).
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
     const together = ofWebhooks.reduce((sum, [, { maxConcurrency }]) => sum + maxConcurrency, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
@@ -720,7 +720,7 @@ describe.each(STAGES)('%s', (stage) => {
     const metrics = widgets.map(({ properties }) => properties.metrics?.length ?? 0)
     const regions = [...body.matchAll(/"region":"(us-east-1)"/g)].length
     expect(regions, "what the edge's row asks of its region").toBe(edge ? 4 : 0)
-    // CloudWatch draws 500 metrics in one graph.
+    // CloudWatch shows at most 500 metrics in one graph, so ten are well within its limit.
     expect(Math.max(...metrics)).toBeLessThanOrEqual(10)
   })
 
@@ -777,7 +777,7 @@ test('all stages are synthesized without AWS credentials', () => {
 
 describe('Each runbook', () => {
   const HEADINGS = ['What it means', 'Users notice', 'Check', 'Do', 'Afterwards', 'Tested']
-  /** Runbooks of AWS's own mails and of problems that no metric shows. */
+  /** Returns the path of a runbook by its name. */
   const pageOf = (name: string) => `docs/runbooks/${name}.md`
   const WAKING = ['failing-logins', 'failing-requests', 'failing-transactions', 'lagging-jobs', 'late-webhooks'].map(
     pageOf,
@@ -824,7 +824,7 @@ describe('Each runbook', () => {
   test('has alarms whose filters match the lines of their logs as written', () => {
     const { AccessLogSettings } = stages['vaultline-dev']?.ofType('AWS::ApiGatewayV2::Stage')['api/Stage'] ?? {}
     const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
-    // The gateway only writes texts, and `-` for a missing value.
+    // The gateway writes all values as text, and `-` for a missing one.
     const accessLines = ['200', '404', '429', '503'].flatMap((status) =>
       ENDPOINTS.map(([, { method, path }]) => {
         const values: Readonly<Record<string, string>> = { status, routeKey: `${method} ${path}` }
@@ -860,7 +860,7 @@ test("AWS's rules find only violations that are acknowledged with a reason", () 
   ])
 })
 
-/** Returns each route with the folder of its function. The route for unknown paths must not take the browsers' OPTIONS. */
+/** Returns each route with its function's folder. The route for unknown paths must leave OPTIONS requests of browsers to the gateway. */
 function expectedRoutes(): [string, string][] {
   return ENDPOINTS.flatMap(([name, { method, path, aliases = [] }]) => {
     if (path !== '$default') {
@@ -882,7 +882,7 @@ function keySchema({ partitionKey, sortKey }: Pick<TableDefinition, 'partitionKe
   ]
 }
 
-/** Returns Lambda's permissions for a function with the queue that it consumes. */
+/** Returns the permissions of a function for the queue that it consumes. */
 function takesFrom(stage: string, { queue }: QueueContract) {
   const Action = ['ReceiveMessage', 'ChangeMessageVisibility', 'GetQueueUrl', 'DeleteMessage', 'GetQueueAttributes']
   return {
@@ -892,13 +892,13 @@ function takesFrom(stage: string, { queue }: QueueContract) {
   }
 }
 
-/** Returns an area stack's name of a function's resources. */
+/** Returns the prefix that an area's stack gives to a function's resources. */
 function idOf(name: string): string {
   const words = basename(name).split('-')
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
-/** Returns the alias by which a function is called. */
+/** Returns the name in the template of the alias by which a function is called. */
 function liveOf(name: string): string {
   return `${idOf(name)}FunctionAliaslive`
 }

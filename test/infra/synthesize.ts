@@ -29,14 +29,14 @@ const PSEUDO: Record<string, string> = {
   'AWS::URLSuffix': 'amazonaws.com',
 }
 
-/** An operator's file of stages: all three, with names that a company can own. */
+/** An operator's stages file with all three stages, whose names a company could own. */
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
 
-/** The stage `dev` without a file of stages. */
+/** Settings of the stage `dev` without a stages file. */
 // The cast is safe because `dev` always exists.
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
-/** Returns `dev` with all alarms and an edge that knows this key and cannot be bypassed. */
+/** Returns the settings of `dev` with all alarms, and with an edge that has this key and cannot be bypassed. */
 export function devWithEdge(keyHash: string): StageEnvironment {
   const edge = {
     domain: {
@@ -51,14 +51,14 @@ export function devWithEdge(keyHash: string): StageEnvironment {
   return parseStages(JSON.stringify({ dev: { edge, observe: 'all' } })).get('dev') as StageEnvironment
 }
 
-/** A synthesized stage. */
+/** A synthesized stage with its resources. */
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
 /**
- * Synthesizes the app without bundling, without AWS credentials and without the stacks of sites, which need built files.
- * Returns the stages by name, and reports of violated rules. A resource's name is its stack and its place there
- * (`vaults/ListRole`), without the hash. References by `Ref`, ARN or another stack's output are that name. Throws if
- * CloudFormation would refuse a template.
+ * Synthesizes the app without bundling, without AWS credentials, and without the stacks of web sites, which need built files.
+ * Returns the stages by name, and reports of violated rules. Resources are named by stack and construct path (`vaults/ListRole`),
+ * without CDK's hash. References by `Ref`, ARN or another stack's output become that name. Throws if CloudFormation would refuse
+ * a template.
  */
 export async function synthesizeApp() {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
@@ -79,14 +79,14 @@ export async function synthesizeApp() {
   }
 }
 
-/** Synthesizes the stacks of `dev` with the assets of its functions into this folder, without the checks of the whole app. */
+/** Synthesizes the stacks of `dev` and the code of its functions into this folder, without the checks of the whole app. */
 export async function synthesizeDev(outdir: string, environment: StageEnvironment): Promise<SynthesizedStack[]> {
   const app = new App({ outdir, analyticsReporting: false, context: { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak' } })
   new ServiceStage(app, 'dev', environment, '0.0.0-test')
   return await readStacks(app.synth().directory)
 }
 
-/** Synthesizes `dev` with an edge and gradual deploys, without its functions' assets and the checks of the whole app. */
+/** Synthesizes `dev` with an edge and gradual deploys, without its functions' code and the checks of the whole app. */
 export async function synthesizeBareDev(): Promise<Synthesized> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-bare-'))
   try {
@@ -99,7 +99,7 @@ export async function synthesizeBareDev(): Promise<Synthesized> {
   }
 }
 
-/** Reads the stacks of a stage that `isRead` selects, from the folder of its synthesis. */
+/** Reads the stacks of a stage that `isRead` selects, from a folder with synthesized templates. */
 export async function readStage(directory: string, stage: string, isRead: (stack: string) => boolean = () => true) {
   const all = await readStacks(directory)
   const read = all.filter(({ name }) => name.startsWith(`${stage}-`) && isRead(name))

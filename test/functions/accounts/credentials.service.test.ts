@@ -38,7 +38,7 @@ const newPassword = (password = PASSWORD, credentialName?: string) => ({
 const newCode = (begun: { otpUrl: string }, steps = -1) => ({
   secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) } },
 })
-/** Milliseconds a one-time code is valid. */
+/** Milliseconds for which a one-time code is valid. */
 const STEP_MS = 30_000
 const RECOVERY = { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2' }
 const PROTECTED = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'hunter2' }
@@ -60,7 +60,7 @@ function remove(service: Service, headers: Headers, { id }: { id: string }): Pro
   return service.call('DELETE', `${CREDENTIALS}/${id}`, { headers })
 }
 
-/** Registers and logs in a user with a password and a key as second factor. */
+/** Registers a user who has a password, and a key as second factor, and logs in. */
 async function somePasswordUser(service: Service) {
   const keyPair = someKeyPair()
   const factorsOf = (begun: Challenge) => ({ firstFactor: passwordOf(), secondFactor: keyPair.get(begun) })
@@ -71,7 +71,7 @@ async function somePasswordUser(service: Service) {
   return { email, keyPair, factorsOf, headers: await openSession(service, email, factorsOf) }
 }
 
-/** Registers and logs in a user with a key and one-time codes, early in a step. The code of the next step is unused. */
+/** Registers a user who has a key and one-time codes, and logs in early in a 30-second step. The next step's code is unused. */
 async function someCodesUser(service: Service) {
   const left = STEP_MS - (Date.now() % STEP_MS)
   if (left < 5000) await sleep(left)
@@ -106,7 +106,7 @@ describe("A user's credentials are listed", () => {
       credentials: [
         { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
         { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
-        // A recovery reveals the encrypted key to any caller that knows its id.
+        // The recovery key's id is not shown, because whoever knows it can get the encrypted key by a recovery.
         { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: null },
         { ...unused, kind: 'Password', factor: 'first', name: 'the usual', credentialId: null },
       ],
@@ -208,7 +208,7 @@ describe('An addition begins', () => {
 })
 
 describe('A credential is added', () => {
-  /** A credential made by a client, and its later signatures. */
+  /** A credential as a client makes it, and the signatures that it gives later. */
   type Made = { readonly create: (begun: AdditionOptions) => object; readonly get: (begun: Challenge) => object }
   const someProtectedKey = (): Made => {
     const { create, get } = someKeyPair('RSA')
@@ -278,7 +278,7 @@ describe('A credential is added', () => {
       }
       const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
       expect(await login(service, email, both)).toMatchObject({ status: 200 })
-      // The same holds for a further addition.
+      // Adding a third credential also needs both factors.
       const third = (begun: AdditionOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
       expectError(await addCredential(service, headers, third, confirmationOf), 'confirmation_failed')
     },
@@ -347,7 +347,7 @@ describe('A credential is added', () => {
     expect(await remove(service, headers, await entryOf(service, headers, 'RecoveryKey'))).toMatchObject({
       status: 204,
     })
-    // The refused addition left nothing behind.
+    // The refused addition stored nothing, so the same credential can be added again.
     expect(await addCredential(service, headers, ninth, confirmationOf)).toMatchObject({ status: 201 })
   })
 })
@@ -464,7 +464,7 @@ describe('No credential is added', () => {
       )
       expectError(reply, 'credential_already_registered')
     }
-    // Both credentials are unchanged.
+    // Neither credential was changed.
     expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
     expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
   })
@@ -595,7 +595,7 @@ describe('A credential is removed', () => {
     ]
     for (const addition of additions) await addCredential(service, headers, addition, confirmationOf)
     expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_first_factor')
-    // Without a password, the second factor is not needed.
+    // The second factor may be removed, because without a password it is not needed.
     for (const kind of ['Fido2', 'RecoveryKey']) {
       expect(await remove(service, headers, await entryOf(service, headers, kind))).toMatchObject({ status: 204 })
     }
@@ -770,7 +770,7 @@ describe('Of parallel changes,', () => {
     expect(await listOf(service, between)).toHaveLength(4)
   })
 
-  /** Starts a change of a user and holds its first write until released. */
+  /** Starts a change of a user, and holds its first write until the test releases it. */
   async function untilRead(service: Service, act: () => Promise<HttpReply>) {
     const reached = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()

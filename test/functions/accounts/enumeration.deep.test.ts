@@ -21,12 +21,12 @@ import { type CreationOptions, type Faults, someKeyPair, somePasskey } from '../
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
 
-// Log lines would count as work too.
+// Log lines are suppressed, because they would count as work in the comparison.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
 
-// Counts verified signatures, which are still verified.
+// The mock counts verifications of signatures, and still verifies them.
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>()
   return { ...crypto, verify: vi.fn(crypto.verify) }
@@ -61,7 +61,7 @@ async function knownEmails(service: Service): Promise<string[]> {
   return users.map(({ email }) => email)
 }
 
-/** Returns all that a caller can see of a reply. Texts that differ each time are replaced by their lengths. */
+/** Returns all that a caller can see of a reply. Texts that differ each time are replaced by their length. */
 function visibleShape({ status, headers, body }: HttpReply, email: string): unknown {
   const shape = (value: unknown): unknown => {
     if (typeof value === 'string') {
@@ -72,13 +72,13 @@ function visibleShape({ status, headers, body }: HttpReply, email: string): unkn
     if (typeof value !== 'object' || value === null) return value
     return Object.entries(value).map(([name, part]) => [name, shape(part)])
   }
-  // A signature covers the body and its second. The rest of a rate decreases each time.
+  // These headers change with every reply: signatures cover the body and the current second, and the remaining rate decreases.
   const changing = ['date', 'x-request-id', 'content-digest', 'signature', 'signature-input', 'ratelimit']
   const seen = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
   return { status, seen, body: shape(body) }
 }
 
-/** Lists the requests to the users' table by action. The clients' table is read once a minute, whoever the user is. */
+/** Lists the actions of requests to the users' table. Other tables are left out: the clients' table is read once a minute for any user. */
 function operationsOf(service: Service): string[] {
   const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
   return ofUsers.map(({ action, request }) => `${action} ${Object.keys(request).sort().join()}`)
@@ -106,7 +106,7 @@ const recoverOf =
     service.table.reset()
     return await completeRecovery(service, begun, recoveryOf(newCredentials), newCredentials)
   }
-/** Signs as another key: its id with a wrong signature. */
+/** Builds a recovery with an invalid signature under another key's id. */
 const signedByOther = (newCredentials: object) => {
   const { credentialAssertion, kind } = signRecovery(KEY, newCredentials)
   return { kind, credentialAssertion: { ...credentialAssertion, credId: OTHER_KEY.id } }
@@ -205,7 +205,7 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
     const called = new Set(CALLS.map(([endpoint]) => endpoint))
     expect(starts.map(([endpoint]) => endpoint)).not.toHaveLength(0)
     for (const [start] of starts) {
-      // A completed registration creates a user or finds the address taken, which the caller learns.
+      // Completing a registration is exempt, because the caller must learn that the address is taken.
       const next = start === 'accounts/register-init' ? [] : [start.replace('-init', '')]
       for (const endpoint of [start, ...next]) expect(called).toContain(endpoint)
     }

@@ -39,7 +39,7 @@ function expectSession({ status, headers, body }: HttpReply, email: string): voi
 
 const passwordOf = (password = PASSWORD) => ({ kind: 'Password', password })
 
-/** Registers a user with a password and one-time codes. */
+/** Registers a user who has a password, and one-time codes as second factor. */
 async function somePasswordUser(service: Service) {
   const { email, begun } = await registerUser(service, ({ otpUrl }) => ({
     firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
@@ -50,7 +50,7 @@ async function somePasswordUser(service: Service) {
 
 type Held = { readonly passkey: ReturnType<typeof somePasskey>; readonly keyPair: ReturnType<typeof someKeyPair> }
 
-/** A user with a passkey, and a key as second factor. Failed logins do not change them. */
+/** Tests with a user who has a passkey, and a key as second factor. Failed logins change neither. */
 const test = base
   .extend('held', { scope: 'file' }, (): Held => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
   .extend('email', { scope: 'file' }, async ({ sharedService, held: { passkey, keyPair } }) => {
@@ -103,7 +103,7 @@ describe('A login begins', () => {
     const ids = (kind: string) => begun.allowCredentials[kind].map(({ id }: { id: string }) => id)
     expect(ids('key')).toContain(first.id)
     expect(ids('passwordProtectedKey')).toContain(second.id)
-    // Only the password protects the key, so its holder could try passwords without limit.
+    // The encrypted key must not be shown, because its holder could try passwords without limit.
     expect(JSON.stringify(begun)).not.toContain('hunter2')
   })
 
@@ -324,7 +324,7 @@ describe('A login fails, always in the same way,', () => {
       const factors = { firstFactor: passwordOf(password), secondFactor }
       expectError(await login(service, email, () => factors), 'login_failed')
     }
-    // The failed logins have not used up the code.
+    // The one-time code still works, because failed logins do not use it up.
     expectSession(await login(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() })), email)
   })
 
@@ -450,7 +450,7 @@ describe('A session', () => {
     const { headers } = await createSession(service)
     service.table.reset()
     await service.call('GET', '/auth/wallets', { headers })
-    // The requests are the key, a lease of its requests, the session, and the user.
+    // Four items are requested: the key, a quota lease of the key, the session, and the user.
     expect(service.table.tries.map(({ body }) => body)).toHaveLength(4)
     expect(service.table.tries.map(({ body }) => body).join()).not.toContain(headers.authorization.split(' ')[1])
   })

@@ -92,7 +92,7 @@ describe('The log of a service during the life of its users', () => {
     expect(lines.filter(({ message: logged }) => logged === 'request').length).toBeGreaterThan(20)
     expect(lines.filter(({ level }) => level === 'ERROR').length).toBeGreaterThan(0)
     const logged = text()
-    // Words of the interface that may be in logs.
+    // These words of the API's documentation may be in the log.
     const words = [
       'public-key',
       'required',

@@ -21,7 +21,7 @@ import { chainlessTest as base, type HttpReply, type Service, startAnew } from '
 
 type Passkey = ReturnType<typeof somePasskey>
 
-/** Registers a user with two passkeys and a recovery key, and opens two sessions of the first passkey. */
+/** Registers a user with two passkeys and a recovery key, and opens two sessions by the first passkey. */
 async function someAccount(service: Service) {
   const [first, second, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
   const { email, begun: registration } = await registerUser(service, (begun) => ({
@@ -50,7 +50,7 @@ async function someAccount(service: Service) {
 }
 type Account = Awaited<ReturnType<typeof someAccount>>
 
-/** A change of an account that is ready to be requested, and the passkeys that log in after it. */
+/** A prepared change of an account, and the passkeys that can log in after it. */
 type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (passkeys: Passkey[]) => Passkey[] }
 
 const CHANGES = {
@@ -90,7 +90,7 @@ const CHANGES = {
 } satisfies Record<string, (service: Service, account: Account) => Promise<Prepared>>
 type Change = keyof typeof CHANGES
 
-/** Error of a late change, by the change before it. Other pairs have no error. */
+/** Error of a delayed change, by the change that overtook it. Pairs that are not listed have no error. */
 const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
   'a recovery': { 'a recovery': 'recovery_failed', 'a deletion': 'recovery_failed' },
   'an addition': {
@@ -121,7 +121,7 @@ const PAIRS = ALL.flatMap((late) => ALL.map((between) => [late, between] as cons
 const test = base
   .extend('account', async ({ service }) => {
     const account = await service.restore('account', () => someAccount(service))
-    // Other tests may have registered its passkeys again.
+    // Passkeys are created again, because other tests may have replaced them on the authenticator.
     for (const passkey of [account.first, account.second]) passkey.create({ challenge: '', user: account.user })
     return account
   })
@@ -135,7 +135,7 @@ const test = base
     return { ...service, table }
   })
 
-/** Makes a change in a slow container, and runs something before the first of these writes. */
+/** Makes a change in a container that is held before the first write that matches `held`, and runs `between` meanwhile. */
 async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
   let passing: Promise<void> | undefined
   table.hold = ({ action, body }) => {
@@ -149,7 +149,7 @@ async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, b
   return reply
 }
 
-/** Expects that these of all passkeys log in and are taken, and that the others are free. */
+/** Asserts that exactly these of all passkeys log in and belong to a user, and that the others can be registered. */
 async function expectOpenedBy(service: Service, { email }: Account, passkeys: Passkey[], all: Passkey[]) {
   for (const passkey of new Set(all)) {
     const { status } = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))
@@ -238,7 +238,7 @@ describe('A session holder cannot block', () => {
       expect((await service.call('DELETE', '/auth/sessions', { headers })).status).toBe(204)
     })
     expect(reply.status).toBe(200)
-    // The attempt counts for the user and the network before the comparison.
+    // The attempt is counted for the user and for the network before the password is compared.
     expect(
       slow.table.tries.map(({ body }) => body).filter((body) => /"do":"add","path":"tries"/.test(body)),
     ).toHaveLength(2)

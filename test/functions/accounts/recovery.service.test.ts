@@ -32,7 +32,7 @@ type KeyPair = ReturnType<typeof someKeyPair>
 const asRecovery = (keyPair: KeyPair, begun: RegistrationOptions, encryptedPrivateKey = 'x') =>
   keyPair.create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey })
 
-/** Registers a user with a key and a recovery key. */
+/** Registers a user who logs in with a key and has a recovery key. */
 async function someUser(service: Service, options: { key?: string } = {}) {
   const [keyPair, recoveryKey] = [someKeyPair(), someKeyPair()]
   const { email, begun } = await registerUser(
@@ -82,7 +82,7 @@ describe('A recovery begins', () => {
     const encryptedRecoveryKey = credential.encryptedPrivateKey
     expect(await allowed({ credentialId })).toEqual([{ id: credentialId, encryptedRecoveryKey }])
 
-    // The id is not returned either, because any holder of it would get the key.
+    // Requests without the id must not return it, because whoever has the id gets the encrypted key.
     const unasked = await allowed({})
     expect(unasked).toEqual([{ id: RANDOM, encryptedRecoveryKey: null }])
     expect(unasked[0]?.id).not.toBe(credentialId)
@@ -133,7 +133,7 @@ describe('A recovery begins', () => {
   })
 })
 
-/** Registers a user with a key and a recovery key made like the provider's clients. */
+/** Registers a user with a key, and with a recovery key made as the clients of the provider DFNS make it. */
 async function someKitUser(service: Service) {
   const email = someEmail()
   const begun = await beginRegistration(service, email)
@@ -175,7 +175,7 @@ describe('A user recovers', () => {
     const other = await recoverWithKit(service, email, one.kit, passkey)
     expectRecovered(other.reply)
     expect((await loginWith(service, email, second)).status).toBe(200)
-    // A used kit cannot decrypt the service's response for it.
+    // The used kit fails: it cannot decrypt what the service returns for it.
     await expect(recoverWithKit(service, email, kit, passkey)).rejects.toThrow()
   })
 
@@ -360,7 +360,7 @@ describe('After a recovery', () => {
 })
 
 describe('A recovery is refused', () => {
-  /** Completes a recovery whose assertion comes from `recoveryOf`, and returns the reply. */
+  /** Completes a recovery and returns the reply. `recoveryOf` builds the signed recovery. */
   async function recoverAs(
     service: Service,
     email: string,
@@ -386,11 +386,11 @@ describe('A recovery is refused', () => {
     }
     const otherKey = await service.createClient([])
     const replies = await Promise.all([
-      // Cases with an e-mail address: unknown, without a recovery key, known only to another client.
+      // These e-mail addresses are unknown, have no recovery key, or are known only to another client.
       recoverAs(service, someEmail(), signed({})),
       recoverAs(service, unprepared, signed({})),
       recoverAs(service, email, signed({}), { key: otherKey }),
-      // Cases with a signature of other data, another page, another kind, or an unknown challenge.
+      // These signatures cover other data, another page, another kind of request, or an unknown challenge.
       recoverAs(service, email, signed({ signature: 'of something else' })),
       recoverAs(service, email, signed({ origin: 'http://localhost:6666' })),
       recoverAs(service, email, signed({ crossOrigin: true })),
@@ -399,12 +399,12 @@ describe('A recovery is refused', () => {
       recoverAs(service, email, signed({ challenge: '' })),
       recoverAs(service, email, signed({ clientData: () => 'null' })),
       recoverAs(service, email, signed({ challenge: Buffer.from('null').toString('base64url') })),
-      // Signs other credentials.
+      // This signature covers other credentials than those sent.
       recoverAs(service, email, (_, begun) =>
         signRecovery(recoveryKey, { firstFactorCredential: someKeyPair().create(begun) }),
       ),
       recoverAs(service, email, (made) => signRecovery(recoveryKey, { ...made, secondFactorCredential: {} })),
-      // Cases with another key: a login key and a stranger's recovery key, each under the right id.
+      // These are signed by a login key and by another user's recovery key, each under the right key id.
       recoverAs(service, email, (made) => signRecovery(keyPair, made)),
       recoverAs(service, email, (made) => signRecovery(stranger.recoveryKey, made)),
       recoverAs(service, email, (made) => withId(made, recoveryKey.id, stranger.recoveryKey)),

@@ -30,10 +30,10 @@ import { type HttpReply, type Service, chainlessTest as test } from '../../suppo
 
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
 
-/** A request that is ready to be sent, and a check of the state after it. */
+/** A prepared request, and a check of the state after it. */
 type PreparedRequest = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
 
-/** Prepares a message for a new wallet of a new user, and the request that links it. */
+/** Creates a user and a wallet, signs the message that links them, and returns the request with it. */
 async function someLink(service: Service) {
   const { headers } = await createSession(service)
   const wallet = privateKeyToAccount(generatePrivateKey())
@@ -50,7 +50,7 @@ const Counted = z.object({
 })
 const Limit = z.object({ tries: z.set(z.string()).default(new Set()) })
 
-/** Lists the limits at which requests since the last reset of the table left a counted attempt. */
+/** Lists the rate limits at which requests since the table's last reset left a counted attempt. */
 async function listCounted({ table, tables }: Service): Promise<string[]> {
   const counted = table.tries.flatMap(({ request, body }) => {
     if (!body.includes('"LIMIT#')) return []
@@ -78,7 +78,7 @@ async function someSessions(service: Service) {
   return { headers, other }
 }
 
-/** The requests to each endpoint: a name, the status of the reply, and its preparation. */
+/** Requests to each endpoint: a name, the status of the reply, and the function that prepares the request. */
 const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => Promise<PreparedRequest>][] = [
   [
     'accounts/register-init',
@@ -434,7 +434,7 @@ describe('A throttled table', () => {
       const reply = await act()
       service.table.reset()
       isOver = requests <= served
-      // A completed or refused request is reported as such. Ids that are not released become void soon.
+      // A request that was completed or refused must report that. Otherwise its challenge may stay used until it expires.
       if (isOver || reply.status === status) {
         expect(reply.status).toBe(status)
         expect(isOver || isWritten || status >= 400).toBe(true)
@@ -443,7 +443,7 @@ describe('A throttled table', () => {
   })
 })
 
-/** Sends a new credential. A second call sends it again with a new start. */
+/** Requests that store a new passkey. A second call sends the same passkey again in a request begun anew. */
 const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise<HttpReply>>][] = [
   [
     'a registration',

@@ -120,7 +120,7 @@ describe('The usual duration of a settlement', () => {
   }) => {
     const waits = [100, 900, 300, 200, 500]
     for (const [index, seconds] of waits.entries()) {
-      // Each request falls into an epoch of its own, which lasts this many seconds.
+      // The request waits this many seconds until its settlement.
       await lagoon.request(ALICE.address, 1_000_000n)
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()

@@ -527,7 +527,7 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // Four requests suffice; the last one reads balances for the events' ledger entries.
+    // The node gets at most four requests; the last one serves the ledger entries of the events.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>

@@ -152,7 +152,7 @@ test('A hundred vaults with 37 days of past on Base cost one request per eight r
 
   const { report, took } = await run([recorded, ...added])
 
-  // A year takes ten times that: two runs of 50 s; two hours are allowed.
+  // A year of events takes ten times as long: two runs of 50 s, and two hours are allowed.
   expect(report).toMatchObject({ behind: 0, entries: 3_600 })
   expect(took.requests).toBeLessThanOrEqual(blocks / 10_000 / 8 + 20)
   expect(took.seconds).toBeLessThan(RUN_MS / 4_000)

@@ -240,7 +240,7 @@ describe('If a run over a shard begins each minute', () => {
     for (let runs = 0; runs < 3; runs += 1) {
       stage.pass()
       await stage.take({ chainId: BASE, shard: '', askedAt: services.now() })
-      // Vaults without an open request would be an error here.
+      // All vaults are marked as having open requests, so that each run reads them.
       const progress = await records.getProgress(vaults)
       const asking = vaults.flatMap((vault, index) => {
         const of = progress[index]

@@ -17,7 +17,7 @@ const [ALICE, BOB] = USERS
 const BASE = 8453
 const ARBITRUM = 42161
 
-/** Endpoints that return transactions. */
+/** Endpoints that return transactions, which need the agreement of two nodes. */
 const ENDPOINTS = [
   'deposit',
   'synchronous deposit',
@@ -34,7 +34,7 @@ const ENDPOINTS = [
 type Endpoint = (typeof ENDPOINTS)[number]
 type Replies = Readonly<Record<Endpoint, HttpReply>>
 
-/** False claims of a node, and the endpoints whose transactions they would change. */
+/** Lies of a node, each with the endpoints whose transactions it would change. */
 const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
   ['the vault is paused', ['deposit', 'withdrawal', 'claim', 'claim of a withdrawal', 'cancellation']],
   ['the vault is closing', ['deposit', 'withdrawal']],
@@ -110,7 +110,7 @@ async function prepare(service: Service) {
     key,
     lies,
     truth: truth as Replies | undefined,
-    /** Sends the requests one after the other by default. In parallel they would exceed the nodes' time limit on a busy machine. */
+    /** Sends the requests one after another by default. In parallel they would exceed the nodes' time limit on a busy machine. */
     async ask(by: Service, { atOnce = false, only = ENDPOINTS as readonly Endpoint[] } = {}): Promise<Replies> {
       const replies: Partial<Record<Endpoint, Promise<HttpReply>>> = {}
       for (const endpoint of only) {
@@ -125,11 +125,11 @@ async function prepare(service: Service) {
   }
 }
 
-/** Returns the transactions to sign, or the error, without time-dependent values. */
+/** Returns the transactions to sign, or the error, as text without values that depend on the time. */
 function textOfTransactions({ status, body }: HttpReply): string {
   if (status !== 200) return `${status} ${body.code}`
   const { approval, operations, claimable, cancelled, withdrawal, isCrossChain } = body
-  // Calldata for the bridge contains times.
+  // Only selectors are compared across chains, because calldata for the bridge contains times.
   const data = isCrossChain ? operations.map(({ data }: { data: string }) => data.slice(0, 10)) : operations
   return stringify({ approval, data, claimable, cancelled, withdrawal })
 }
@@ -194,7 +194,7 @@ describe('A node that claims that', () => {
 })
 
 function expectTruth(replies: Replies, truth: Replies) {
-  // Only these endpoints were requested.
+  // Endpoints without a reply were not requested, so they are left out.
   for (const endpoint of Object.keys(replies) as Endpoint[]) {
     expect([endpoint, textOfTransactions(replies[endpoint])]).toEqual([endpoint, textOfTransactions(truth[endpoint])])
   }
@@ -222,7 +222,7 @@ describe('When one of two nodes is to', () => {
   )
 })
 
-/** The endpoints with the most reads. */
+/** The endpoints that read most from nodes. */
 const BUSIEST_ENDPOINTS = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
 
 describe('Of three nodes', () => {
@@ -249,7 +249,7 @@ describe('Of three nodes', () => {
   })
 })
 
-/** Restores the current state of the chain after the test. */
+/** Takes a snapshot of the chain now and reverts to it after the test. */
 async function revertAfterTest(chain: LocalChain) {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   onTestFinished(async () => {
@@ -284,7 +284,7 @@ describe('A node slightly behind is no contradiction', () => {
   })
 })
 
-/** Makes a node report this block as its latest. */
+/** Makes a node stop at this block: it serves it as the latest one. */
 function stop(wire: Wire, head: unknown) {
   wire.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
 }
@@ -326,7 +326,7 @@ describe('A node that is more than some seconds behind', () => {
   })
 })
 
-/** Reports this time for the latest block, in its header and in contracts. */
+/** Builds a change that reports this time for the latest block, in its header and in contract calls. */
 function withTime(timestamp: Hex): Change {
   const changeTime = changeAggregate((data, selector, { params }) =>
     selector === BLOCK_TIME && params[1] === 'latest' ? pad(timestamp) : data,
@@ -337,7 +337,7 @@ function withTime(timestamp: Hex): Change {
       : changeTime(result, call)
 }
 
-/** Makes a node report an invented block as its latest. */
+/** Makes a node report a block with a false number as its latest. */
 function inventHead(wire: Wire, change: (number: bigint) => bigint) {
   const made = (number: Hex) => change(BigInt(number))
   const changeNumber = changeAggregate((data, selector, { params }) =>
@@ -360,7 +360,7 @@ describe('For a block that a node invented', () => {
       inventHead(other, () => 1n)
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
-      // A local chain restored from a file does not know its first block.
+      // Two errors are possible, because a local chain restored from a file does not know its first block.
       expect(['nodes_disagree', 'upstream_bad_answer']).toContain(deposit.body.code)
     },
   )
@@ -415,7 +415,7 @@ test.for<[number]>([[0], [3]])(
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
     const number = numberToHex(BigInt(head as Hex) - BigInt(apart))
     if (apart > 0) other.rewriteRequest = (body) => body.replaceAll('"latest"', `"${number}"`)
-    // Requests between chains also read the clocks of the bridge.
+    // Requests between chains are left out, because they also read the clocks of the bridge's pools.
     const only = ENDPOINTS.filter((endpoint) => !endpoint.includes('chain'))
     const asked = (wire: Wire) => {
       const count = wire.bodies.length
@@ -525,7 +525,7 @@ describe('A response names the blocks it rests on:', () => {
 
   test('the block of the last known state if a chain cannot be read', async ({ stage, reading, honest }) => {
     const service = await reading(honest)
-    // The job of those containers uses the same nodes.
+    // The job is imported now, so that it runs in those containers and uses their nodes.
     const { refresh } = await import('../../support/records.ts')
     await refresh(BASE)
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])

@@ -34,7 +34,7 @@ async function send(vault: TestAsyncVault, reply: HttpReply) {
   expectFairGas(reply, receipts)
 }
 
-/** Deposits through the service for `shares`. Settles and claims if the vault takes deposits by request. */
+/** Deposits through the service for this many shares. Settles and claims if the vault takes deposits by request. */
 async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint) {
   await vault.mint(ALICE.address, assets)
   await vault.approve(ALICE.address, assets)
@@ -49,11 +49,11 @@ async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint
   await vault.act(ALICE.address, 'mint', shares, ALICE.address, ALICE.address)
 }
 
-/** Makes a request and returns its id: the last one with a pending amount. */
+/** Makes a request and returns its id: the highest id that has a pending amount. */
 async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', request: () => Promise<unknown>) {
   await request()
   const view = kind === 'deposit' ? 'pendingDepositRequest' : 'pendingRedeemRequest'
-  // Vaults whose requests all have the id 0 return the same for any id.
+  // A vault whose requests all have the id 0 reports the pending amount for any id.
   if ((await vault.read(view, 0n, ALICE.address)) > 0n) return 0n
   for (let id = 9n; id > 0n; id -= 1n) if ((await vault.read(view, id, ALICE.address)) > 0n) return id
   return 0n
@@ -96,7 +96,7 @@ describe('an ERC-7540 vault with only the standard interface', () => {
       totalAssets: '0',
       totalSupply: '0',
       sharePrice: `${ONE}`,
-      // Data outside the standard does not count as missing.
+      // Null fields that ERC-7540 does not have are not listed in `missing`.
       ...Object.fromEntries(
         [
           ...['owner', 'safe', 'valuationManager', 'feeReceiver', 'paused', 'pendingSilo', 'pendingDeposits'],
@@ -164,7 +164,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
         if (asked === 'shares') expect(shares).toBe(7n * ONE)
         if (asked === 'max') expect(shares).toBe(100n * ONE)
         if (asked === 'amount') {
-          // The shares are the fewest that are worth the amount.
+          // The withdrawal uses the smallest number of shares that are worth the amount.
           expect(await vault.read('convertToAssets', shares)).toBeGreaterThanOrEqual(20n * ONE)
           expect(await vault.read('convertToAssets', shares - 1n)).toBeLessThan(20n * ONE)
         }
@@ -272,7 +272,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     const wire = withoutSimulation(service, vault)
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
     wire.rewrite = undefined
-    // Five shares are pending, whatever is requested.
+    // The vault now reports five pending shares for every request id.
     await answerInItsPlace(vault, 'f5a23d8d', '60055f5260205ff3')
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
   })
@@ -305,7 +305,7 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
     expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
     const id = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice))
     await vault.mint(ROLES.safe, 100n * ONE)
-    // These prices leave a remainder: the average of both parts rounds down.
+    // Settlement prices leave a remainder, because the average of both parts is rounded down.
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 7n * ONE, 11_111_111n)
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 13n * ONE, 17_777_777n)
     const before = await vault.balanceOf(alice)
@@ -413,12 +413,12 @@ test("Third-party requests for the user neither hide the user's own nor raise th
   const asked = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
   const shown = asked.reduce((total, shares) => total + shares, 1n)
   expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
-  // The reads are the 50 largest requests, the last 50, her own, and the one without an id.
+  // The pending shares of 102 ids are read: the 50 largest requests, the last 50, her own, and the id 0.
   expect((wire?.bodies ?? []).join().split('f5a23d8d').length - 1).toBe(102)
   expect((await vault.cancel(ALICE, 'withdrawal')).status).toBe(200)
 })
 
-/** Returns the data of both users, and expects it to be the same live and recorded. */
+/** Returns the data of both users. Asserts that they are equal when read from the chain and from the job's records. */
 async function shownOf(service: Service, vault: TestAsyncVault) {
   const views = viewsFor(service, vault.key)
   const show = async () => ({
@@ -432,7 +432,7 @@ async function shownOf(service: Service, vault: TestAsyncVault) {
   const live = await show()
   await recordAll(vault.chain)
   const recorded = await show()
-  // Only the job reads prices.
+  // Prices are not compared, because only the job reads them.
   recorded.position.sharePriceHistory = live.position.sharePriceHistory
   expect(recorded).toEqual(live)
   return live
@@ -451,7 +451,7 @@ describe('the history of an ERC-7540 vault', () => {
       )
       await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 10n * unit)
       await act(ROLES.safe, 'updatePrice', 2n * unit)
-      // A pending amount does not look like a loss.
+      // The position counts a pending amount, so that it does not look like a loss.
       const requested = await shownOf(service, vault)
       expect(requested.positions).toMatchObject([
         {

@@ -21,7 +21,7 @@ const test = base.extend('held', ({ service }) =>
     await recordAll(vault.chain)
     await vault.mint(ALICE.address, vault.units('1000'))
     expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1000'))))
-    // The price is not a round number.
+    // Minted assets raise the share price to a number that is not round.
     await vault.mint(vault.address, vault.units('77.777777'))
     return vault
   }),
@@ -61,7 +61,7 @@ async function withdraw(vault: TestVault, asked: object) {
 const claim = async (vault: TestVault) =>
   send(vault, 'claim', { kind: 'withdrawal' }, await vault.claimWithdrawal(ALICE))
 
-/** Returns Alice's status, her withdrawals, oldest first, and her position. */
+/** Returns Alice's request status, her withdrawals, oldest first, and her position. */
 async function show(service: Service, vault: TestVault, { address } = ALICE) {
   const views = viewsFor(service, vault.key)
   const { status, claimableAt, amounts } = (await vault.withdrawStatus({ address })).body
@@ -71,10 +71,10 @@ async function show(service: Service, vault: TestVault, { address } = ALICE) {
   return { status, claimableAt, amounts, withdrawals: oldestFirst, position: positions.map(withoutYield)[0] }
 }
 
-/** The yield depends on the time of the last price, which moves on. */
+/** Removes the yield, which changes as time passes since the last price. */
 const withoutYield = ({ apy: _, annualYield: __, vault: ___, ...rest }: HttpReply['body']) => rest
 
-/** Returns the same data live and from the records, and expects both to be equal. */
+/** Returns Alice's data. Asserts that they are equal when read from the chain and from the job's records. */
 async function showBoth(service: Service, vault: TestVault) {
   const live = await show(service, vault)
   await recordAll(vault.chain)
@@ -228,11 +228,11 @@ describe('A cooldown vault', () => {
     expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )
-    // The job stops reading the vault's requests once the read amounts are final.
+    // The job no longer reads the vault's requests, once the amounts that it read are final.
     await recordAll(held.chain)
     expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
 
-    // The next payment is less than all requests, so the transaction that paid is unknown.
+    // The next payment is less than all requests together. The transaction that paid is therefore unknown.
     await withdraw(held, { amount: '30000000' })
     await passTime(held, WEEK)
     await claim(held)

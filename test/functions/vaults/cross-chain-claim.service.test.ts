@@ -32,7 +32,7 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** Opens a vault in which a third of Alice's shares is settled at an uneven price and claimable. */
+/** Opens a vault in which a third of Alice's shares was redeemed at an uneven price and is claimable. */
 async function openWithClaim(service: Service, { generation = '0.5', ...options }: Options = {}) {
   const fees = generation === '0.6' && { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
   const vault = await openLagoonVault(service, { generation, ...options, ...fees })
@@ -121,7 +121,7 @@ describe('A settled withdrawal is claimed to another chain', () => {
     await vault.act(user, 'mint', 100_000_000n, user, user)
     await vault.act(user, 'requestRedeem', 50_000_000n, user, user)
     await vault.mint(safe, 100_000_000n)
-    // These prices leave a remainder: the average of both parts rounds down.
+    // Settlement prices leave a remainder, because the average of both parts is rounded down.
     await vault.act(safe, 'fulfillRedeem', 0n, user, 7_000_000n, 11_111_111n)
     await vault.act(safe, 'fulfillRedeem', 0n, user, 13_000_000n, 17_777_777n)
     const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
@@ -268,7 +268,7 @@ describe('Nothing is claimed to another chain', () => {
   })
 
   test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
-    // The service has a wire to each of its chains.
+    // Without functions to revert, this node only cannot simulate. The cast is safe because each chain has a proxy.
     revertCalls(service.rpc[8453] as Wire, [])
     expectError(await createWithdrawalJourney(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
       'dstChainId',

@@ -23,9 +23,9 @@ const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678')
 
 const ASSETS = ['USDC', 'USDT', 'DAI'] as const
 const NAMES: Readonly<Record<number, string>> = { 8453: 'Base', 42161: 'Arbitrum' }
-/** Maximum age of a quote that the pool accepts, in seconds. */
+/** Maximum age in seconds of a quote that the bridge's pool accepts. */
 const QUOTE_TIME_BUFFER = 3600
-/** Documented upper gas estimates. */
+/** Documented upper estimate of the gas of an approval. */
 const UPPER_APPROVE = 70_000
 const UPPER_BRIDGE = 250_000
 
@@ -36,7 +36,7 @@ type Kind = {
   readonly open: (service: Service, place: { asset?: Asset; chainId?: number }) => Promise<TestVault>
 }
 
-/** Opens a vault with an uneven share price: another account's settled deposit has gained. */
+/** Opens a vault whose share price is uneven, because a settled deposit of another account has gained. */
 async function openSeasonedVault(
   service: Service,
   options: { readonly generation: LagoonGeneration; readonly asset?: Asset; readonly chainId?: number },
@@ -70,7 +70,7 @@ const synchronous: Kind = {
   protocol: 'erc4626',
   async open(service, place) {
     const vault = await openYieldVault(service, place)
-    // Yield before the first share makes the rate uneven.
+    // Yield before the first deposit makes the conversion rate uneven.
     await vault.mint(vault.address, 1_234_567n)
     return vault
   },
@@ -78,10 +78,10 @@ const synchronous: Kind = {
 const ASYNC = (['0.4', '0.5', '0.6'] as const).map(lagoon)
 const SYNC_MODE = (['0.5', '0.6'] as const).map(inSyncMode)
 const KINDS: readonly Kind[] = [synchronous, ...ASYNC, ...SYNC_MODE]
-/** One vault for each operation of a message. The operation depends on nothing else. */
+/** Kinds of vaults: one for each vault function that a bridge message calls. */
 const OPERATIONS: readonly Kind[] = [synchronous, lagoon('0.5'), inSyncMode('0.6')]
 
-/** Expects the user's result for `amount` that arrived at the vault, given the state before. */
+/** Asserts the user's result of `amount` that arrived at the vault, whose rate before is `before`. */
 async function expectDeposited(vault: TestVault, { isAsync, protocol }: Kind, amount: bigint, before: Rate) {
   const virtualShares = protocol === 'lagoon' ? 10n ** BigInt(18 - decimalsOf(vault)) : 1n
   const [pending, shares] = [
@@ -106,7 +106,7 @@ async function rateOf(vault: TestVault): Promise<Rate> {
   return { totalAssets, totalSupply }
 }
 
-/** Prepares Alice's deposit and sends it. Expects all to succeed. */
+/** Prepares Alice's deposit and sends it. Asserts that all transactions succeed. */
 async function sendOff(
   journey: Journey,
   amount: bigint,
@@ -143,7 +143,7 @@ describe('a deposit from another chain', () => {
       const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
 
       const { reply, receipts } = await sendOff(journey, amount)
-      // The fee was quoted for exactly the message that is sent.
+      // The sent message must be exactly the one for which the fee was quoted.
       const { offer } = bridge.quoteBehind(reply)
       const output = BigInt(offer.outputAmount)
       expect(reply.body).toEqual({
@@ -268,7 +268,7 @@ describe("a deposit in the chain's coin", () => {
         simulation: { status: 'success' },
       },
     })
-    // The bridge quotes its wrapped token, and the call names that token.
+    // The native coin is quoted and deposited as its wrapped token.
     const { offer, request } = bridge.quoteBehind(reply)
     expect(request.url.searchParams.get('inputToken')).toBe(journey.token.address)
     expect(decodeBridgeDeposit(operation.data)).toMatchObject({
@@ -479,7 +479,7 @@ describe('fills of the bridge', () => {
 })
 
 describe('round trips', () => {
-  /** Counts the requests to each chain and the bridge for Alice's deposit. */
+  /** Counts the requests to each chain and to the bridge's API that Alice's deposit causes. */
   async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
     const journey = createDepositJourney(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()
@@ -644,7 +644,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
   )
 })
 
-// These tests come last. They advance the clocks and make the service remember a node without simulation.
+// These tests come last, because they advance the clocks and make the service remember that a node cannot simulate.
 describe('the expiry of a quote', () => {
   test('The pool takes the deposit until the quote expires, and not a second longer', async ({ service }) => {
     const vault = await openYieldVault(service)
@@ -654,7 +654,7 @@ describe('the expiry of a quote', () => {
       const time = new Date(body.quote.expiresAt).getTime() / 1000 + secondsAfterExpiry
       await callRpc(journey.source, [{ method: 'evm_setNextBlockTimestamp', params: [time] }])
       const receipts = await service.send(journey.source.chainId, ALICE, body.operations)
-      // The chains' clocks stay equal.
+      // Both chains advance, so that their clocks stay equal.
       await callRpc(vault.chain, [{ method: 'evm_increaseTime', params: [QUOTE_TIME_BUFFER] }])
       await vault.mint(ROLES.admin, 1n)
       return receipts

@@ -13,7 +13,7 @@ type Role = keyof typeof CHAINS
 
 const test = base
   .extend('wires', ({ service: { rpc } }) => ({ source: rpc[ARBITRUM] as Wire, destination: rpc[BASE] as Wire }))
-  /** Transfers at each stage, whose status needs both chains. */
+  /** Transfers at different stages. The service needs both chains for their status. */
   .extend('stages', { scope: 'file' }, async ({ sharedTransfers: transfers }): Promise<Stages> => {
     const expired = await transfers.open({ seconds: 600 })
     await transfers.letExpire(expired)
@@ -29,14 +29,14 @@ type Stages = {
   readonly expired: Transfer
 }
 
-/** Opens a transfer at each stage that is new to the service, so that nothing is recorded. */
+/** Opens a transfer and brings it to this stage without a status request, so that the service has no record of it. */
 async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'expired') {
   const transfer = await transfers.open({ seconds: stage === 'expired' ? 600 : 7200 })
   const fill = stage === 'filled' ? await transfers.relayer.fill(transfer.deposit) : undefined
   if (stage === 'expired') {
     await transfers.letExpire(transfer)
     await transfers.finalise()
-    // The status is seen and then final on both chains. The next poll searches for the refund.
+    // Two polls make the expiry known and final on both chains. The next poll searches for the refund.
     for (let question = 0; question < 2; question += 1) await transfer.shows('expired')
   }
   const state = stage === 'filled' ? 'completed' : stage
@@ -46,7 +46,7 @@ async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'exp
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Item = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Changes the responses to one method on a wire. */
+/** Changes the responses to one RPC method at a node's proxy. */
 function rewriteAnswers(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -68,7 +68,7 @@ test('While the source chain fails, every status is its error, and correct again
 }) => {
   const unseen = await transfers.open()
   wires.source.behaviour = 'refuse connections'
-  // The other transfers are final on the source chain, or do not need it.
+  // Only these two requests need the source chain. The other transfers are already final there.
   for (const reply of await Promise.all([unseen.ask(), transfers.askFor(NO_HASH, { from: ARBITRUM })])) {
     expectError(reply, 'upstream_unavailable')
   }
@@ -89,7 +89,7 @@ test('While the destination fails, every status is its error, and correct again 
   wires.destination.behaviour = 'never answer'
   const replies = await Promise.all([bridging, filled, expired, unseen].map((transfer) => transfer.ask()))
   for (const reply of replies) expectError(reply, 'upstream_timeout')
-  // The source chain decides this without the destination.
+  // The source chain decides this status, so the failing destination does not matter.
   expectStatus(await transfers.askFor(NO_HASH, { from: ARBITRUM }), 'pending', { hash: NO_HASH, from: ARBITRUM })
 
   wires.destination.reset()
@@ -114,7 +114,7 @@ describe('A status that cannot be read completely is an error:', () => {
     ['destination', 'eth_getTransactionReceipt', 'filled'],
   ]
   const NONSENSE = ({ id }: Item): Item => ({ id, result: { number: 'x' } })
-  // The two failures alternate. The tests of the node client cover the others.
+  // Cases alternate between two failures. Tests of the requests to nodes cover the others.
   const cases = NEEDED.map(([role, method, stage], index) => ({
     ...{ role, method, stage },
     ...(index % 2 ? { spoiled: 'an error', answerOf: refusal } : { spoiled: 'nonsense', answerOf: NONSENSE }),
@@ -126,7 +126,7 @@ describe('A status that cannot be read completely is an error:', () => {
       withoutHints(transfers.service)
       const { transfer, shows } = await openNew(transfers, stage)
       rewriteAnswers(wires[role], method, answerOf)
-      // A separate container is used because a node's refusal is remembered.
+      // A new container is used, because a container remembers a node's refusal.
       expectError(await transfer.ask({ as: coldService }), 'upstream_bad_answer')
       wires[role].reset()
       await shows()

@@ -38,9 +38,9 @@ const AMOUNT = 50_000_000n
 const API_KEY = 'across-key-hunter2'
 const EDGE_KEY = 'a key that CloudFront sends'
 const INTEGRATOR = '0x00c4'
-/** Age of the offers of the bridge's API, in seconds. */
+/** Age of the quotes from the bridge's API, in seconds. */
 const OFFER_AGE = 300
-/** Returns the time of an offer, in seconds since 1970 by the source chain's clock. */
+/** Returns the time of a quote, in seconds since 1970 by the source chain's clock. */
 const madeAt = (offer: Offer) => Number(offer.timestamp) + OFFER_AGE
 
 /** A transfer of USDC from Arbitrum into a synchronous vault on Base, for tests that need no other vault. */
@@ -54,12 +54,12 @@ const test = crossChainTest
     onCleanup(stop)
     return known
   })
-  /** The service with a key and an id for the bridge. */
+  /** The service with an API key and an integrator id for the bridge. */
   .extend('known', ({ service: _, sharedKnown }) => {
     sharedKnown.bridge.answer = undefined
     return sharedKnown
   })
-  /** A key of 20 quotes in ten minutes, and functions that request with it from an address. */
+  /** A key that may use 20 quotes in ten minutes, and functions that send requests with it from a given address. */
   .extend('ask', async ({ service, sharedVault: vault, journey }, { onCleanup }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
     const strict = await startConfigured(service, { bridge: {} })
@@ -67,7 +67,7 @@ const test = crossChainTest
       vi.unstubAllEnvs()
       await strict.stop()
     })
-    // A key has 20 quotes of deposits in ten minutes and 10 of withdrawals; a network has three.
+    // This rate gives the key 20 quotes of deposits in ten minutes and 10 of withdrawals. One network gets three.
     const limits = { ...DEFAULT_LIMITS, rate: { requests: 3600, seconds: 3600 } }
     const key = await service.createClient([vaultIn(vault)], limits)
     const [{ chainId }, { address: token }] = [journey.source, journey.token]
@@ -78,7 +78,7 @@ const test = crossChainTest
         body: { vaultAddress: vault.address, ...body },
       })
     await vault.mint(ALICE.address, AMOUNT)
-    // No rate window ends within a test.
+    // The clock advances to the start of a rate window, so that no window ends within a test.
     const secondsLeft = 600 - ((Date.now() / 1000) % 600)
     if (secondsLeft < 60) service.pass(secondsLeft)
     await vault.send(ALICE, await vault.deposit(ALICE, AMOUNT))
@@ -222,7 +222,10 @@ describe('the limits of the bridge', () => {
 })
 
 describe('a vault that takes no deposit now', () => {
-  /** Expects an amount above the room of a vault to be refused with one that works. Less arrives than is sent. */
+  /**
+   * Asserts that an amount above the vault's remaining capacity `room` is refused, with an amount that works. The bridge delivers
+   * less than is sent.
+   */
   async function expectRoom(journey: Journey, amount: bigint, room: bigint): Promise<void> {
     const reply = await journey.ask(ALICE, amount)
     expectError(reply, 'vault_cap_reached', ['amount'])
@@ -243,7 +246,7 @@ describe('a vault that takes no deposit now', () => {
     expectDeposit(await journey.ask(ALICE, AMOUNT))
     await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
     expectError(await journey.ask(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
-    // The user's request counts. The handler has none.
+    // Only Alice's own request blocks her deposit. Bob has none, and neither has the handler that deposits for both.
     expectDeposit(await journey.ask(BOB, AMOUNT))
     await vault.settle()
     expectDeposit(await journey.ask(ALICE, AMOUNT))
@@ -315,7 +318,7 @@ describe('who may deposit', () => {
       expectError(await journey.ask(user, AMOUNT), 'cross_chain_not_available')
       await setCode(service, 8453, user.address, CONTRACT)
       expectDeposit(await journey.ask(user, AMOUNT))
-      // A contract that exists only on the destination may deposit too.
+      // The address is a contract only on the destination, which may deposit too.
       await setCode(service, 42161, user.address, '0x')
       expectDeposit(await journey.ask(user, AMOUNT))
     })
@@ -349,7 +352,7 @@ describe('a valuation that is about to end', () => {
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', SHORT)
       await vault.settle()
       expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
-      // There is enough time for a deposit on its own chain.
+      // The valuation is valid long enough for a deposit on the vault's own chain.
       expect((await vault.deposit(ALICE, AMOUNT)).body).toMatchObject({ isAsync: false, isCrossChain: false })
 
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', LONG)
@@ -387,7 +390,7 @@ describe('chains that fail', () => {
     await pause(8453, true)
     expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
     await pause(8453, false)
-    // Fills on the source serve the opposite direction.
+    // Paused fills on the source chain do not matter, because they serve only the opposite direction.
     onTestFinished(() => pause(42161, false))
     await pause(42161, true)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
@@ -413,7 +416,7 @@ describe('chains that fail', () => {
 })
 
 describe("a bridge's API that lies", () => {
-  // One lie of each kind. The tests of quotes cover all fields of an offer.
+  // One false field of each kind. The tests of quotes cover all fields.
   const LIES: Readonly<Record<string, (offer: Offer) => unknown>> = {
     "for the destination's pool": (offer) => ({ ...offer, spokePoolAddress: offer['destinationSpokePoolAddress'] }),
     'of one unit more than the input': (offer) => ({ ...offer, outputAmount: `${AMOUNT + 1n}` }),
@@ -427,7 +430,8 @@ describe("a bridge's API that lies", () => {
     },
   )
 
-  // Operations tell the quotes apart: on a busy machine the second may be requested before the first arrives.
+  // Quotes are distinguished by the vault function in their message. On a busy machine the second may be requested before the
+  // first arrives.
   const USUAL = toFunctionSelector('requestDeposit(uint256,address,address)').slice(2)
 
   test.for([
@@ -464,7 +468,7 @@ describe('an offer with a future time', () => {
     const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
     expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
     expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
-    // This is within the minute, because the pool takes no quote from the future.
+    // The transfer is sent within the minute, because the pool refuses quotes from the future.
     expectSuccess(await journey.send(ALICE, reply))
   })
 })
@@ -483,7 +487,7 @@ describe("a bridge's API that fails", () => {
     bridge,
   }) => {
     onTestFinished(async () => {
-      // The other tests run without this pause.
+      // The stored pause of requests to the bridge is deleted, because it would affect other tests.
       await service.tables.cache.delete({ pk: 'pause#Across', sk: 'ANSWER' })
     })
     const vault = await openYieldVault(service)
@@ -512,16 +516,16 @@ describe('quotes are metered', () => {
     expect(flood.length - refused.length).toBe(3)
     for (const reply of refused) expectRefusal(reply, 'address')
     expect(ask.quotes()).toBe(3)
-    // The flooded user requests from another address, and the flooding address for another user.
+    // The same user can still request from another address, and the same address for another user.
     expectDeposit(await ask.toDeposit('203.0.113.2', 1000))
     expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), 'address')
     expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
 
-    // Refused requests do not count: the key has 16 of its 20 left.
+    // Refused requests used no quote, so the key has 16 of its 20 left.
     for (let amount = 0; amount < 16; amount += 1)
       expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
     expectRefusal(await ask.toDeposit('192.0.2.1', 2000), 'x-join-key')
-    // Only withdrawals and claims use up their quotes.
+    // Quotes of withdrawals are used up only by withdrawals and claims, so these requests succeed.
     for (const amount of [2, 3, 4]) expect((await ask.toWithdraw('198.51.100.1', amount)).status).toBe(200)
     expectRefusal(await ask.toWithdraw('198.51.100.1', 5), 'address', 'quotes of withdrawals and claims')
     for (let amount = 6; amount < 12; amount += 1) {

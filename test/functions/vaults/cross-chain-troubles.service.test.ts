@@ -23,7 +23,7 @@ const test = base.extend('vault', { scope: 'file' }, ({ sharedService }) =>
   openLagoonVault(sharedService, { generation: '0.5' }),
 )
 
-/** Returns the status of a hash on Arbitrum, for an account or for the first depositor. Expects at most 8 calls. */
+/** Returns the status of a hash on Arbitrum, for an account or for the first depositor. Asserts that it takes at most 8 calls to nodes. */
 async function pollStatus(
   service: Service,
   hash: Hash,
@@ -39,7 +39,7 @@ async function pollStatus(
   return reply.body
 }
 
-/** Prepares a transfer with which the service lets an account deposit into the vault. */
+/** Prepares a transfer by which an account deposits into the vault from another chain. */
 async function prepare(
   service: Service,
   vault: Parameters<typeof createDepositJourney>[0],
@@ -83,7 +83,7 @@ describe('A pending transaction', () => {
     expect(await pollStatus(service, hash)).toMatchObject({ status: 'bridging', ...sent, replacedBy: replacement })
     const fill = await transfers.relayer.fill(deposit)
     await transfers.finalise()
-    // The first poll makes the source final, the second finds the fill, and the third makes it final.
+    // Three polls are needed: the first makes the source final, the second finds the fill, and the third makes it final.
     for (let poll = 0; poll < 2; poll += 1) await pollStatus(service, hash)
     const { transactions, ...completed } = await pollStatus(service, hash)
     expect(completed).toMatchObject({
@@ -110,7 +110,7 @@ describe('A pending transaction', () => {
     expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending' })
     await waiting.cancel()
     await waiting.mine()
-    // Another deposit of the account is another transfer.
+    // Another deposit of the same account must not be taken for this transfer.
     await transfers.open({ user: ALICE })
     expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending' })
     await transfers.finalise(ARBITRUM)
@@ -123,7 +123,7 @@ describe('A pending transaction', () => {
       events: [],
     })
     expect(dropped.statusDescription).not.toMatch(/nothing was sent/i)
-    // A final status costs nothing more.
+    // Polling a final status makes no calls to nodes.
     expect(await pollStatus(service, hash)).toMatchObject({ reason: 'source_dropped' })
     expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
   })
@@ -173,7 +173,7 @@ describe('In a bundle of two users', () => {
       const [admin] = USERS
       await transfers.send(ARBITRUM, admin.address, call(token, 'mint', [account.address, amount]))
       const approval = call(token, 'approve', [transfers.poolOf(ARBITRUM), amount])
-      // A smart account must exist on the destination too.
+      // The user is a smart account, which must exist on the destination chain too.
       const message = depositMessage({
         token: transfers.tokenOf(BASE, 'USDC'),
         vault: vault.address,
@@ -280,7 +280,7 @@ describe('In a bundle of two users', () => {
       between: (first) => pollStatus(service, first),
       again: () => bundler.include(operations.slice(1), BOB.address),
     })
-    // The pool no longer takes the quote of the first operation.
+    // The clock advances until the pool refuses the quote of the first user operation.
     await transfers.setClock(ARBITRUM, (await transfers.clockOf(ARBITRUM)) + 7_200)
     await transfers.finalise()
     for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, dropped, { userAddress: alice.address })
@@ -349,7 +349,7 @@ describe('A refund among others of the same account', () => {
       await transfers.letExpire(transfer)
       await transfers.letExpire(other)
       await transfers.finalise()
-      // The transfer is known, and its deadline has finally passed.
+      // Three polls make the transfer known, and its passed deadline final.
       for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, transfer.hash)
       const hashes = await transfers.refund([transfer.deposit, ...dusts], way)
       await transfers.finalise()

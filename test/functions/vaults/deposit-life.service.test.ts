@@ -34,13 +34,13 @@ const WITH_SYNC: LagoonCase[] = [
   { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
 ]
 const ALL = [...BEFORE_SYNC, ...WITH_SYNC]
-/** One generation for each way in which requests are stored. */
+/** Lagoon versions: one for each way in which vaults store requests. */
 const EPOCHS = ALL.filter(({ label }) => ['0.1', '0.5', '0.6 with an entry fee'].includes(label))
-/** Pairs each case with the next token. Token handling does not depend on the generation. */
+/** Pairs each case with one token only, because the handling of tokens does not depend on the version. */
 const withAssets = (cases: readonly LagoonCase[]) =>
   cases.map((lagoon, index) => ({ ...lagoon, asset: ASSETS[index % ASSETS.length] ?? 'USDC' }))
 
-/** Opens a vault with an uneven share price: another account's settled deposit has gained. */
+/** Opens a vault whose share price is uneven, because a settled deposit of another account has gained. */
 async function openSeasonedVault(
   service: Service,
   options: Omit<LagoonCase, 'label'> & { asset: Asset; chainId?: number },
@@ -53,7 +53,7 @@ async function openSeasonedVault(
   return vault
 }
 
-/** Makes a node refuse calls with a third parameter. */
+/** Makes a node refuse calls with a third parameter, the state override. */
 function refuseOverrides(wire: Wire): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -65,7 +65,7 @@ function refuseOverrides(wire: Wire): void {
   }
 }
 
-/** Views that do not matter to a requested deposit. */
+/** Views of the vault that the status of a requested deposit does not need. */
 const NOT_OF_DEPOSITS = [
   'pendingRedeemRequest(uint256,address)',
   'claimableRedeemRequest(uint256,address)',
@@ -81,7 +81,7 @@ async function rateOf(vault: TestVault) {
   return { totalAssets, totalSupply, virtualShares: VIRTUAL_SHARES[vault.asset] }
 }
 
-/** Returns the status of Alice's deposit and expects a success. */
+/** Returns the status of Alice's deposit. Asserts that the request succeeds. */
 async function statusOf(vault: TestVault) {
   const { status, body } = await vault.status(ALICE)
   expect(status).toBe(200)
@@ -89,7 +89,7 @@ async function statusOf(vault: TestVault) {
   return body
 }
 
-/** Prepares Alice's deposit over HTTP and sends its transactions. Expects all to succeed. */
+/** Prepares Alice's deposit over HTTP and sends its transactions. Asserts that all succeed. */
 async function depositAndSend(vault: TestVault, amount: bigint): Promise<HttpReply> {
   const reply = await vault.deposit(ALICE, amount)
   expect(reply.status).toBe(200)
@@ -139,7 +139,7 @@ describe('the life of a deposit', () => {
       expect(feeInBasisPoints(deposit, amount)).toBe(entryRate)
       expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
       expect(await vault.allowance(ALICE.address)).toBe(0n)
-      // Another account's deposit in the same epoch does not count as hers.
+      // Carol's deposit in the same epoch must not count as Alice's.
       await vault.request(CAROL.address, vault.units('77.000001'))
       expect(await statusOf(vault)).toMatchObject({
         status: 'pending',
@@ -157,7 +157,7 @@ describe('the life of a deposit', () => {
         status: 'claimable',
         amounts: { pendingDeposit: '0', claimableShares: `${shares}`, currentShares: '0' },
         vault: { depositEpochId: 5 },
-        // Only the user can change this, by a claim.
+        // Polling is useless, because only the user's own claim changes this status.
         nextPollAfterMs: null,
       })
 
@@ -209,7 +209,7 @@ describe('the life of a deposit', () => {
     'A deposit into a synchronous vault of $asset gives its exact shares instantly',
     async ({ asset }, { service }) => {
       const vault = await openYieldVault(service, { asset })
-      // Yield before the first share makes the rate uneven.
+      // Yield before the first deposit makes the conversion rate uneven.
       await vault.mint(vault.address, 1_234_567n)
       const amount = vault.units('1234.567891')
       const balance = await vault.balanceOf(ALICE.address)
@@ -295,7 +295,7 @@ describe('the life of a deposit', () => {
       await vault.act(ALICE.address, 'requestRedeem', 3n * 10n ** 18n + 1n, ALICE.address, ALICE.address)
       await vault.request(ALICE.address, 4_000_003n)
       await vault.settle(1_234_567n)
-      // A settled request keeps its rate and its fees, whatever the later ones are.
+      // The settled request keeps its rate and its fees, although the vault's fees change.
       await vault.act(ROLES.admin, 'updateRates', { ...rates, entryRate: 1, exitRate: 1 })
       await vault.settle(7_654_321n)
       const claimableShares = `${await vault.read('maxMint', ALICE.address)}`
@@ -359,7 +359,7 @@ describe('approvals', () => {
   const approving = (vault: TestVault, amount: bigint) => ({
     chainId: vault.chain.chainId,
     to: vault.token,
-    // Selector of approve(address,uint256).
+    // The calldata begins with the selector of approve(address,uint256).
     data: `0x095ea7b3${vault.address.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,
     value: '0',
   })

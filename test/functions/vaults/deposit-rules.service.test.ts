@@ -17,14 +17,14 @@ const SELECTORS = {
 }
 
 const WITH_SYNC = (['0.5', '0.6'] as const).map((generation) => ({ generation }))
-/** The first and the last generation, for rules that do not depend on it. */
+/** The first and the last Lagoon version, for rules that are the same in all versions. */
 const ENDS = (['0.1', '0.6'] as const).map((generation) => ({ generation }))
 const SYNC_MODES = { SyncRedeem: 2, None: 3 }
 
 const openVault = (service: Service, options: Parameters<typeof openLagoonVault>[1]) =>
   service.restore(JSON.stringify(options), () => openLagoonVault(service, options))
 
-/** Prepares Alice's deposit, expects this one operation and sends it. */
+/** Prepares Alice's deposit, asserts that it calls this vault function, and sends it. */
 async function expectDeposit(
   vault: TestVault,
   operation: 'requestDeposit' | 'syncDeposit' | 'deposit',
@@ -40,7 +40,10 @@ async function expectDeposit(
   expectSuccess(await vault.send(ALICE, reply))
 }
 
-/** Returns the vault's own errors for a request and for an instant deposit by Alice, who can pay both. Undefined means accepted. */
+/**
+ * Returns the contract errors of a request and of an instant deposit by Alice, who has enough tokens. Undefined means that the
+ * call would succeed.
+ */
 async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   await vault.mint(ALICE.address, amount)
   await vault.approve(ALICE.address, amount)
@@ -51,14 +54,14 @@ async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   }
 }
 
-/** Calls the safe's settlement in the form of the generation. */
+/** Settles as the safe, with the arguments of this Lagoon version. Returns the contract's error, if any. */
 function settleDeposit(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
   const valuation = generation === '0.1' ? [] : [totalAssets]
   return vault.refusal(ROLES.safe, 'settleDeposit', ...valuation)
 }
 
 function close(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
-  // Only 0.1 uses the proposed valuation without an argument.
+  // Lagoon v0.1 takes no argument: it uses the proposed valuation.
   return vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [totalAssets]))
 }
 
@@ -155,7 +158,7 @@ describe('an unsettled request', () => {
   )
 })
 
-/** Expects amounts above the room of a vault to be refused with the room as the maximum. */
+/** Asserts that amounts above the vault's remaining capacity `room` are refused, with `room` as the maximum. */
 async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
   for (const amount of [room + 1n, 1_000n * room]) {
     const reply = await vault.deposit(ALICE, amount)
@@ -280,7 +283,7 @@ describe('a vault whose code changes while the service runs', () => {
     await expectDeposit(vault, 'syncDeposit')
 
     await vault.upgrade('0.6')
-    // The storage word of the cap has never been written.
+    // The upgraded vault's cap is 0, because its storage word has never been written.
     expectError(await vault.deposit(ALICE, AMOUNT), 'vault_cap_reached')
     expect((await refusalsOnChain(vault)).syncDeposit).toBe('MaxCapReached')
     await vault.act(ROLES.safe, 'updateMaxCap', maxUint256)

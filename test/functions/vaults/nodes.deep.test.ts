@@ -46,7 +46,7 @@ const WITHOUT_EVENTS: readonly Endpoint[] = [
   'withdraw status',
 ]
 
-/** Endpoints whose transactions are known without a dry run. */
+/** Endpoints that can return transactions at a node that cannot simulate. */
 const SIMULATED: readonly Endpoint[] = [
   'deposit',
   'withdrawal',
@@ -57,8 +57,8 @@ const SIMULATED: readonly Endpoint[] = [
 ]
 
 /**
- * State of the chains: a recorded deposit, a partly claimable one, a pending one, one on its way from the other chain, and a settled
- * withdrawal.
+ * Prepares the chains: a recorded deposit, a partly claimable one, a pending one, one on its way from the other chain, and a
+ * settled withdrawal.
  */
 async function prepare(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5' })
@@ -75,13 +75,13 @@ async function prepare(service: Service) {
     await mine(chain, 20)
     await refresh(chain.chainId)
   }
-  // This is not recorded, so each request reads it from the chain.
+  // This deposit is not recorded, so each request reads it from the chain.
   await vault.act(ALICE.address, 'deposit', vault.units('70'), ALICE.address, ALICE.address)
   const journey = createDepositJourney(vault, service)
   await journey.mint(ALICE.address, journey.units('50'))
   const sent = await journey.send(ALICE, await journey.ask(ALICE, journey.units('50')))
   const hash = sent.at(-1)?.transactionHash
-  // A node that is some blocks behind has all of it too.
+  // Blocks are added, so that a node that is some blocks behind has all of it too.
   for (const chain of service.backends.chains) await mine(chain, 10)
 
   const vaults = service.backends.chains.flatMap(({ vaults }) => vaults)
@@ -116,7 +116,7 @@ async function prepare(service: Service) {
     history: ['GET', `${user}/deposits`],
   }
   return {
-    /** Sends all requests of wallets in parallel. */
+    /** Sends a request to each of these endpoints in parallel. */
     async ask(of: Service, endpoints: readonly Endpoint[] = ENDPOINTS): Promise<Replies> {
       of.pass(0.5)
       const asked = endpoints.map(async (endpoint) => {
@@ -133,9 +133,9 @@ const mine = (chain: { readonly rpcUrl: string }, blocks: number) =>
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
-  /** Replies of a node that knows everything and refuses nothing. */
+  /** Replies of the service at a node that knows everything and refuses nothing. */
   .extend('truth', { scope: 'file' }, ({ sharedService, stage }) => stage.ask(sharedService))
-  /** Starts the service in new containers, behind nodes of these kinds on both chains. */
+  /** Starts the service in new containers that use nodes of these kinds on both chains. */
   .extend('behind', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
@@ -155,7 +155,7 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
-/** The yield is that of the last record, which comes in between. The last two fields show the progress of a search. */
+/** Names of fields that are not compared. Yields depend on records made in between. The last two show the progress of a search. */
 const VARYING = [
   'timestamp',
   'requestId',
@@ -167,7 +167,7 @@ const VARYING = [
   'evidence',
 ]
 
-/** Returns a reply without the fields that differ between moments and blocks. */
+/** Returns a reply as text without the fields that differ between moments and blocks. */
 function stripTimes(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
     const { quoteTimestamp: _, fillDeadline: __, ...sent } = decodeBridgeDeposit(body.operations.at(-1).data)
@@ -197,7 +197,7 @@ function difference(found: string, expected: string): string {
   return `${found.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`
 }
 
-/** True if a list reports that a chain could not be read. */
+/** Returns whether a list says that a chain's state is stale. */
 function hasStale(body: { data?: { stateAsOf?: { stale: boolean } | null }[] }): boolean {
   return Array.isArray(body.data) && body.data.some(({ stateAsOf }) => stateAsOf === null || stateAsOf?.stale === true)
 }
@@ -218,7 +218,7 @@ test('The reference replies are complete', ({ truth }) => {
   expect(truth['cross-chain status'].body).toMatchObject({ status: 'bridging' })
 })
 
-// A machine that stalls for three seconds makes requests time out, which is not tested here.
+// A second try is allowed, because requests time out if the machine stalls for three seconds.
 describe('At a node such as', { retry: 1 }, () => {
   test.for<[NodeProfileName]>([
     ['base.org'],
@@ -289,7 +289,7 @@ describe('At a node such as', { retry: 1 }, () => {
   }) => {
     const replies = await stage.ask(await behind('lying'))
     expect(ENDPOINTS.map((endpoint) => replies[endpoint].status)).not.toContain(500)
-    // Its status of a transfer is returned but not stored as final, so the next node is read again.
+    // The lying node's status of a transfer must not be stored as final, so that the next node is read again.
     expect(replies['cross-chain status'].body).not.toMatchObject({ final: true })
     expect(verdicts(await stage.ask(await behind('quicknode')), truth)).toMatchObject({ 'cross-chain status': 'right' })
     for (const endpoint of [...SIMULATED, 'cross-chain deposit'] as const) {
@@ -328,7 +328,7 @@ test('After a day without records, a node with 10-block ranges makes nothing wro
   const right = Object.fromEntries(WITHOUT_EVENTS.map((endpoint) => [endpoint, 'right']))
   expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
 
-  // The job of those containers uses the same nodes.
+  // The job is imported now, so that it runs in those containers and uses their nodes.
   const { refresh } = await import('../../support/records.ts')
   for (let run = 0; run < 3; run += 1) await refresh(BASE)
   expect(verdicts(await stage.ask(cold), await stage.ask(service))).toEqual(allRight)

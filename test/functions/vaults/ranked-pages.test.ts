@@ -13,7 +13,7 @@ const page = (vaults: readonly Vault[], figures: readonly (number | null)[], cur
   const { rest, cut } = rankedPages(vaults, { list: 'list', cursor, limit })
   const entries = rest.map((vault) => ({
     vault,
-    // These are the only figures that rank the vaults.
+    // The cast is safe because only these two figures rank the vaults.
     live: { totalAssetsUsd: figures[vaults.indexOf(vault)] ?? null, annualYield: null } as never,
   }))
   return cut(rank(entries, { sort: 'totalAssetsUsd', order: undefined, minTotalAssetsUsd: undefined }))

@@ -12,7 +12,7 @@ import { TOKEN_ABI } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 
-// These tests use a real contract and a source in Merkl's format that can lie.
+// These tests use Merkl's real contract, and a simulated Merkl API that can lie.
 
 const [ALICE, BOB] = USERS
 const [BASE, ARBITRUM] = [8453, 42161] as const
@@ -33,7 +33,7 @@ const test = base
   })
 
 let made = 0
-/** Creates an unused account that can send transactions. */
+/** Creates a new account that can send transactions. */
 async function someAccount({ backends }: Service): Promise<Address> {
   made += 1
   const account = getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
@@ -58,7 +58,7 @@ function wireOf(rpc: Service['rpc'], chainId: number = BASE): Wire {
   return wire
 }
 
-/** Builds a reward of a vault of the chain. */
+/** Builds a reward of an account for the first vault on a chain. */
 const rewardOf = (service: Service, account: Address, amount: bigint, token = MORPHO, chainId: number = BASE) => ({
   ...{ account, token, amount },
   vault: chainOf(service, chainId).vaults[0]?.address ?? DISTRIBUTOR,
@@ -128,7 +128,7 @@ describe('Rewards', () => {
     await send(service, account, reply)
     expect(await balanceOf(service, account)).toBe(amount)
 
-    // The source still reports that nothing was claimed.
+    // The Merkl API still reports that nothing was claimed.
     const after = await list(service, account)
     expect(after.body.rewards).toMatchObject([{ amount: '0', pending: '7', claimed: `${amount}` }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
@@ -148,7 +148,7 @@ describe('Rewards', () => {
     await rewards.dispute(BASE)
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt: null }])
     await rewards.resolve(BASE, true)
-    // The tree is revoked, and the source does not know it yet.
+    // The Merkle tree is revoked on the chain, and the Merkl API does not know it yet.
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt: null }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
   })
@@ -230,7 +230,7 @@ describe('Rewards', () => {
 })
 
 describe('A claim calls', () => {
-  /** Lists the methods of the calls to the chain since the last reset, by request. */
+  /** Lists the RPC methods called since the last reset, as one list per request. */
   const methodsOf = ({ rpc }: Service) =>
     callsIn(wireOf(rpc)).map((batch) => batch.map(({ method }) => method).toSorted())
 
@@ -294,7 +294,7 @@ describe('While the source', () => {
     expectError(await claim(service, account), 'upstream_unavailable')
   })
 
-  /** Changes each reward that the source reports. */
+  /** Makes the Merkl API change each reward that it reports. */
   const lie = (change: (row: Record<string, unknown>) => object) => (reply: ProviderReply) => {
     if (!Array.isArray(reply.body)) return reply
     const body = reply.body.map(({ rewards, ...rest }) => ({ ...rest, rewards: rewards.map(change) }))
