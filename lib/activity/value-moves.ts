@@ -71,7 +71,7 @@ export async function readCallsAt<T>(
     method: 'eth_call',
     params: [{ to, data }, numberToHex(block)],
   }))
-  const outcomes = await toResult(reader.request(requests, { isOfPast: true }))
+  const outcomes = await toResult(reader.request(requests))
   if ('error' in outcomes && RETRYABLE.has(outcomes.error.code)) throw outcomes.error
   const outcomeOf = (index: number) => ('value' in outcomes ? outcomes.value[index] : undefined)
   const values = calls.map(({ call }, index) => {

@@ -31,6 +31,6 @@ export type Rpc = (requests: readonly RpcRequest[], options?: RpcOptions) => Pro
 
 /**
  * Options of calls. `mostBytes`: maximum response size, 32 MiB by default; calls whose response is larger are refused
- * with `results`. `isOfPast`: marks calls that read past states, although nothing reads the mark.
+ * with `results`.
  */
-export type RpcOptions = { readonly mostBytes?: number; readonly isOfPast?: true }
+export type RpcOptions = { readonly mostBytes?: number }
