@@ -641,7 +641,7 @@ test('A check that never ends delays no other finding, and the operator sees its
 test('The headings and commands that it names exist', async () => {
   const files = (await readdir('admin/doctor')).map((name) => join('admin/doctor', name))
   const source = (await Promise.all([...files, 'admin/doctor.ts'].map((file) => readFile(file, 'utf8')))).join('\n')
-  const named = [...source.matchAll(/operatorGuide\('([a-z]+)', '(.*?)'\)/g)]
+  const named = [...source.matchAll(/guideSection\('([a-z]+)', '(.*?)'\)/g)]
   expect(named.length).toBeGreaterThan(8)
   for (const [, page = '', heading = ''] of named) {
     expect((await readFile(`docs/operate/${page}.md`, 'utf8')).split(/^##+ (.*)$/gm)).toContain(heading)
