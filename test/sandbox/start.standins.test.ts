@@ -446,7 +446,13 @@ describe('The receiver of webhooks', () => {
     const answer = await fetch(`${state.controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
     expect(answer.status).toBe(200)
   }
-  type Received = { attempt: number; isVerified: boolean; isTaken: boolean; status: number; event: { type: string; final?: boolean } }
+  type Received = {
+    attempt: number
+    isVerified: boolean
+    isTaken: boolean
+    status: number
+    event: { type: string; final?: boolean }
+  }
   const listReceived = async ({ webhook }: State) =>
     ((await (await fetch(webhook.receivedUrl)).json()) as { received: Received[] }).received
   /** Deposits from an account whose private key is publicly known. */
