@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Amount } from '../lib/core/codecs.ts'
-import { ERRORS, type ErrorCode, type ErrorDefinition } from '../lib/core/errors.ts'
+import { defineError, type ErrorCode } from '../lib/core/errors.ts'
 import { fieldErrors } from '../lib/core/field.ts'
 import { type EndpointContract, isSigned, scopeOf, TAGS } from '../lib/frame/contract.ts'
 import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
@@ -72,7 +72,7 @@ export function listErrors(contract: EndpointContract): ErrorCode[] {
     ...errors,
     ...COMMON_ERRORS,
   ]
-  return [...new Set(codes)].sort((a, b) => ERRORS[a].status - ERRORS[b].status)
+  return [...new Set(codes)].sort((a, b) => defineError(a).status - defineError(b).status)
 }
 
 /** Lists the error codes that invalid fields of an object cause, nested ones included. */
@@ -284,8 +284,7 @@ function isForKnownKey(code: ErrorCode): boolean {
 }
 
 function canRetry(code: ErrorCode): boolean {
-  const definition: ErrorDefinition = ERRORS[code]
-  return definition.retryAfterSeconds !== undefined
+  return defineError(code).retryAfterSeconds !== undefined
 }
 
 /** Maximum number of error codes in the name of a shared response. A response with more codes is written inline. */
@@ -296,10 +295,13 @@ const MAX_NAMED = 4
  * whose names list the codes.
  */
 function errorResponses(codes: readonly ErrorCode[], { responses }: Components): Readonly<Record<string, object>> {
-  const statuses = new Set([...codes.map((code) => ERRORS[code].status), ...Object.keys(GATEWAY_ERRORS).map(Number)])
+  const statuses = new Set([
+    ...codes.map((code) => defineError(code).status),
+    ...Object.keys(GATEWAY_ERRORS).map(Number),
+  ])
   return Object.fromEntries(
     [...statuses].map((status): [number, object] => {
-      const group = codes.filter((code) => ERRORS[code].status === status)
+      const group = codes.filter((code) => defineError(code).status === status)
       if (group.length > MAX_NAMED) return [status, errorResponse(status, group)]
       const name = group.length > 0 ? group.map(pascalCase).join('Or') : `Gateway${status}`
       responses[name] = errorResponse(status, group)
@@ -316,7 +318,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]) {
   ]
   return {
     description: [
-      ...codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`),
+      ...codes.map((code) => `\`${code}\`: ${defineError(code).error}. ${defineError(code).message}`),
       ...(ofGateway ? [`\`{ "message": "…" }\` only, from the gateway: ${ofGateway}`] : []),
     ].join('\n\n'),
     ...(codes.length > 0 && {
@@ -339,7 +341,7 @@ function errorSchema(codes: readonly ErrorCode[]) {
         required: ['code'],
         properties: {
           code: { enum: codes },
-          error: { enum: [...new Set(codes.map((code) => ERRORS[code].error))] },
+          error: { enum: [...new Set(codes.map((code) => defineError(code).error))] },
         },
       },
     ],

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ERRORS } from '../lib/core/errors.ts'
+import { defineError } from '../lib/core/errors.ts'
 import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
 import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
@@ -126,7 +126,7 @@ function ownTable({ type, schema }: (typeof DELIVERIES)[number], shown: Map<stri
 
 function errorTable(contract: EndpointContract): string {
   const rows = listErrors(contract).map((code) => {
-    const { status, error, message } = ERRORS[code]
+    const { status, error, message } = defineError(code)
     return `| ${status} | ${error} | \`${code}\` | ${message} |`
   })
   return ['| Status | Error | Code | What to do |', '|---|---|---|---|', ...rows].join('\n')

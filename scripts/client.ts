@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
-import { ERRORS } from '../lib/core/errors.ts'
+import { listErrorDefinitions } from '../lib/core/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { buildOpenApi, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 
@@ -142,8 +142,8 @@ function namingTools(text: string): string {
 
 /** Generates the type with every error code of the API and its status. */
 function errorTypes(): string {
-  const codes = Object.entries(ERRORS).map(
-    ([code, { status, error, message }]) => `  /** ${error}. ${message} */\n  ${code}: ${status}`,
+  const codes = listErrorDefinitions().map(
+    ({ code, status, error, message }) => `  /** ${error}. ${message} */\n  ${code}: ${status}`,
   )
   return `/** The HTTP status of each error, by its code. */\nexport type Errors = {\n${codes.join('\n')}\n}`
 }

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../core/errors.ts'
+import { type AppError, defineError, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../core/errors.ts'
 
 type ErrorBody = {
   success: false
@@ -23,7 +23,7 @@ export function jsonReply(
 
 /** Builds the HTTP reply of a failure, with the body that all errors share. */
 export function errorReply(error: AppError, requestId: string): APIGatewayProxyStructuredResultV2 {
-  const { status, error: text, message, retryAfterSeconds }: ErrorDefinition = ERRORS[error.code]
+  const { status, error: text, message, retryAfterSeconds }: ErrorDefinition = defineError(error.code)
   const body: ErrorBody = {
     success: false,
     statusCode: status,

@@ -9,7 +9,7 @@ import { handler as refreshChain } from '../../functions/jobs/refresh-chain/hand
 import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
 import { handler as refreshRewards } from '../../functions/jobs/refresh-rewards/handler.ts'
 import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
-import { ERRORS, type ErrorCode } from '../../lib/core/errors.ts'
+import { defineError, type ErrorCode } from '../../lib/core/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { EventType } from '../../lib/webhooks/event.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -211,11 +211,11 @@ describe('The document', () => {
       String(contract.status ?? 200),
       ...(contract.cacheControl === 'no-store' ? [] : ['304']),
       ...GATEWAY_STATUSES,
-      ...codes.map((code) => ERRORS[code].status.toString()),
+      ...codes.map((code) => defineError(code).status.toString()),
     ])
     expect(Object.keys(responses).sort()).toEqual([...statuses].sort())
     for (const code of codes) {
-      const { status, error } = ERRORS[code]
+      const { status, error } = defineError(code)
       const response = responses[status]
       expect(response?.description).toContain(`\`${code}\`: ${error}.`)
       expect(ownErrors(response)).toMatchObject({

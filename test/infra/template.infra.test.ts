@@ -22,7 +22,7 @@ import { tableName } from '../../infra/tables.ts'
 import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
-import { ERRORS, type ErrorCode } from '../../lib/core/errors.ts'
+import { defineError, type ErrorCode } from '../../lib/core/errors.ts'
 import { EDGE_VARIABLE } from '../../lib/frame/edge.ts'
 import { listErrors } from '../../reference/openapi.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
@@ -489,7 +489,7 @@ describe('The bundle of a function', () => {
     // Before these functions only the edge counts requests.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
-    expect(raised.filter((each) => !code.includes(ERRORS[each].message))).toEqual([])
+    expect(raised.filter((each) => !code.includes(defineError(each).message))).toEqual([])
   })
 
   test('contains the JSON that its packages read', () => {
