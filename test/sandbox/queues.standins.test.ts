@@ -50,7 +50,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    /** Sends messages for each tenant, as many as `counts` has for it. */
+    /** Sends messages for each tenant. `counts` has the number of messages per tenant. */
     sendOf: (counts: Readonly<Record<string, number>>) =>
       sendMessages(
         QueueUrl,
@@ -86,7 +86,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
         Array.from({ length: count }, (_, i) => ({ i })),
         { client },
       ),
-    /** Moves dead letters back to their queue, as an operator's command does. Its pauses take no real time. */
+    /** Moves dead letters back to their queue, as an operator's command does. The command's pauses take no real time. */
     redrive: async () => {
       const said: string[] = []
       const [ofDeliveries] = await deadLettersOf(client, 'local', {
@@ -166,7 +166,7 @@ describe('A message', () => {
     pass(1)
     const [again] = await receive()
     expect(again?.MessageId).toBe(first?.MessageId)
-    // The receipt of the first receiver became invalid when the message was received again.
+    // The first receipt became invalid when the message was received again.
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: first?.ReceiptHandle }))
     expect(queues.list('deliveryQueue')).toHaveLength(1)
     const { ReceiptHandle } = again ?? {}
@@ -384,7 +384,7 @@ describe('A tenant', () => {
     await sqs.sendOf({ noisier: 32 })
     await sqs.receive({ most: 31 })
     await sqs.sendOf({ noisy: 31 })
-    // The last message of the tenant with most messages is delivered after those of other tenants.
+    // The tenant with most messages waits: its last message comes after those of other tenants.
     await sqs.receive({ most: 30 })
     expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
   })

@@ -46,7 +46,7 @@ export type Service = {
   /** API key of the first client, which has access to all vaults. */
   readonly apiKey: string
   readonly rpc: Readonly<Record<number, Wire>>
-  /** In-memory DynamoDB that the service's functions use. It records their requests, and tests switch on faults. */
+  /** DynamoDB in memory, as the service's functions use it. It records their requests, and tests switch on faults. */
   readonly table: MemoryDynamo
   /** The same tables, but without faults and recording. */
   readonly tables: Tables
