@@ -46,7 +46,7 @@ const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }
   return recorded
 })
 
-/** Returns the verifier's trust settings: the service's signing key, the pinned vaults and the maximum input amount. */
+/** Returns the verifier's trust settings: the service's signing key, the trusted vault data and the maximum input amount. */
 const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: bigint): Trust => ({
   keys: [service.backends.signingKey],
   ...{ vaults, mostSent },

@@ -1,5 +1,5 @@
-// These schemas repeat the published API document. They import nothing from lib/, so that they reveal mistakes there. A schema
-// is loose if the service adds fields to the object, otherwise strict.
+// These schemas repeat the published API document. They import nothing from lib/, because they must reveal mistakes in lib/. A
+// schema is loose if the service adds fields to the object, otherwise strict.
 import * as z from 'zod'
 import { Registration, RegistrationInit } from './accounts.ts'
 import { Deposits, Position, Positions } from './activity.ts'

@@ -1,5 +1,5 @@
-// These schemas are written only from the published API document. They import nothing from lib/, so that they reveal mistakes
-// there.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 import { Address, Amount, Hash, Time } from './values.ts'
 
@@ -8,7 +8,8 @@ export const DepositStatus = z.looseObject({
   vaultAddress: Address,
   userAddress: Address,
   chainId: z.number(),
-  // The service adds `cancelled`. The API document lacks it, because it knows no vault that returns a cancelled deposit later.
+  // The service adds `cancelled`. The API document lacks this status, because it covers no vault that returns a cancelled
+  // deposit later.
   status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit', 'cancelled']),
   statusDescription: z.string(),
   amounts: z.looseObject({ pendingDeposit: Amount, claimableShares: Amount, currentShares: Amount }),

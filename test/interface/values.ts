@@ -1,5 +1,5 @@
-// These schemas are written only from the published API document. They import nothing from lib/, so that they reveal mistakes
-// there.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 
 /** Token amount: an integer in the token's smallest unit, as text. */

@@ -30,8 +30,8 @@ type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; 
 const PAGE = 2
 
 /**
- * Starts a simulated AWS account that forwards requests to local servers. `tables` maps the table names of a stage to local
- * table names. The simulated SNS supports only ListSubscriptionsByTopic
+ * Starts a simulated AWS account that forwards requests to local servers. `tables` maps each stage to the name that replaces it
+ * in local table names. The simulated SNS supports only ListSubscriptionsByTopic
  * (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
  */
 export async function startAwsAccount(servers: Servers, tables: Readonly<Record<string, string>>): Promise<AwsAccount> {

@@ -42,7 +42,10 @@ function timesOf(metered: readonly Metered[]): Record<string, number> {
   return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
 }
 
-/** Plays a story several times at once, one call at a time. The plays alternate: while one makes a call, the others wait. */
+/**
+ * Runs several callers at once, but only one call at a time. A caller awaits `pass` after each call, which lets the next caller
+ * continue.
+ */
 export async function playInTurns(plays: readonly ((pass: () => Promise<void>) => Promise<void>)[]): Promise<void> {
   const waiting: (() => void)[] = []
   const wait = () => new Promise<void>((resolve) => waiting.push(resolve))
@@ -226,7 +229,10 @@ export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults
   }
 }
 
-/** Alarms on deployments are left out. `all` includes the alarms that open tickets; `slo` excludes them. */
+/**
+ * Counts a stage's AWS resources. `observe.all` counts every alarm except those on deployments. `observe.slo` also excludes
+ * alarms that open tickets.
+ */
 function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const count = (type: string) => resourcesOf(stacks, type).length
   const memory = resourcesOf(stacks, 'AWS::Lambda::Function').map((properties) => Lambda.parse(properties).MemorySize)
@@ -286,7 +292,9 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** Counts the requests and bytes of a story that two users play alternately. The first user calls cold Lambda containers. */
+/**
+ * Counts requests and response bytes of the calls that two users make alternately. The first user meets cold Lambda containers.
+ */
 export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
   const endpoints: Record<string, Partial<EndpointCounts>> = {}
   const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))

@@ -10,8 +10,8 @@ globalThis.functionsDatabase = undefined
 connectFunctions(() => globalThis.functionsDatabase)
 
 /**
- * Makes Lambda functions that load later use the database from `find`. If `find` returns undefined, they use the DynamoDB of
- * their environment.
+ * Makes Lambda functions that load later use the database from `find`. If `find` returns undefined, the functions use the
+ * DynamoDB of their environment.
  */
 export function connectFunctions(find: () => OperatorDynamo | undefined): void {
   vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {

@@ -11,7 +11,7 @@ import { localConfig } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
-/** Counted request that a container of the service sent. */
+/** Counted request that a Lambda container of the service sent. */
 export type Metered = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
   /** Action of the AWS service, methods of the JSON-RPC batch, or first path segment of an HTTP API. */

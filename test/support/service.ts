@@ -109,7 +109,7 @@ export const test = base
 
 /**
  * Starts the same service in new containers, which read environment and configuration again. A function loads at its first
- * request, and throws if even newer containers have started before. `isWhole` loads all functions now.
+ * request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions now.
  */
 export async function startAnew(
   service: Service,

@@ -7,7 +7,7 @@ import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
 const EMAIL = 'owner@example.com'
 
-/** Recovery kits that the wallet has shown during the tests, oldest first. */
+/** Recovery kits (key id and secret) that the wallet has shown during the tests, oldest first. */
 const kits: string[] = []
 
 function passkeysOf(page: Page) {
