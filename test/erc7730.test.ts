@@ -116,12 +116,10 @@ function functionOf(key: string): { selector: string; parameters: string[] } {
   return { selector, parameters: parameters.map(([type = '', parameter = '']) => pathOf({ type, parameter })) }
 }
 
-/** Returns the ERC-7730 path of a parameter's values: its name, with `.[]` for each array dimension. */
 function pathOf({ type, parameter }: { readonly type: string; readonly parameter: string }): string {
   return `${parameter}${type.replace(/^[a-z0-9]+/, '').replaceAll('[]', '.[]')}`
 }
 
-/** Returns the fields of the format with this key. References (`$ref`) are replaced by their definitions. */
 function fieldsOf({ display }: Descriptor, key: string) {
   return (display?.formats[key]?.fields ?? []).map((field) => {
     if (!('$ref' in field)) return field

@@ -101,9 +101,7 @@ function readSources(folders: readonly string[]) {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
-/** Source files of the service and its tools, without tests. */
 const SOURCES = readSources(['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox'])
-/** Source files whose comments are checked: `SOURCES`, the client package, the wallet and the tests. */
 const COMMENTED = [...SOURCES, ...readSources(['client/src', 'wallet/src', 'test'])]
 
 /** Lists type casts without a comment in the three lines above. The comment gives the cast's reason. */
@@ -134,7 +132,6 @@ test('No test spies on a whole module, because a spied Node module stays so unti
   expect(tests.filter((path) => spiesOnAll(readFileSync(join('test', path), 'utf8')))).toEqual([])
 })
 
-/** Words that source files must not use, each with the usual term that replaces it. */
 const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/[Mm]ovements?\b/, 'ledger entry'],
   [/\b(users|clients|records|transfers|cache|state)Table\b/, 'a store is over a table'],
@@ -183,7 +180,6 @@ test('Retired words do not come back', () => {
 const NO_SUBJECT = /^(What|How|Whether|Of|Who|Whose|Which|Where|When|If|As|By|That|So|In|From|At|For)\b/
 const MAX_WORDS = 25
 
-/** Lists comments that are hard to understand, each with the reason. */
 function unclearComments(text: string): string[] {
   const comments = [...text.matchAll(/^[ \t]*\/\*\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|[ \t]\/\/ .*/gm)].map(
     ([comment]) => comment,
@@ -240,7 +236,6 @@ test('Only lib/protocols and the sandbox, which has the contracts, name a protoc
   expect(outside.filter(({ text }) => PROTOCOL.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-/** Documentation pages for human readers: text by path. */
 const PAGES = new Map(
   readdirSync('.', { encoding: 'utf8' })
     .filter((name) => /^[A-Z].*\.md$/.test(name) || name === 'llms.txt')
@@ -264,7 +259,6 @@ test('The table of sandbox/README.md has each public module and each folder of t
   expect(named.toSorted()).toEqual(found.toSorted())
 })
 
-/** Lists links to missing files or headings. Heading anchors are formed as GitHub forms them. */
 function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
   const anchorsOf = (text: string) =>
     [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>

@@ -50,7 +50,6 @@ const test = base
     extractGuide('docs/integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
   .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
-  /** Opens an empty page with a virtual authenticator of its own, and loads the guide's code blocks. */
   .extend('openDevice', ({ open, script }) => async (): Promise<Page> => {
     const page = await open(WEB)
     await page.addScriptTag({ content: script })
@@ -62,7 +61,6 @@ function hold(page: Page, file: string, name: string, ...given: unknown[]): Prom
   return page.evaluateHandle(([file, name, given]) => guide[file]?.[name]?.(...given), [file, name, given] as const)
 }
 
-/** Runs a function of the guide in a page and returns its result. */
 async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
   return await (await hold(page, file, name, ...given)).jsonValue()
 }
@@ -80,7 +78,6 @@ function logIn(page: Page): Promise<User> {
   return run(page, 'passkey-account.ts', 'logInWithPasskey')
 }
 
-/** Creates an API client with the session of the user who is logged in on the page. */
 async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Promise<Client> {
   const session = await page.evaluate("guide['client.ts'].client.session()")
   return { url, key, session: z.string().parse(session) }
@@ -161,7 +158,6 @@ test('A user registers with a password and codes, changes the password, and move
 }) => {
   const [page, email] = [await openDevice(), someEmail()]
   const started = await run<Started>(page, 'password.ts', 'startWithPassword', email)
-  /** Advances the clock. Then returns the one-time code that the user's authenticator app shows. */
   const codeAfter = (seconds: number) => {
     pass(seconds)
     return oneTimeCode(started.otpUrl)

@@ -3,12 +3,9 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { KINDS } from './support/kinds.ts'
 
-/** Built-in modules with which a test reaches a server, a chain or another process. */
 const OUTSIDE = /^node:(child_process|http|https|net|tls)$/
-/** Module of the in-memory DynamoDB. A test that imports it is a table test. */
 const TABLES = join('test', 'support', 'memory-dynamo.ts')
 
-/** Lists the modules that a file imports at run time: relative imports as paths from the repository's root, others by name. */
 function importsOf(path: string, text: string): string[] {
   const imports = text.matchAll(/^(?:import|export)\b(?! type)[^'"]*?from '([^']+)'|\bimport\(?\s?'([^']+)'/gm)
   return [...imports]
@@ -17,7 +14,7 @@ function importsOf(path: string, text: string): string[] {
 }
 
 /**
- * Returns the modules that a test imports, also through other test and sandbox files. The imports of product files do not
+ * Returns the modules that a test imports, also through other test and sandbox files. Imports of the service's own files do not
  * count.
  */
 function reach(path: string, read: (path: string) => string): Set<string> {

@@ -115,7 +115,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 
 function listForms(items: Readonly<Record<string, z.ZodType>>): Forms {
   const forms = Object.entries(items).flatMap(([name, codec]) => {
-    // The JSON schema describes a codec's stored form. Bytes and sets have none in JSON.
+    // The JSON schema describes a codec's stored form. Bytes and sets have no JSON form, so their type is `any`.
     const schema = z.toJSONSchema(codec, { io: 'input', unrepresentable: 'any' })
     return walk(schema, name, '', schema.$defs ?? {})
   })
@@ -158,7 +158,6 @@ function walk(
   return [own(words ? words.join('|') : [type, format].flat().filter(Boolean).join(' '))]
 }
 
-/** Returns the constant that distinguishes a variant of a union. */
 function wordOf({ properties = {}, type }: JsonSchema): string | undefined {
   for (const one of Object.values(properties)) {
     if (typeof one !== 'boolean' && typeof one.const === 'string') return one.const

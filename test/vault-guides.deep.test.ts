@@ -43,7 +43,6 @@ const test = serviceTest
     })
     return extractGuide('docs/guides', { KEY: backends.signingKey.x, KEY_ID: backends.signingKey.kid })
   })
-  /** Imports a code block of a guide as a module. */
   .extend(
     'load',
     ({ guides }) =>
@@ -55,7 +54,6 @@ const test = serviceTest
 type Snippet = any
 type Load = (file: string) => Promise<Snippet>
 
-/** Returns the local Base chain and its first vault of this type. */
 function placeOf({ backends }: Service, type: 'sync' | 'async') {
   const chain = backends.chains.find(({ chainId }) => chainId === base.id)
   const vault = chain?.vaults.find((candidate) => candidate.type === type)
@@ -63,7 +61,6 @@ function placeOf({ backends }: Service, type: 'sync' | 'async') {
   return { chain, vault, vaultAddress: vault.address }
 }
 
-/** Creates Alice's viem wallet on each chain. */
 function walletsOn({ backends }: Service) {
   const account = privateKeyToAccount(ALICE.privateKey)
   const walletOf = (chain: typeof base | typeof arbitrum) => {
@@ -77,7 +74,6 @@ function walletsOn({ backends }: Service) {
 const balanceOf = (chain: LocalChain, address: Address) =>
   readContract(createChainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
 
-/** Sends a transaction. The chain mines it only after `happen` has run. */
 async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (hash: Hash) => Promise<unknown>) {
   await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
   try {
@@ -532,7 +528,6 @@ describe('A wallet’s server', () => {
     sequence: 1,
     data: { userAddress, entry: null },
   }
-  /** Builds a webhook delivery, by default of `event`, signed with the secret `signer`. */
   const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
     const body = JSON.stringify(delivered)
     return new Request(url, { method: 'POST', headers: signedHeaders(signer, delivered.id, body), body })

@@ -30,7 +30,6 @@ function serveHistory(history: () => History): Promise<string> {
   })
 }
 
-/** Starts a program of the webhook guide against a simulated service with this history. */
 async function start(folder: string, file: string, history: () => History): Promise<Receiver> {
   const env = { API_URL: await serveHistory(history), API_KEY: 'jk', WEBHOOK_SECRET: SECRET }
   return await startReceiver({ folder, file, env, port: await freePort() })
@@ -38,14 +37,12 @@ async function start(folder: string, file: string, history: () => History): Prom
 
 type History = ReturnType<typeof createHistory>
 
-/** Delivers a webhook event. Returns true if the receiver accepted it. */
 async function deliver({ url }: Receiver, event: Logged): Promise<boolean> {
   const body = JSON.stringify(event)
   const headers = buildSignatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
   return (await fetch(url, { method: 'POST', headers, body })).ok
 }
 
-/** Delivers a webhook event while the receiver's database is locked. The delivery must fail. */
 async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean> {
   receiver.database.exec('begin exclusive')
   try {
@@ -87,7 +84,6 @@ async function live(
   return entries
 }
 
-/** Returns the deposits and withdrawals in the receiver's database. */
 function readTable({ database }: Receiver): Entry[] {
   const rows = database.prepare('select entry from entries where entry is not null').all()
   return rows.map(({ entry }) => JSON.parse(String(entry)))
@@ -97,7 +93,6 @@ const idOf = ({ depositId, withdrawalId }: Entry) => depositId ?? withdrawalId ?
 
 const byChange = (entries: readonly Entry[]) => entries.toSorted((a, b) => a.change - b.change)
 
-/** Checks for random histories that the receiver's database finally has the right deposits and withdrawals. */
 async function check(
   folder: string,
   file: string,

@@ -26,7 +26,6 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
   }
 }
 
-/** Creates a wallet of Alice. `asked` lists the calls that the wallet has sent. */
 function walletOn(service: Service) {
   const asked: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()
@@ -47,7 +46,6 @@ function walletOn(service: Service) {
   }
 }
 
-/** Opens a deposit, withdrawal or other flow of the client package, and subscribes to its states until the test ends. */
 function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]) {
   const flow = createFlow(client, kind, input)
   const states: FlowState[] = []
@@ -56,7 +54,6 @@ function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: 
   return { ...flow, states, close }
 }
 
-/** Returns the flow's state as soon as the flow waits for its user or has ended. */
 async function waitUntilSettled({ getState, subscribe }: Flow): Promise<FlowState> {
   const isOver = () => getState().status !== 'busy'
   if (!isOver()) {

@@ -28,20 +28,17 @@ async function callOf(host: Host, name: string, input: Record<string, unknown>):
   return { isError, text, data: Object.assign({}, structuredContent) }
 }
 
-/** Returns options for an MCP server in this process. The MCP server calls the service with this API key. */
 const optionsFor = ({ baseUrl, apiKey, backends }: Service, key = apiKey): ServerOptions => ({
   client: { url: baseUrl, key },
   trust: { keys: [backends.signingKey] },
 })
 
-/** Returns options for an MCP server whose service sends this response without a signature. */
 const buildForgingOptions = (status: number, body: unknown): ServerOptions => ({
   client: { url: 'https://api.example', key: 'jk', fetch: async () => Response.json(body, { status }) },
   trust: { keys: [publicKeyOf(createSigningKey(new Date()))] },
 })
 
 const test = serviceTest
-  /** Connects an MCP SDK client to an MCP server with these options. */
   .extend('connect', async ({ onTestFinished }) => async (options: ServerOptions) => {
     const host = new Host({ name: 'a-host', version: '1.0.0' })
     const [near, far] = InMemoryTransport.createLinkedPair()
@@ -182,7 +179,6 @@ describe('A host', () => {
   test('gets long lists cut and long histories thinned, with a note about it', async ({ connect }) => {
     const signingKey = createSigningKey(new Date())
     const points = Array.from({ length: 365 }, (_, day) => ({ day }))
-    /** Returns a signed price history of 365 points for every request. */
     const fetch = async (request: URL | Request | string) => {
       const { method, url } = new Request(request)
       const { pathname: rawPath, search } = new URL(url)

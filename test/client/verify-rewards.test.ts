@@ -70,7 +70,6 @@ function responseTo(claimed: readonly Claimed[]) {
 }
 type Response = ReturnType<typeof responseTo>
 
-/** Replaces the transactions in a response, both in `operations` and in `calls`. */
 function withOperations(response: object, ...operations: readonly Transaction[]) {
   const calls = operations.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) }))
   const form = { version: '2.0.0', chainId: numberToHex(BASE), from: ALICE, atomicRequired: calls.length > 1, calls }
@@ -86,7 +85,6 @@ const input = { userAddress: ALICE, chainId: BASE }
 const isAccepted = (response: object, asked: object = {}) =>
   verifyTransactions('rewards', { ...input, ...asked }, response).ok
 
-/** Encodes the calldata of a reward claim. By default all rewards belong to Alice. */
 function claimOf(claimed: readonly Claimed[], changed: { readonly users?: readonly Address[] } = {}) {
   const users = changed.users ?? claimed.map(() => ALICE)
   const lists = [claimed.map(({ token }) => token), claimed.map(({ total }) => total)] as const

@@ -46,7 +46,6 @@ const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }
   return recorded
 })
 
-/** Returns the verifier's trust settings: the service's signing key, the trusted vault data and the maximum input amount. */
 const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: bigint): Trust => ({
   keys: [service.backends.signingKey],
   ...{ vaults, mostSent },
@@ -54,7 +53,6 @@ const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: b
 
 const Quote = z.object({ inputAmount: z.string().optional() })
 
-/** Returns the input amount of the quote in a response. The user has seen that amount and sets it as the maximum. */
 const getSentAmount = ({ answer }: Recorded) => {
   const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
@@ -238,7 +236,6 @@ function isFree({ data }: Transaction, position: number, isLast: boolean): boole
   return word === 0 && (name?.includes('Cancel') || name?.startsWith('cancel') || !isLast)
 }
 
-/** Returns the response with the account and chain of another request, but with unchanged calldata. */
 function withOtherRequest(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
   const on = (transaction: Transaction) => (srcChainId ? { ...transaction, chainId: Number(srcChainId) } : transaction)
   const { from, chainId } = answer.calls
@@ -273,7 +270,7 @@ function withDoubledTransfer({ answer }: Recorded): Answer {
   })
 }
 
-/** Returns the response with `calls` rebuilt from its transactions, as an attacker would do to hide a changed transaction. */
+/** Rebuilds `calls` from the response's transactions, as an attacker would do to hide a changed transaction. */
 function withRebuiltCalls(answer: Answer): Answer {
   const transactions = [...answer.approval, ...answer.operations]
   return {
@@ -295,9 +292,7 @@ const tampering = fc.record<Tampering>({
   by: fc.integer({ min: 1, max: 15 }),
 })
 
-/**
- * Returns the response with one change that matters to a wallet. Returns undefined if the response lacks the part to change.
- */
+/** Returns undefined if the response lacks the part to change. */
 function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined {
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)

@@ -23,7 +23,6 @@ const urlsOf = (service: Service) =>
 const mostSentOf = ({ answer }: Pick<Recorded, 'answer'>) =>
   BigInt((answer['quote'] as { inputAmount?: string } | undefined)?.inputAmount ?? 0)
 
-/** Checks a response against the user's own node and returns the verdict. */
 async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Recorded, 'exchange' | 'vault'>) {
   const verdict = verifyTransactions(preparation, input, answer, undefined, mostSentOf({ answer }))
   if (!verdict.ok) throw new Error(verdict.message)
@@ -33,7 +32,6 @@ async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Rec
   )
 }
 
-/** Fetches from a node that rejects `eth_simulateV1` and executes all other calls. */
 const withoutSimulation: typeof fetch = async (url, init) =>
   String(init?.body).includes('eth_simulateV1')
     ? Response.json({ id: 1, error: { code: -32_601, message: 'the method eth_simulateV1 does not exist' } })

@@ -28,7 +28,6 @@ async function requestDeposit(vault: Vault, user: `0x${string}`, amount: bigint)
   return vault.act(user, 'requestDeposit', [amount, user, user])
 }
 
-/** Opens a vault in which Alice holds 100 shares, bought for one USDC each. */
 async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
   const vault = await session.openAsyncVault(make, { shareDecimals })
   const shares = 100n * 10n ** BigInt(shareDecimals)

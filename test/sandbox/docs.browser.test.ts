@@ -8,7 +8,6 @@ import { startGateway } from '../../sandbox/gateway.ts'
 import { serveDocs } from '../../sandbox/start/docs.ts'
 import { test as base } from '../support/browser.ts'
 
-/** Folder into which `npm run docs:build` writes the documentation site. */
 const BUILT = 'dist/docs'
 const MAX_BYTES = 1_000_000
 /** Page script that returns the uncompressed size of everything the page has loaded, in bytes. */

@@ -112,7 +112,6 @@ export async function openSession() {
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
       return { ...vault, generation }
     },
-    /** Opens an ERC-7540 vault that is not Lagoon's, with its share token. */
     async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
@@ -129,12 +128,9 @@ export async function openSession() {
       await transact(chain, [{ label: 'gain', from: ADMIN, to: token, data: tokenCall('mint', vault.address, 7n) }])
       return vault
     },
-    /** Deploys a Lagoon v0.6 vault for this asset and returns its address. */
     deployVaultOn: (asset: Address) =>
       deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
-    /** Mints tokens to a user, who then approves the vault for the same amount. */
     pay: (from: Address, vault: Pick<Vault, 'address'>, amount: bigint) => pay(from, vault.address, amount),
-    /** Mints tokens to a user, who then requests to deposit them. */
     async request(vault: Vault, user: Address, amount: bigint) {
       await pay(user, vault.address, amount)
       return vault.act(user, 'requestDeposit', [amount, user, user])
@@ -150,7 +146,6 @@ export async function openSession() {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'close', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** Mines a block whose time is this many seconds later. */
     async pass(seconds: number) {
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await callRpc(chain, [{ method: 'evm_mine', params: [] }])

@@ -25,8 +25,8 @@ const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 const NO_FEES = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
 
 /**
- * A Solidity dispatcher compares each function's selector with PUSH4. So bytecode with the function contains PUSH4 and the
- * selector.
+ * A Solidity dispatcher pushes each function's selector with PUSH4 (0x63). So bytecode that has the function contains 0x63 and
+ * the selector.
  */
 const dispatches = (code: Hex, selector: Hex) => code.includes(`63${selector.slice(2)}`)
 

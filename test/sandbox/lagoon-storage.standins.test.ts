@@ -51,7 +51,6 @@ const entry = (key: Address | bigint, slot: bigint) =>
 const numbers = (packed: bigint) =>
   Array.from({ length: 6 }, (_, i) => Number((packed >> BigInt(40 * i)) & 0xffffffffffn))
 
-/** Returns the storage slot that ERC-7201 assigns to a namespace. */
 function namespace(name: string): bigint {
   const outer = encodeAbiParameters([{ type: 'uint256' }], [hexToBigInt(keccak256(stringToHex(name))) - 1n])
   return hexToBigInt(keccak256(outer)) & ~0xffn

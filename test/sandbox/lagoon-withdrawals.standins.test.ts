@@ -15,7 +15,6 @@ const PART = 40n * SHARE
 const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 const FROM_02 = ['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 
-/** Opens a vault in which Alice and Bob hold 100 shares each. A share is worth one USDC. */
 const openInvestedVault = (generation: LagoonGeneration, { whitelisted = false } = {}) =>
   session.restore(`${generation} ${whitelisted}`, async () => {
     const vault = await session.openVault(generation, { whitelisted })

@@ -9,7 +9,7 @@ import { transact } from '../../sandbox/transactions.ts'
 
 type Reply = { readonly status: number; readonly headers: Headers; readonly body: unknown }
 
-/** Block number that both chains have and that lies within each simulated node's archive limit. */
+/** Block number that the local chain has and that lies within each simulated node's archive limit. */
 const HEAD = 150
 
 const test = base

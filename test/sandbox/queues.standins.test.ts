@@ -50,7 +50,6 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    /** Sends messages for each tenant. `counts` has the number of messages per tenant. */
     sendOf: (counts: Readonly<Record<string, number>>) =>
       sendMessages(
         QueueUrl,
@@ -79,7 +78,6 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       return messages
     },
     hide: ({ ReceiptHandle = '' }: Message, seconds: number) => hideMessage(QueueUrl, ReceiptHandle, seconds, client),
-    /** Puts this many messages into the dead-letter queue. */
     giveUp: (count: number) =>
       sendMessages(
         `${QueueUrl}-dead`,
@@ -95,7 +93,6 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       }).redrive()
       return { ...ofDeliveries, said }
     },
-    /** Runs an operator's command on dead letters. Returns its progress messages, and its final output or error. */
     run: async (...args: string[]) => {
       const said: string[] = []
       const deadLetters = deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) })

@@ -21,7 +21,6 @@ const test = base
     return receiver
   })
 
-/** Sends a webhook event, signed with this secret as the service signs it. Returns the HTTP status. */
 async function deliver(url: string, event: object, { id = 'evt_1', secret = SECRET } = {}): Promise<number> {
   const body = JSON.stringify(event)
   const headers = signedHeaders(secret, id, body)

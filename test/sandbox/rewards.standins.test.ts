@@ -74,7 +74,6 @@ const Opportunity = z.object({
   latestCampaignEnd: z.string().regex(/^\d{10}$/),
 })
 
-/** Arguments of a reward claim that a test changes. */
 type Claim = { user?: Address; from?: Address; amount?: bigint; proof?: readonly Hex[]; token?: Address }
 
 const test = base
@@ -156,7 +155,6 @@ const test = base
       reward: (account: Address, amount: bigint, { token = world.morpho, vault = COVE } = {}) => ({
         ...{ account, token, vault, amount },
       }),
-      /** Returns the name of the contract error with which a reward claim fails. */
       refusalOf: (row: Row, changes?: Claim) => errorOf(simulateContract(client, claimOf(row, changes))),
       claim: async (row: Row, changes?: Claim) => {
         const call = claimOf(row, changes)

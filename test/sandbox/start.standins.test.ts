@@ -46,7 +46,6 @@ afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
 /** `ALLOWED` is the origin of a page under development, which may call the service. `NOT_ALLOWED` may not. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
-/** Further allowed origins, in the environment variable ORIGINS. */
 const ORIGINS = ['https://wallet.example', 'http://localhost:7000']
 
 const Url = z.url({ protocol: /^http$/, hostname: /^(localhost|127\.0\.0\.1)$/ })
@@ -54,7 +53,6 @@ const Key = z.string().regex(/^jk_local_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/)
 const Hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 const ChainId = z.literal([8453, 42161])
 
-/** Documented fields of the state file that `npm start` writes. */
 const State = z.object({
   walletUrl: Url,
   baseUrl: Url,
@@ -108,14 +106,12 @@ const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
-/** Returns the path of the environment file that `npm start` writes. */
 const envFileOf = ({ folder }: Sandbox) => join(folder, '.local/.env')
 
 const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
 
 type Process = { readonly pid: number; readonly parent: number; readonly state: string }
 
-/** Lists all processes of this machine except zombies. */
 function processes(): Process[] {
   const lines = existsSync('/proc/self/stat')
     ? readdirSync('/proc')
@@ -140,7 +136,6 @@ function statOf(pid: string): string {
   }
 }
 
-/** Returns the ids of a process and all its descendants. */
 function familyOf(pid: number): number[] {
   const all = processes()
   const family = [pid]
@@ -159,7 +154,6 @@ async function rpc({ rpcUrl }: { rpcUrl: string }, method: string, ...params: un
   return ((await answer.json()) as { result: string }).result
 }
 
-/** Runs a Node script. Returns its output and exit status. */
 async function run(command: readonly string[], { env, ...options }: SpawnOptionsWithoutStdio = {}) {
   const environment = { ...process.env, NODE_COMPILE_CACHE, ...env }
   const child = spawn(process.execPath, command, { timeout: 25_000, ...options, env: environment })

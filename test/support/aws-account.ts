@@ -17,7 +17,6 @@ export type AwsAccount = {
   readonly denied: Set<string>
   /** AWS error code that refuses every request, such as `ExpiredTokenException`. Undefined means valid credentials. */
   readonly credentials: { refusedAs: string | undefined }
-  /** Actions of the received requests, newest last. */
   readonly requests: string[]
   readonly plane: ControlPlane
   stop(): Promise<void>

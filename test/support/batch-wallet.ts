@@ -11,7 +11,6 @@ export type BatchWalletBehaviour = {
   readonly isOld?: boolean
   /** Provider error code with which the user rejects a batch. */
   readonly rejects?: number
-  /** Final status code of a batch, as defined by EIP-5792. */
   readonly code?: 200 | 400 | 500 | 600
 }
 

@@ -42,7 +42,10 @@ const ACCOUNT_ABI = parseAbi([
   'struct Call { address target; uint256 value; bytes data; }',
   'function executeBatch(Call[] calls)',
 ])
-/** Gas limit per user operation step. It suffices for the account's deployment and for a bridge deposit. */
+/**
+ * Gas limit for a user operation's verification, and the same again for its calls. It suffices to deploy the account and make a
+ * bridge deposit.
+ */
 const GAS = 1_000_000n
 const FEE = parseGwei('2')
 
@@ -97,7 +100,6 @@ export async function createBundler(chain: LocalChain) {
     // The cast is needed because viem infers argument types only from a literal function name.
     readContract(client, { address: ENTRY_POINT, abi: entryPoint08Abi, functionName, args } as never)
 
-  /** Encodes the EntryPoint's `handleOps` call, which executes these operations and pays their fees to the beneficiary. */
   const includeCall = (operations: readonly Operation[], beneficiary: Address): Call => {
     const args = [operations.map(({ packed }) => packed), beneficiary] as const
     return {

@@ -52,7 +52,6 @@ function extension(id: string, value: Buffer): Buffer {
   return tlv(0x30, oid(id), tlv(0x04, value))
 }
 
-/** Encodes a value in DER: tag, length, content. */
 function tlv(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const VERSION = packageJson.devDependencies['@sparticuz/chromium']
-/** The version is in the folder's name, and all processes of the machine share the folder. */
+/** All processes of the machine share this folder. Its name has the version, so that a new version is unpacked again. */
 const CHROMIUM = join(tmpdir(), `vaultline-chromium-${VERSION}`)
 const UNPACK = join(import.meta.dirname, 'unpack-chromium.ts')
 

@@ -183,7 +183,6 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
       )
       return new Map([...on, ...both].map(([id, { AlarmDescription }]) => [id, AlarmDescription]))
     },
-    /** Returns true if the alarm with this name is on at a minute. */
     isOn: isOnNamed,
   }
 }

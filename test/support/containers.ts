@@ -7,7 +7,6 @@ import { callerOf, GATEWAY, type Service } from './service.ts'
 /** Simulated Lambda containers, one per function, on the same backends. */
 export type Containers = {
   readonly service: Service
-  /** Invokes a Lambda function with an event. */
   readonly run: (name: string, event: unknown) => Promise<unknown>
   readonly stop: () => Promise<void>
 }

@@ -20,7 +20,6 @@ export type ControlPlane = {
    * vaultline-dev-shared`.
    */
   readonly requests: string[]
-  /** Errors that the next requests of an action return, in order. */
   readonly failures: Map<string, AwsError[]>
   readonly denied: Set<string>
   /** Condition keys and values that the IAM policy simulation requires before it allows an action. */

@@ -72,7 +72,7 @@ const MAX_BYTES = 24
 const Json = z.record(z.string(), z.unknown())
 
 /**
- * Compares counted requests with the counts file and returns the differences. With `COSTS=write` it updates the file instead.
+ * Compares counted requests with the counts in the file and returns the differences. `COSTS=write` updates the file instead.
  */
 export function compareCounts(part: object): string[] {
   const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
@@ -83,7 +83,6 @@ export function compareCounts(part: object): string[] {
   return []
 }
 
-/** Removes zeros, and objects that become empty, from the counts. */
 function compacted(value: unknown): unknown {
   const { data } = Json.safeParse(value)
   if (!data) return value === 0 ? undefined : value
@@ -94,12 +93,15 @@ function compacted(value: unknown): unknown {
   return Object.fromEntries(kept)
 }
 
-/** Empty groups of counts are removed from the file. An endpoint without any request keeps its line. */
+/** Only empty groups of counts are removed from the file. An endpoint without any request keeps its line. */
 function isEmptyPart(name: string, value: unknown): boolean {
   return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
 }
 
-/** Keeps the byte counts of the file if the new ones are within the tolerance, so that they do not change at each update. */
+/**
+ * Keeps the file's byte counts if the new byte counts are within the tolerance. Otherwise each update of the file would change
+ * them.
+ */
 function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
   const { data } = Json.safeParse(counted)
   if (!data) return differences(counted, written, place).length === 0 ? written : counted
@@ -145,8 +147,8 @@ function isNear(counted: number, written: number): boolean {
 export const TOKENS = 2_400
 
 /**
- * Counts the requests of every job on every chain, in a warm container after three blocks without events. After the least
- * frequent jobs it stores `TOKENS` tokens, as many as the real market has.
+ * Counts the requests of every scheduled job on every chain, in a warm Lambda container after three blocks without events.
+ * After the least frequent jobs, `TOKENS` tokens are stored, as many as the real market has.
  */
 export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
   const table = cacheStore(tables.cache)
@@ -264,7 +266,6 @@ function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number)
   }
 }
 
-/** Counts the metrics in job reports. A metric with a chain dimension counts once per chain that has vaults. */
 function countReported(stacks: readonly SynthesizedStack[], chainsWithVaults: number): number {
   const filters = resourcesOf(stacks, 'AWS::Logs::MetricFilter').map((properties) => Filter.parse(properties))
   const reported = filters

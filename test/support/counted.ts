@@ -183,7 +183,6 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
     counts,
     state,
     logsOf: (address: Address) => logs({ address: [address], fromBlock: '0x0', toBlock: numberToHex(state.head) }),
-    /** Returns the time of a block in seconds since 1970. */
     timeOf: (block: number) => BigInt(timeOf(block)),
     emit(events: readonly CountedEvent[]) {
       for (const event of events) {

@@ -51,7 +51,8 @@ function listProcesses(): string[] {
 }
 
 /**
- * Returns the fields of /proc/…/stat after the process name, in the order of proc(5). They are empty if the process has ended.
+ * Returns the fields of /proc/…/stat after the process name, in the order of proc(5). The list is empty if the process has
+ * ended.
  */
 function statOf(pid: string): number[] {
   try {

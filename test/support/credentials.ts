@@ -7,7 +7,7 @@ export type CreationOptions = {
   readonly excludeCredentials?: readonly { readonly id: string }[]
 }
 
-/** Deviations of a credential or login from a valid one. Each deviation must make the service refuse. */
+/** Deviations from a valid credential or login. Tests send them to the service, which must notice them. */
 export type Faults = {
   readonly challenge?: string
   readonly origin?: string | undefined
@@ -19,10 +19,9 @@ export type Faults = {
   readonly innerId?: string
   /** COSE number of the signature algorithm in the public key. */
   readonly algorithm?: number
-  /** Additional bytes after the encoded public key. */
   readonly padding?: Uint8Array
   readonly crossOrigin?: boolean
-  /** Makes the signature cover other data than the request's. */
+  /** Makes the credential sign other data than it sends. */
   readonly signature?: 'of something else'
   readonly userHandle?: string
   readonly counter?: number
@@ -63,7 +62,7 @@ export function somePasskey(
     id,
     /**
      * Creates the credential for a registration. Every attestation except `none` is signed with the passkey's own key.
-     * `certify` makes its certificates.
+     * `certify` makes the attestation's certificates.
      */
     create(
       { challenge, user, excludeCredentials = [] }: CreationOptions,
@@ -185,7 +184,6 @@ function coseKey(key: KeyObject, { algorithm, padding }: Faults): Buffer {
   return cborMap([[1, 2], [3, algorithm ?? -7], [-1, 1], [-2, bytes(x)], [-3, bytes(y)], ...besides])
 }
 
-/** Encodes the subset of CBOR (RFC 8949) that attestations need. */
 function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
   if (typeof value === 'string') return Buffer.concat([cborHead(3, Buffer.byteLength(value)), Buffer.from(value)])

@@ -19,7 +19,7 @@ import type { TestVault } from './vaults.ts'
 
 const EXCLUSIVITY_SECONDS = 3
 
-/** Quote in the format of the Across bridge's API. The other fields stay unchanged. */
+/** Quote in the format of the bridge's API, with the fields that tests read or change. */
 export type Offer = {
   readonly outputAmount: string
   readonly timestamp: string
@@ -38,7 +38,6 @@ export type Bridge = {
   quoteBehind(reply: HttpReply): Quoted
   /** Replaces the bridge API's responses to quote requests. */
   answer: FakeService['rewrite']
-  /** Changes each quote before the bridge API returns it to the service. */
   changeQuote(change: (offer: Offer) => unknown): void
 }
 
@@ -276,7 +275,8 @@ export async function startConfigured(
       backends: { ...anew.service.backends, chains, relayer, providers },
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
-        // Deleting each vault's pinned price lets tests settle at any gain. Tests of pinned prices pin them again.
+        // A pinned price makes the service reject large gains. So each vault's pinned price is deleted, and tests of pinned
+        // prices store it again.
         const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
         await service.tables.deposits.deleteMany(pins)
         return apiKey

@@ -53,7 +53,6 @@ export function createHistory(name: string, userAddress: string) {
   let blocks: Change[][] = [[]]
   let [changes, finalBlock] = [0, 0]
   const log: Logged[] = []
-  /** Changes whose event was published before their block was final. */
   const early = new Map<Change, Early>()
   /** Ids of deposits and withdrawals whose reverted event lacked the id. A receiver cannot find these entries. */
   const unclear = new Set<string>()
@@ -86,8 +85,8 @@ export function createHistory(name: string, userAddress: string) {
       blocks.push([{ id, entry: { ...idOf(id), status, change: changes } }])
     },
     /**
-     * Replaces the last blocks by new ones, as a chain reorganisation does. An even number changes a deposit or withdrawal in
-     * its block.
+     * Replaces the last blocks by new ones, as a chain reorganisation does. Each number stands for one block: an even number
+     * changes a deposit or withdrawal there, an odd number changes nothing.
      */
     reorganise(numbers: readonly number[]): void {
       const replaced = numbers.slice(0, head() - finalBlock)
@@ -95,8 +94,8 @@ export function createHistory(name: string, userAddress: string) {
       for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
     },
     /**
-     * Publishes events of reverted changes, then of changes that are not final, then of final ones. Events lack the entry
-     * unless `isRead`, and its id unless `isNamed`.
+     * Publishes events of reverted changes, then of changes in blocks that are not final, then of final ones. `isRead` false:
+     * the events lack the entry. `isNamed` false: they also lack the entry's id.
      */
     publish(isRead: boolean, isNamed: boolean): void {
       const lastFinal = finalBlock

@@ -46,8 +46,8 @@ export function buildExample(
 }
 
 /**
- * Returns the new example with the old numbers, and the old texts that contain digits: hashes, times, addresses, ids. Such
- * values differ at each run. So a diff of the examples shows only real changes.
+ * Returns the new example, but keeps the old numbers and the old texts with digits: hashes, times, addresses, ids. Such values
+ * differ at each run. So a diff of the examples shows only real changes.
  */
 export function keepKnown(known: unknown, next: unknown): unknown {
   if (typeof known === 'number' && typeof next === 'number') return known
@@ -86,7 +86,7 @@ function present(value: unknown): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, secretOf(name, field) ?? present(field)]))
 }
 
-/** An address is no secret: `token` is then an ERC-20 token, not a session token. */
+/** Returns undefined for an address, because a field `token` with an address is an ERC-20 token, not a session token. */
 function secretOf(name: string, field: unknown): string | undefined {
   return typeof field === 'string' && isAddress(field) ? undefined : SECRETS[name]
 }

@@ -3,7 +3,6 @@ import { component, isSignatureError, type ResponseDescriptor, verifySignature }
 
 // A third-party library checks HTTP Message Signatures (RFC 9421), so the check shares no code with the service.
 
-/** Header names are in lower case. */
 type HttpRequest = {
   readonly method: string
   readonly url: string

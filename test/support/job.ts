@@ -58,7 +58,9 @@ export function someVaults(count: number): VaultOnChain[] {
   })
 }
 
-/** Stores vaults in the table from which the job lists them. `clientsOf` returns the API clients that use each vault. */
+/**
+ * Stores vaults in the table from which the job lists them. `clientsOf` returns the ids of the API clients that use a vault.
+ */
 export async function listVaults(
   { clients }: Pick<Tables, 'clients'>,
   vaults: readonly VaultOnChain[],

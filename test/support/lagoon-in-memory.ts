@@ -50,8 +50,8 @@ export type LagoonFacts = {
   readonly maxWithdraw: bigint
   readonly isAllowed: (account: Address) => boolean
   /**
-   * Settlement of the last deposit and redemption request. `assets` and `supply` exclude the virtual ones; `rates` are the
-   * fees.
+   * Settlement of the last deposit and redemption request. `assets` and `supply` exclude Lagoon's virtual amounts; `rates` are
+   * the fees.
    */
   readonly settlement: { readonly assets: bigint; readonly supply: bigint; readonly rates: Rates }
 }
@@ -117,7 +117,6 @@ function slot(position: bigint): Hex {
   return numberToHex(position, { size: 32 })
 }
 
-/** Returns the storage slot of a Solidity mapping's value. `mapping` is the mapping's own slot. */
 function mappingSlot(key: bigint, mapping: bigint): Hex {
   return keccak256(encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [key, mapping]))
 }

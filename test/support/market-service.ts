@@ -41,7 +41,6 @@ export const test = chainlessTest
       forget,
       /** Opens the service's cache table directly. `now` is in milliseconds since 1970. */
       cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(service.tables.cache), now: () => now }),
-      /** Runs the jobs refresh-tokens and refresh-market once, in the containers that are already running. */
       async refresh() {
         for (const job of ['refresh-tokens', 'refresh-market']) {
           const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)

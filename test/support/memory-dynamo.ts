@@ -21,16 +21,13 @@ export type Tried = {
   readonly table: string
   readonly index: string | undefined
   readonly request: object
-  /** Request as JSON, with sets as lists. */
   readonly body: string
-  /** True if the caller is killed at this write. */
+  /** True if the simulated crash of the caller happens at this write. */
   readonly isCutOff: boolean
-  /** Consumed capacity units: at least 0.5 for a read, 1 for a strongly consistent read or a write. */
   units: number
 }
 
 type Faults = {
-  /** All attempts since the last `reset`, in order. */
   readonly tries: Tried[]
   /** Returns a promise. The request runs only after the promise resolves. */
   hold: ((tried: Tried) => Promise<unknown> | undefined) | undefined
@@ -47,8 +44,8 @@ type Faults = {
   /** Maximum number of items that a query reads per page. */
   maxPage: number | undefined
   /**
-   * Kills the caller at its `count`-th write from now: all later requests fail. The write itself succeeds, but a batch only by
-   * half. The returned function reports whether the caller was killed.
+   * Simulates a crash of the caller at its `count`-th write from now: all later requests fail. The write itself succeeds, but a
+   * batch only by half. The returned function reports whether the crash has happened.
    */
   killAt(count: number): () => boolean
   /** Makes eventually consistent reads return the present items until `catchUp` or `reset`, even after later writes. */
@@ -164,7 +161,6 @@ export function memoryDynamo({
     }
   }
 
-  /** Runs a single write. Throws while a transaction has locked the written item. */
   function make(table: string, write: Write, tried: Tried): Item | null | undefined {
     checkWrite(write)
     if (busy.has(nameOf(table, keyOf(write)))) {
@@ -386,7 +382,7 @@ export function memoryDynamo({
 
 type Switches = Faults & {
   readonly lagging: () => Tables | undefined
-  /** Counts a write. Returns the number of writes left until the caller is killed. */
+  /** Counts a write. Returns the number of writes left until the simulated crash of the caller. */
   readonly takeWrite: () => number
   readonly isKilled: () => boolean
 }
@@ -404,7 +400,6 @@ const NO_FAULTS = {
 
 function createFaults(snapshot: () => Tables): Switches {
   let lagging: Tables | undefined
-  /** Number of writes left until the caller is killed. */
   let left = Number.POSITIVE_INFINITY
   const faults: Switches = {
     tries: [],
@@ -492,12 +487,10 @@ function triedOf(
   }
 }
 
-/** Returns the capacity units of a read of `size` bytes: one per 4 KB, half of that for an eventually consistent read. */
 function readUnits(size = 0, isConsistent = false): number {
   return Math.max(1, Math.ceil(size / 4096)) * (isConsistent ? 1 : 0.5)
 }
 
-/** Returns the capacity units of a write of `size` bytes: one per 1 KB. */
 function writeUnits(size = 0): number {
   return Math.max(1, Math.ceil(size / 1024))
 }
@@ -516,7 +509,6 @@ function keyOfBatch(write: BatchWrite): ItemKey {
   return 'put' in write ? write.put : write.delete
 }
 
-/** Compares texts as DynamoDB does: by their UTF-8 bytes. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
@@ -653,7 +645,6 @@ function checkBatch(keys: readonly ItemKey[], max: number): void {
     throw invalid('Provided list of item keys contains duplicates')
 }
 
-/** Throws for a write that DynamoDB rejects as invalid before it reads the stored item. */
 function checkWrite(write: Write): void {
   checkKey(keyOf(write))
   const expressions = placeholders()

@@ -41,7 +41,6 @@ type Options = {
   readonly nodeAt: (url: string) => Node | undefined
 }
 
-/** Request as an AWS SDK passes it to its HTTP handler. */
 type AwsRequest = {
   readonly hostname: string
   readonly port?: number
@@ -66,8 +65,8 @@ const MOCKED = [
 ]
 
 /**
- * Counts the requests of containers that load from now on, grouped into round trips. Time stands still for their timers. So no
- * deadline passes and no hedged (duplicate) request is sent.
+ * Counts the requests of containers that load from now on, grouped into round trips. Time stands still for the containers'
+ * timers. So no deadline passes and no hedged (duplicate) request is sent.
  */
 export function startMeter({ tables, nodeAt }: Options): Meter {
   const rounds = createRounds()

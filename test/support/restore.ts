@@ -3,7 +3,7 @@ import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
-/** Restores the state with this name. At the first call it builds the state instead. */
+/** Restores a named state of chains and tables. The first call with a name builds the state instead. */
 export type Restore = <T>(name: string, build: () => Promise<T>) => Promise<T>
 
 /** Takes a snapshot. The returned function restores the snapshot once. */

@@ -50,9 +50,7 @@ export function createRounds() {
   }
 
   return {
-    /** Returns the number of the current round trip. */
     current: () => round,
-    /** Runs a request in the next round trip. */
     ask<T>(request: () => Promise<T>): Promise<T> {
       return new Promise((resolve, reject) => {
         const perform = () =>
@@ -78,7 +76,6 @@ export function createRounds() {
         arrivals += 1
       })
     },
-    /** Resolves when no request waits. */
     async settle(): Promise<void> {
       await (running ?? quiet())
     },

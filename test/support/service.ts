@@ -55,7 +55,6 @@ export type Service = {
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[], limits?: KeyLimits): Promise<string>
   /** Runs the functions that consume queues until all queues are empty. Returns the number of consumed messages. */
   consume(): Promise<number>
-  /** Advances the clock of all containers by this many seconds. */
   readonly pass: (seconds: number) => void
   /** Runs `work` while the containers' clock stands still, however slow the machine is. Only `pass` advances the clock. */
   standingStill<T>(work: () => Promise<T>): Promise<T>
@@ -65,7 +64,6 @@ export type Service = {
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
 
-/** Options of an HTTP request. `body` is sent as JSON unless it is text or bytes. */
 type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }
 
 /**
@@ -83,7 +81,7 @@ export const test = base
     for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
     return sharedService
   })
-  /** Clock of containers that start later. A test must request this fixture before they start. */
+  /** Clock of containers that start later. A test must request this fixture before the containers start. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('clock', ({}, { onCleanup }) => {
     const { now } = Date
@@ -278,7 +276,6 @@ export function callerOf({
   }
 }
 
-/** Throws if the client package rejects a response's transactions. */
 function verifyPrepared(
   preparation: Preparation | undefined,
   input: unknown,

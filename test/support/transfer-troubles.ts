@@ -87,7 +87,6 @@ export function createTransferTroubles({
         hash: await send(first),
         /** Replaces the waiting transaction by the same call with a higher fee. Returns the new hash. */
         speedUp: () => send(first),
-        /** Replaces the waiting transaction by another call with a higher fee. Returns the new hash. */
         replace: (call: Call) => send(call),
         /** Replaces the waiting transaction by an empty call of the sender's own account. Returns the new hash. */
         cancel: () => send({ target: from, callData: '0x' }),
@@ -111,9 +110,9 @@ export function createTransferTroubles({
     },
 
     /**
-     * Simulates a chain reorganisation around a bridge deposit. First `include` sends the deposit and its block is dropped.
-     * Then a third party deposits. At last `again` or `include` sends the deposit, which so gets another id. `between` runs
-     * before the block is dropped.
+     * Simulates a chain reorganisation around a bridge deposit. First `include` sends the deposit, and its block is dropped.
+     * Then a third party deposits. Finally `again`, by default `include`, sends the deposit again, which then gets another id.
+     * `between` runs before the block is dropped.
      */
     async reorganise(options: {
       readonly chainId: number

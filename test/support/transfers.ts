@@ -218,11 +218,9 @@ function expectEvidence(
   expect(links.source).toContain(deposited.txHash)
 }
 
-/** Sender of a status request: API key and service. By default the first client of the test's service. */
 type Asking = { readonly key?: string; readonly as?: Service }
 type Shown = Asking & {
   readonly fill?: Hash
-  /** Amount that the fill paid, by default the deposit's output amount. */
   readonly outputAmount?: bigint
   readonly protocol?: ProtocolName
   /** Expected action at the destination: by default `deposit` if the transfer has a message, otherwise `none`. */
@@ -234,10 +232,8 @@ type Shown = Asking & {
 export type Transfer = {
   readonly deposit: BridgeDeposit
   readonly hash: Hash
-  /** Position of the transfer's deposit among the deposits of its transaction. */
   readonly index: number
   ask(asking?: Asking): Promise<HttpReply>
-  /** Requests the transfer's status and asserts all of its fields. */
   shows(state: StateName, shown?: Shown): Promise<void>
   /** Requests the transfer's status until it is `state`, at most `MAX_QUESTIONS` times. Then asserts all fields. */
   becomes(state: StateName, shown?: Shown): Promise<void>
@@ -409,7 +405,6 @@ function transfersOn(service: Service) {
       if (!transfer) throw new Error('The pool took no deposit')
       return transfer
     },
-    /** Sends a user's bridge deposits in one transaction. Returns their transfers. */
     async openTogether(orders: readonly Order[]): Promise<Transfer[]> {
       const [{ from = ARBITRUM, user = ALICE } = {}] = orders
       const calls = await Promise.all(orders.map(depositCall))
@@ -468,7 +463,6 @@ function transfersOn(service: Service) {
         await setClock(chainId, Math.max(deposit.fillDeadline, await clockOf(chainId)) + 1)
       }
     },
-    /** Takes a snapshot of a chain. The returned function reverts all later changes. */
     async remember(chainId: number): Promise<() => Promise<void>> {
       const [id] = await callRpc(chainOf(chainId), [{ method: 'evm_snapshot', params: [] }])
       return async () => {

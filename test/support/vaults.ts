@@ -46,7 +46,10 @@ export const ROLES = {
   feeReceiver: ACCOUNTS.feeReceiver.address,
 }
 
-/** New vault with an API client of its own, as requests to the service and as calls on the chain. */
+/**
+ * New vault with an API client that has only this vault. `TestVault` has functions for the client's requests and for contract
+ * calls.
+ */
 export type TestVault = ReturnType<typeof testVault>
 
 type Place = { readonly chainId?: number; readonly asset?: Asset }
@@ -143,7 +146,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   return {
     chain,
     address,
-    /** API key of the client that has only this vault. */
     key,
     asset,
     token,

@@ -27,8 +27,8 @@ const State = z.object({
 })
 
 /**
- * Test fixtures of `npm start` with the request limits of public nodes. One visitor with a virtual authenticator uses its
- * wallet pages.
+ * Test fixtures that run `npm start` with nodes that have public nodes' request limits. One visitor with a virtual
+ * authenticator uses the wallet.
  */
 export const test = base
   /** Environment variables of `npm start`. A test file may override them. */

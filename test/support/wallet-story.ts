@@ -10,12 +10,11 @@ import { type HttpReply, type Service, USERS } from './service.ts'
 const [ALICE] = USERS
 const AMOUNT = '1000000000'
 
-/** Setting of the story: the vault for the deposit, USDC on the other chain, and `tell`, which publishes webhook events. */
+/** Data of the simulated user story: the vault for the deposit, USDC on the other chain, and `tell`, which publishes webhook events. */
 export type Stage = {
   readonly asyncVault: Address
   readonly otherUsdc: Address
   readonly tell: () => Promise<void>
-  /** Account and e-mail address of the story's user, if they differ from the default. */
   readonly alice?: Alice
 }
 type Alice = { readonly account: LocalAccount; readonly email: string }
@@ -23,8 +22,8 @@ type Alice = { readonly account: LocalAccount; readonly email: string }
 const HERSELF: Alice = { account: ALICE, email: 'alice@example.com' }
 
 /**
- * Sends the requests of a wallet's user in a realistic order. She registers, links a wallet, deposits, withdraws, loses her
- * passkey and deletes her account. The requests cover every operation of the service, and all succeed.
+ * Sends the requests of a wallet's user in a realistic order. The user registers, links a wallet, deposits, withdraws, loses
+ * the passkey and deletes the account. The requests cover every operation of the service, and all succeed.
  */
 export async function playWallet(service: Service, stage: Stage): Promise<void> {
   for (const path of ['/health', '/openapi.json', '/.well-known/apple-app-site-association']) {

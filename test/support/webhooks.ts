@@ -35,7 +35,7 @@ export function someNotice(
   }
 }
 
-/** Creates a client's webhook that receives all events of the client. Tests override the fields on which they depend. */
+/** Creates a client's webhook that receives all final events of the client. Tests override the fields on which they depend. */
 export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}): Webhook {
   const url = overrides.url ?? 'https://receiver.example/'
   return {
@@ -58,7 +58,7 @@ export async function publishTo(service: Service, clientId: string, notices: rea
   await publish({ ...services, now: Date.now, random: Math.random }, notices, () => [clientId])
 }
 
-/** Decides when a database request runs. To simulate a crash of the caller, a gate throws instead of running the request. */
+/** Decides when a database request runs. To simulate a crash of the caller, a gate throws before or after the request. */
 export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 
 /** Gate that runs every request at once. */

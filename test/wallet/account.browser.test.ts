@@ -31,7 +31,6 @@ async function complaintsAbout(page: Page): Promise<string[]> {
   return found
 }
 
-/** Returns the text of the page's developer drawer, which lists the page's API requests. */
 async function readDrawer(page: Page): Promise<string> {
   await press(page, /^Requests/)
   const drawer = page.getByRole('complementary', { name: 'Requests of this page' })

@@ -13,7 +13,6 @@ const test = base.extend('smart', { scope: 'file' }, async ({ browser, sandbox }
   return joinAs(context, 'Local smart account')
 })
 
-/** Opens a page, signs up and links a local account. */
 async function joinAs(context: BrowserContext, account: string): Promise<Page> {
   const page = await context.newPage()
   page.setDefaultTimeout(40_000)
@@ -31,7 +30,6 @@ async function join(page: Page, account: string): Promise<void> {
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
 }
 
-/** Returns functions that click and fill on a page. `acts` counts their calls. */
 function countActs(page: Page) {
   const acts = { clicks: 0, fields: 0 }
   return {
@@ -256,7 +254,6 @@ test('A page says what to check if no node knows a transaction after two minutes
   expect(await page.getByText('We have not seen this transaction yet').count()).toBe(0)
 })
 
-/** Builds a stored transfer with a transaction hash that no node knows. */
 function transferOf(end: string, startedAt: number) {
   const [hash, account] = [`0x${end.padStart(64, '0')}`, `0x${'11'.repeat(20)}`]
   const [vault, usdc] = [

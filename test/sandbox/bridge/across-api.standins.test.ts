@@ -49,7 +49,6 @@ const tether = (): Params => ({
   originChainId: '8453',
   destinationChainId: '56',
 })
-/** Query parameters for a quote of USDC from Base. USDC has other decimals on the destination chain. */
 const dollars = (): Params => ({
   ...tether(),
   inputToken: bridge.origin.usdc,

@@ -12,7 +12,6 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Builds a smart account's calls: approve the pool and deposit this amount for the account itself. */
 const depositing = async ({ address }: SmartAccount, inputAmount: bigint) => {
   const { pool, usdc } = bridge.origin
   const args = await bridge.argsOf({ depositor: address, inputAmount, outputAmount: inputAmount - 60_000n })

@@ -132,17 +132,14 @@ async function openSide(chainId: number) {
       ),
     fillStatus: (relayHash: Hash) =>
       readContract(client, { address: pool, abi: spokePoolAbi, functionName: 'fillStatuses', args: [relayHash] }),
-    /** Returns the name of the error with which the pool contract rejects a call. */
     refusal: (account: Address, functionName: string, args: readonly unknown[], value = 0n) =>
       errorOf(
         simulateContract(client, { address: pool, abi: spokePoolAbi, functionName, args, account, value } as never),
       ),
-    /** Returns the name of the error with which the handler contract rejects a call. */
     handlerRefusal: (account: Address, functionName: string, args: readonly unknown[]) =>
       errorOf(
         simulateContract(client, { address: handler, abi: multicallHandlerAbi, functionName, args, account } as never),
       ),
-    /** Returns a transaction's events of the pool, the handler and the tokens, in order. */
     async eventsOf(hash: Hash | undefined) {
       if (!hash) throw new Error('There is no transaction')
       const { logs } = await getTransactionReceipt(client, { hash })
@@ -192,7 +189,6 @@ export async function openBridge({ to = 42161 } = {}) {
   const [origin, destination] = await Promise.all([openSide(8453), openSide(to)])
   const relayer = createRelayer({ chains: [origin.chain, destination.chain] })
 
-  /** Builds the arguments of the pool's function `depositV3`. */
   const argsOf = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const now = await from.now()
     const { depositor = ALICE, inputAmount = from.units('100'), outputAmount = into.units('99.9') } = options
@@ -212,7 +208,6 @@ export async function openBridge({ to = 42161 } = {}) {
     ] as const
   }
 
-  /** Builds transactions that mint tokens for Alice, approve the pool and deposit. */
   const depositing = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const args = await argsOf(options, from, into)
     const token = args[2]
@@ -234,14 +229,12 @@ export async function openBridge({ to = 42161 } = {}) {
       await Promise.all([origin.stop(), destination.stop()])
     },
     argsOf,
-    /** Sends a bridge deposit and returns it as the pool's event reports it. */
     async deposit(options: DepositOptions = {}, from = origin, into = destination): Promise<BridgeDeposit> {
       const hash = (await transact(from.chain, await depositing(options, from, into))).at(-1)
       const deposit = (await readDeposits(from.chain)).find(({ transactionHash }) => transactionHash === hash)
       if (!deposit) throw new Error('The pool told of no deposit')
       return deposit
     },
-    /** Builds the arguments of the pool's function `fillRelay` for this deposit. */
     fillArgs: (deposit: BridgeDeposit, change: Partial<ReturnType<typeof relayDataOf>> = {}) =>
       [{ ...relayDataOf(deposit), ...change }, BigInt(deposit.destinationChainId), word(RELAYER)] as const,
   }

@@ -33,7 +33,6 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Amount of USDC that each fill in these tests pays to the handler contract. */
 const amount = () => bridge.destination.units('99.9')
 
 /** Fills a bridge deposit whose message has these calls. Returns the fill's events, except approvals. */
@@ -202,7 +201,6 @@ describe('a call with the balance', () => {
 
   let notes = 0n
 
-  /** Deploys a contract that stores the first argument of any call. */
   async function deployNote(): Promise<{ address: Address; noted: () => Promise<bigint> }> {
     const { chain } = bridge.destination
     notes += 1n

@@ -44,7 +44,6 @@ type Report = {
 
 const post = (command: string, body: unknown) =>
   fetch(`${controls.url}/${command}`, { method: 'POST', body: JSON.stringify(body) })
-/** Sends a command to the relayer's control server. Returns the transfers afterwards. */
 const tell = async (command: string, body: unknown = {}): Promise<Report> => {
   const response = await post(command, body)
   const text = await response.text()

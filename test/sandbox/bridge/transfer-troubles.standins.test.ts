@@ -30,7 +30,6 @@ afterAll(() => bridge.stop())
 // The relayer fills all open transfers, so that none of them affects the next test.
 afterEach(() => bridge.relayer.fillAll())
 
-/** Builds a bridge deposit that Alice can send: she has the tokens and has approved the pool. */
 const depositCall = async (options: DepositOptions = {}) => {
   const { origin } = bridge
   const args = await bridge.argsOf(options)
