@@ -51,6 +51,7 @@ const test = serviceTest
   )
 
 // Exports of a code block have type `any`, because another test compiles the code blocks with their types.
+// biome-ignore lint/suspicious/noExplicitAny: see above
 type Snippet = any
 type Load = (file: string) => Promise<Snippet>
 

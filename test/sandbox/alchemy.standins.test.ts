@@ -21,6 +21,7 @@ const test = base
       const url = new URL(`http://localhost/alchemy/${path}`)
       const request = { method: body ? 'POST' : 'GET', url, headers: {}, body: body ? JSON.stringify(body) : '' }
       // The body has type `any` because tests read replies freely.
+      // biome-ignore lint/suspicious/noExplicitAny: see above
       return (await service.answer(request)) as { status: number; body: any }
     }
     return {

@@ -33,6 +33,7 @@ export type HttpReply = {
   readonly status: number
   readonly headers: Headers
   // Tests read response bodies freely. The endpoint contracts check the bodies' shape.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
   readonly body: any
 }
 

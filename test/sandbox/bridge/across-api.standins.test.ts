@@ -36,6 +36,7 @@ const tokensOf = ({ chainId, usdc, usdt, decimals }: Side) => [
 
 type Params = Readonly<Record<string, string>>
 // Response bodies have type `any` because the tests themselves verify their shape.
+// biome-ignore lint/suspicious/noExplicitAny: see above
 type Answer = { readonly status: number; readonly body: any }
 
 const ask = async (params: Params, path = 'suggested-fees'): Promise<Answer> => {
