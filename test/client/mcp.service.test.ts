@@ -39,6 +39,7 @@ const buildForgingOptions = (status: number, body: unknown): ServerOptions => ({
 })
 
 const test = serviceTest
+  /** Connects an MCP SDK client to an MCP server with these options. */
   .extend('connect', async ({ onTestFinished }) => async (options: ServerOptions) => {
     const host = new Host({ name: 'a-host', version: '1.0.0' })
     const [near, far] = InMemoryTransport.createLinkedPair()

@@ -364,7 +364,7 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', 'Transfer', 'FeeTaken', 'HaircutTaken', 'WithdrawSync'],
     ])
     expect(events.at(-1)?.args).toMatchObject({ assets: usdc('89.1'), shares: 100n * 10n ** 18n })
-    // The total drops by the payment and the haircut. The next valuation counts the haircut as assets again.
+    // The vault's total assets drop by the payment and the haircut. The next valuation counts the haircut as assets again.
     expect(await vault.read('totalAssets')).toBe(usdc('901'))
     await vault.act(SAFE, 'setSyncMode', [1])
     expect(await errorOf(vault.act(ALICE, 'syncRedeem', [1n, ALICE, 0n]))).toBe('SyncOperationNotAllowed')

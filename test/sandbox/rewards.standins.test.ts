@@ -31,7 +31,7 @@ import { errorOf } from './harness.ts'
 const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 const CHAIN = 8453
 const HOUR = 3600
-/** Vault addresses without a contract, because only the names of reward campaigns contain them. */
+/** These vaults have no contract, because only the names of reward campaigns contain their addresses. */
 const [COVE, HARBOR, CAUSEWAY, OTHER] = ['11', '22', '33', '44'].map((byte) => getAddress(`0x${byte.repeat(20)}`)) as [
   ...[Address, Address, Address, Address],
 ]

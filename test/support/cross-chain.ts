@@ -124,7 +124,6 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     pool,
     units: (whole: string) => parseUnits(whole, token.decimals),
 
-    // Steps of the user
     ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) => {
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more })
@@ -151,7 +150,6 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     approve: (owner: Address, amount: bigint) => onToken(owner, 'approve', pool, amount),
     mint: (to: Address, amount: bigint) => onToken(ACCOUNTS.admin.address, 'mint', to, amount),
 
-    // Steps of the bridge's relayer
     /** Fills the bridge deposit in the last of these receipts. Throws if the relayer refuses to fill. */
     fill: async (receipts: readonly TransactionReceipt[]) =>
       receiptOf(await relayer.fill((await relayOf(receipts)).deposit)),
@@ -163,7 +161,6 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
       return receiptOf(await relayer.executeSlowFill(deposit, outputAmount))
     },
 
-    // Reads from the source chain
     coinOf: (account: Address) => getBalance(client, { address: account }),
     balanceOf: (account: Address) =>
       readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),

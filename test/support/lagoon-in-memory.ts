@@ -9,7 +9,7 @@ const [VAULT, ASSET, SILO, SAFE, MANAGER] = ['11', '12', '13', '14', '15'].map(
 /** Account that owns the deposit requests, redemption requests and shares in simulated Lagoon vaults. */
 export const ALICE: Address = '0x0000000000000000000000000000000000000016'
 
-/** Lagoon vault's configuration, as a client's list of vaults contains it. */
+/** Configuration of a Lagoon vault, as a client's list of vaults contains it. */
 export const LAGOON_VAULT: LagoonVault = {
   ...{ protocol: 'lagoon', chainId: CHAINS[0]?.id ?? 1, firstBlock: 0, address: VAULT, shareToken: VAULT },
   ...{ asset: ASSET, assetSymbol: 'USDC', assetDecimals: 6, shareDecimals: 18 },

@@ -24,7 +24,7 @@ export type Metered = {
   readonly round: number
 }
 
-/** Counter of the requests that containers in this process send. */
+/** Counts the requests that Lambda containers in this process send. */
 export type Meter = {
   /** Returns the requests that `work` causes, including requests that continue after its promise resolves. */
   during(work: () => Promise<unknown>): Promise<Metered[]>

@@ -24,7 +24,6 @@ import type { Asset, TestVault } from './vaults.ts'
 
 /** Maximum number of status requests until the service has finished any search of the test chains. */
 const MAX_QUESTIONS = 12
-/** Seconds after which a block of Base or Arbitrum is final. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
@@ -103,10 +102,7 @@ const STATES = {
 /** Name of an expected transfer status: a key of `STATES`. */
 export type StateName = keyof typeof STATES
 
-/**
- * Expected fields of a status response. Every omitted field is expected to be null, unless the service knows it for every
- * transfer.
- */
+/** Expected fields of a status response. A field that a test omits must be null, unless every transfer has it. */
 type Expected = {
   readonly hash: Hash
   readonly from: number

@@ -150,7 +150,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     asset,
     token,
 
-    // HTTP requests of the API client
     /** Lists the client's vaults. Cached chain reads expire first, so the vaults are up to date. */
     list: () => {
       service.pass(0.5)
@@ -171,7 +170,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     withdrawStatus: ({ address: userAddress }: Pick<LocalAccount, 'address'>) =>
       call('GET', `/defi/vault/${address}/withdraw-status?userAddress=${userAddress}`),
 
-    // Transactions of the user's wallet
     /**
      * Signs and sends the transactions in the service's reply, in order. Returns all receipts, also of reverted transactions.
      */
@@ -180,7 +178,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       return service.send(chainId, user, transactions)
     },
 
-    // Contract calls by local accounts, without the service
     units: (whole: string) => parseUnits(whole, DECIMALS[asset]),
     /** Sends a vault call from a local account and mines it. Throws if the transaction reverts. */
     act: (from: Address, functionName: Write, ...args: readonly unknown[]) =>
@@ -204,7 +201,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     upgrade: (generation: LagoonGeneration) => upgradeLagoonVault(chain, address, generation),
     destroy: () => callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x'] }]),
 
-    // Reads from the contracts
     read: (functionName: View, ...args: readonly unknown[]) =>
       // The cast is needed because viem infers arguments only from a literal function name.
       readContract(client, { address, abi: VAULT_ABI, functionName, args } as never) as Promise<bigint>,
