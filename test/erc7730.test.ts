@@ -105,8 +105,8 @@ const ABIS: Readonly<Record<string, Abi>> = {
 }
 
 /**
- * Parses a format key of ERC-7730, such as `deposit(uint256 assets,address receiver)`, into its selector and the paths of its
- * parameters. The key must be canonical.
+ * Parses a format key of ERC-7730, such as `deposit(uint256 assets,address receiver)`. Returns the function's selector and the
+ * paths of its parameters. The key must be canonical.
  */
 function functionOf(key: string): { selector: string; parameters: string[] } {
   const [, name, list = ''] =
@@ -116,12 +116,10 @@ function functionOf(key: string): { selector: string; parameters: string[] } {
   return { selector, parameters: parameters.map(([type = '', parameter = '']) => pathOf({ type, parameter })) }
 }
 
-/** Returns the path of all values of a parameter: its name, with `.[]` for each array dimension. */
 function pathOf({ type, parameter }: { readonly type: string; readonly parameter: string }): string {
   return `${parameter}${type.replace(/^[a-z0-9]+/, '').replaceAll('[]', '.[]')}`
 }
 
-/** Returns the fields of the format with this key, with references to definitions resolved. */
 function fieldsOf({ display }: Descriptor, key: string) {
   return (display?.formats[key]?.fields ?? []).map((field) => {
     if (!('$ref' in field)) return field
@@ -180,7 +178,7 @@ describe('The ERC-7730 descriptors', () => {
     for (const key of keys) {
       const { parameters } = functionOf(key)
       const fields = fieldsOf(descriptor, key)
-      // The descriptor lists each argument, even one that a wallet never shows.
+      // The descriptor lists each argument of the function, even one that a wallet never shows.
       expect(fields.map(({ path }) => path).sort(), key).toEqual(parameters.toSorted())
       for (const field of fields) {
         const { tokenPath, chainIdPath } = field.format === 'tokenAmount' ? field.params : {}

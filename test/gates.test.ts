@@ -8,7 +8,7 @@ import { PROTOCOL_NAMES } from '../lib/protocols/vault-on-chain.ts'
 
 const RESTRICTED = 'lint/style/noRestrictedImports'
 
-/** Code that breaks a rule of the linter, each written to a file of its own: rule, file, code, and the linter's message. */
+/** Code that breaks a linter rule: rule, file, code, and the linter's category. */
 const VIOLATIONS = [
   ['lib imports nothing above it', 'lib/vaults/a.ts', "import '../../functions/vaults/list/contract.ts'", RESTRICTED],
   ['lib does not import infra', 'lib/chain/a.ts', "import '../../infra/tables.ts'", RESTRICTED],
@@ -94,7 +94,6 @@ test('Encoders of calldata are synchronous', () => {
   for (const path of encoders) expect(readFileSync(join('lib', path), 'utf8')).not.toMatch(/\b(async|await|Promise)\b/)
 })
 
-/** Reads the source files in these folders. Returns their paths and texts. */
 function readSources(folders: readonly string[]) {
   return folders
     .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
@@ -102,12 +101,10 @@ function readSources(folders: readonly string[]) {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
-/** Source files of the service and its tools, without tests. */
 const SOURCES = readSources(['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox'])
-/** Source files whose comments are checked: SOURCES, the client package, the wallet and the tests. */
 const COMMENTED = [...SOURCES, ...readSources(['client/src', 'wallet/src', 'test'])]
 
-/** Lists casts that have no comment with their reason in the three lines above. */
+/** Lists type casts without a comment in the three lines above. The comment gives the cast's reason. */
 function unexplainedCasts(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim())
   const isComment = (line: string) => /^(\/\/|\/?\*)/.test(line)
@@ -135,7 +132,6 @@ test('No test spies on a whole module, because a spied Node module stays so unti
   expect(tests.filter((path) => spiesOnAll(readFileSync(join('test', path), 'utf8')))).toEqual([])
 })
 
-/** Words that texts must not use, each with the usual term that replaces it. */
 const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/[Mm]ovements?\b/, 'ledger entry'],
   [/\b(users|clients|records|transfers|cache|state)Table\b/, 'a store is over a table'],
@@ -180,11 +176,10 @@ test('Retired words do not come back', () => {
   expect(found).toEqual([])
 })
 
-/** Matches the beginning of a comment that has a clause or an adverbial in the place of its subject. */
+/** Matches comments that begin with a clause or an adverbial instead of a subject or verb. */
 const NO_SUBJECT = /^(What|How|Whether|Of|Who|Whose|Which|Where|When|If|As|By|That|So|In|From|At|For)\b/
 const MAX_WORDS = 25
 
-/** Lists the comments of this code that are hard to understand, with the reason. */
 function unclearComments(text: string): string[] {
   const comments = [...text.matchAll(/^[ \t]*\/\*\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|[ \t]\/\/ .*/gm)].map(
     ([comment]) => comment,
@@ -214,7 +209,7 @@ test('Comments begin with their subject or verb, and their sentences are short',
   expect(found).toEqual([])
 })
 
-/** Placeholder that the generator scripts/new.ts writes for the author to replace. */
+/** Placeholder text that scripts/new.ts generates. The author of an endpoint must replace it. */
 const PLACEHOLDER = /write here/i
 
 test('No endpoint keeps a text of the generator', () => {
@@ -228,7 +223,7 @@ function isGenerator({ path }: { readonly path: string }): boolean {
   return path === join('scripts', 'new.ts')
 }
 
-/** Names of protocols and vault standards. `cooldown` counts only in quotes, because it also means a waiting time. */
+/** Names of protocols and vault standards. `cooldown` counts only in quotes, because the word also means a waiting time. */
 const NAMES = PROTOCOL_NAMES.map((name) => (name === 'cooldown' ? `'${name}'` : name))
 const PROTOCOL = new RegExp([...NAMES, 'erc-?(4626|7540)'].join('|'), 'i')
 
@@ -241,7 +236,6 @@ test('Only lib/protocols and the sandbox, which has the contracts, name a protoc
   expect(outside.filter(({ text }) => PROTOCOL.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-/** Documentation pages for human readers: text by path. */
 const PAGES = new Map(
   readdirSync('.', { encoding: 'utf8' })
     .filter((name) => /^[A-Z].*\.md$/.test(name) || name === 'llms.txt')
@@ -265,7 +259,6 @@ test('The table of sandbox/README.md has each public module and each folder of t
   expect(named.toSorted()).toEqual(found.toSorted())
 })
 
-/** Lists links in these pages to missing files or headings. Anchors of headings are formed as GitHub does. */
 function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
   const anchorsOf = (text: string) =>
     [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
@@ -311,7 +304,7 @@ test('The index of the decisions has each decision once and marks the newest', (
   expect(index.match(/^- .*_Newest\._$/gm)).toEqual([expect.stringContaining(`(${newest})`)])
 })
 
-/** Parses the table in lib/README.md: each folder of lib/ and the folders that it may import. */
+/** Parses the table in lib/README.md, which lists each folder of lib/ and the folders that it may import. */
 function listRooms(page: string): Map<string, string[]> {
   const rows = [...page.matchAll(/^\| `(\w+)\/`.*\|([^|]*)\|$/gm)]
   return new Map(
@@ -319,7 +312,10 @@ function listRooms(page: string): Map<string, string[]> {
   )
 }
 
-/** Lists imports between folders of lib/ that the table does not allow, and rows that allow a later folder. */
+/**
+ * Lists imports between folders of lib/ that the table in lib/README.md forbids. Lists also rows that allow importing a later
+ * row's folder.
+ */
 function listTrespasses(
   rooms: ReadonlyMap<string, readonly string[]>,
   files: readonly { path: string; text: string }[],

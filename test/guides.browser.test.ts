@@ -35,7 +35,7 @@ const pass = (seconds: number) => {
 }
 
 type Functions = Readonly<Record<string, (...given: readonly unknown[]) => unknown>>
-/** Exports of the guide's snippets in a page, by file name. */
+/** Exports of the guide's code blocks, by file name. The browser page has them as a global. */
 declare const guide: Readonly<Record<string, Functions>>
 
 type User = { readonly id: string; readonly email: string }
@@ -50,24 +50,22 @@ const test = base
     extractGuide('docs/integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
   .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
-  /** Opens an empty page with its own authenticator, in which the guide's snippets are loaded. */
   .extend('openDevice', ({ open, script }) => async (): Promise<Page> => {
     const page = await open(WEB)
     await page.addScriptTag({ content: script })
     return page
   })
 
-/** Runs a snippet's function in a page. Returns a handle, because some results cannot be serialized. */
+/** Runs a function of the guide in a page. Returns a handle, because some results cannot be serialized. */
 function hold(page: Page, file: string, name: string, ...given: unknown[]): Promise<JSHandle> {
   return page.evaluateHandle(([file, name, given]) => guide[file]?.[name]?.(...given), [file, name, given] as const)
 }
 
-/** Runs a snippet's function in a page and returns its result. */
 async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
   return await (await hold(page, file, name, ...given)).jsonValue()
 }
 
-/** Runs a snippet's function that must fail. Returns the text that the guide shows users for the failure. */
+/** Runs a function of the guide that must fail. Returns the text with which the guide explains the failure to users. */
 async function told(page: Page, file: string, name: string, ...given: unknown[]): Promise<unknown> {
   return await page.evaluate(
     ([file, name, given]) =>
@@ -80,7 +78,6 @@ function logIn(page: Page): Promise<User> {
   return run(page, 'passkey-account.ts', 'logInWithPasskey')
 }
 
-/** Creates an API client with the session of the user who is logged in on a page. */
 async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Promise<Client> {
   const session = await page.evaluate("guide['client.ts'].client.session()")
   return { url, key, session: z.string().parse(session) }
@@ -161,7 +158,6 @@ test('A user registers with a password and codes, changes the password, and move
 }) => {
   const [page, email] = [await openDevice(), someEmail()]
   const started = await run<Started>(page, 'password.ts', 'startWithPassword', email)
-  /** Returns the one-time code that the user's authenticator application shows this many seconds later. */
   const codeAfter = (seconds: number) => {
     pass(seconds)
     return oneTimeCode(started.otpUrl)
@@ -222,11 +218,12 @@ test('A user who has lost the device recovers the account with the kit, and then
   openDevice,
 }) => {
   const [lost, email] = [await openDevice(), someEmail()]
-  // Secrets must not come from Math.random: whoever guesses a kit's id gets the encrypted key, and could then guess its secret.
+  // The kit's id and secret must not come from `Math.random`. Whoever guesses the id gets the encrypted key, and could then
+  // guess its secret.
   await lost.evaluate('Math.random = () => 0')
   let kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
   expect(kit.credentialId).not.toMatch(/^A+$/)
-  // The secret has the provider's form (https://github.com/dfns/dfns-sdk-ts, packages/sdk-browser/signers/recovery.ts).
+  // The secret has the format of DFNS's SDK (https://github.com/dfns/dfns-sdk-ts, packages/sdk-browser/signers/recovery.ts).
   expect(kit.secret).toMatch(/^D1-[A-HJ-NP-Z2-9]{6}(-[A-HJ-NP-Z2-9]{5}){4}-[A-HJ-NP-Z2-9]{6}$/)
   const user = await logIn(lost)
   const [first, second] = [await openDevice(), await openDevice()]
@@ -277,7 +274,7 @@ test('A user adds the passkey of a second device, confirmed on the first one, wh
   const confirm = await phone.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
   expect(await told(phone, 'credentials.ts', 'addPasskey', 'phone', confirm)).toBe('This device is enrolled already.')
 
-  // The laptop's page signs with the phone's passkey, as browsers do through a QR code.
+  // The laptop's page signs with the phone's passkey, as browsers do after a QR code scan.
   await laptop.exposeFunction('askPhone', async (challenge: object) => {
     return { firstFactor: await run(phone, 'passkey.ts', 'signWithPasskey', challenge) }
   })

@@ -3,12 +3,9 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { KINDS } from './support/kinds.ts'
 
-/** Built-in modules through which a test reaches a server, a chain or a process. */
 const OUTSIDE = /^node:(child_process|http|https|net|tls)$/
-/** Module of DynamoDB in memory, which makes a test a table test. */
 const TABLES = join('test', 'support', 'memory-dynamo.ts')
 
-/** Lists the modules that a file imports at run time, by their paths from the root or by their names. */
 function importsOf(path: string, text: string): string[] {
   const imports = text.matchAll(/^(?:import|export)\b(?! type)[^'"]*?from '([^']+)'|\bimport\(?\s?'([^']+)'/gm)
   return [...imports]
@@ -16,7 +13,10 @@ function importsOf(path: string, text: string): string[] {
     .map((name) => (name.startsWith('.') ? join(dirname(path), name) : name))
 }
 
-/** Returns the modules that a test imports, also through other test and sandbox files. Imports of product files are not followed. */
+/**
+ * Returns the modules that a test imports, also through other test and sandbox files. Imports of the service's own files do not
+ * count.
+ */
 function reach(path: string, read: (path: string) => string): Set<string> {
   const reached = new Set<string>()
   const follow = (from: string) => {
@@ -30,7 +30,7 @@ function reach(path: string, read: (path: string) => string): Set<string> {
   return reached
 }
 
-/** Returns the reason why a test's imports do not match the kind in its file name; undefined if they do. */
+/** Returns the reason why a test's imports do not match the kind in its file name, or undefined if they match. */
 function findMisfit(path: string, read = (file: string) => readFileSync(file, 'utf8')): string | undefined {
   const kind = KINDS.find((one) => path.endsWith(`.${one}.test.ts`)) ?? 'unit'
   if (!['unit', 'table', 'service'].includes(kind)) return undefined
@@ -55,7 +55,7 @@ test('A unit test reaches no table, server, chain or process, and a table test o
   expect(misfit('test/a.test.ts')).toBe('test/a.test.ts is no unit test: it reaches node:http')
   expect(misfit('test/a.table.test.ts')).toBe('test/a.table.test.ts is no table test: it reaches node:http')
   expect(misfit('test/c.table.test.ts')).toBeUndefined()
-  // gates.test.ts is exempt because it runs the linter as a process.
+  // gates.test.ts is exempt, because it runs the linter as a process.
   const tests = globSync('test/**/*.test.ts').filter((path) => path !== join('test', 'gates.test.ts'))
   expect(tests.flatMap((path) => findMisfit(path) ?? [])).toEqual([])
 })

@@ -29,7 +29,10 @@ import { Attempts } from '../lib/webhooks/attempts.ts'
 import { Head } from '../lib/webhooks/log-store.ts'
 import { Webhook } from '../lib/webhooks/webhook.ts'
 
-/** Schemas of stored items. Cache items are left out, because they are fetched again, and events, because the API defines their form. */
+/**
+ * Schemas of stored items. Cache items are excluded, because the service can fetch them again. Webhook events are excluded,
+ * because the API defines their format.
+ */
 const ITEMS = {
   ...{ ApiKey, Profile, Vault, VaultOnChain },
   ...{
@@ -50,12 +53,12 @@ const ITEMS = {
 }
 const FILE = new URL('./stored-items.json', import.meta.url)
 
-/** Type of each stored field by its path: `string`, or `string?` if it may be absent. */
+/** Type of each stored field by its path: `string`, or `string?` if the field may be absent. */
 type Forms = Readonly<Record<string, string>>
 
 test('A version reads the last one’s items, and the last one reads its items', () => {
   const now = listForms(ITEMS)
-  // ITEMS=write updates the file after a release, or after a field is removed as decision 0064 allows.
+  // `ITEMS=write` updates the file: after a release, or after a field is removed as decision 0064 allows.
   if (process.env['ITEMS'] === 'write') writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
   const before: Forms = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(FILE, 'utf8')))
   expect(compare(before, now)).toEqual([])
@@ -85,7 +88,7 @@ test('A field that is immediately required, removed or changed in form is refuse
   ])
 })
 
-/** Returns a sentence for each change of stored fields that breaks a deploy or its rollback. */
+/** Returns one sentence for each change of stored fields that breaks a deployment or its rollback. */
 function compare(before: Forms, now: Forms): string[] {
   const paths = [...new Set([...Object.keys(before), ...Object.keys(now)])].toSorted()
   return paths.flatMap((path) => {
@@ -93,7 +96,7 @@ function compare(before: Forms, now: Forms): string[] {
     if (is === undefined)
       return `${path} is gone: take it away a release after no reader needs it, and then record that: ITEMS=write (0064).`
     const isNeeded = !is.endsWith('?')
-    // A required field of a new object is no problem, because older items lack the whole object.
+    // A required field of a new optional object is allowed, because older items lack the whole object.
     const isNew = was === undefined && before[path.replace(/\.\w+$/, '')] !== undefined && /\.\w+$/.test(path)
     if (isNeeded && (isNew || was?.endsWith('?')))
       return `${path} is needed at once: let it be absent first, write it a release later, need it after all items have it (0064).`
@@ -102,7 +105,7 @@ function compare(before: Forms, now: Forms): string[] {
   })
 }
 
-/** Returns whether code that reads `form` also reads `other`: it has all alternatives of `other`. */
+/** Returns true if code that reads the type `form` also reads `other`: it accepts every alternative of `other`. */
 function covers(form: string, other: string): boolean {
   const words = new Set(form.split('|'))
   return other.split('|').every((word) => words.has(word))
@@ -112,14 +115,17 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 
 function listForms(items: Readonly<Record<string, z.ZodType>>): Forms {
   const forms = Object.entries(items).flatMap(([name, codec]) => {
-    // JSON schemas describe a codec's stored form. Bytes and sets have none in JSON.
+    // The JSON schema describes a codec's stored form. Bytes and sets have no JSON form, so their type is `any`.
     const schema = z.toJSONSchema(codec, { io: 'input', unrepresentable: 'any' })
     return walk(schema, name, '', schema.$defs ?? {})
   })
   return Object.fromEntries(forms.toSorted(([left], [right]) => (left < right ? -1 : 1)))
 }
 
-/** Returns the types at this path and below: objects `a.b`, arrays `a[]`, records `a{}`, variants `a<word>`. */
+/**
+ * Returns the types of this field and of all fields inside it. Path forms: objects `a.b`, arrays `a[]`, records `a{}`, variants
+ * `a<word>`.
+ */
 function walk(
   schema: JsonSchema | boolean,
   path: string,
@@ -152,7 +158,6 @@ function walk(
   return [own(words ? words.join('|') : [type, format].flat().filter(Boolean).join(' '))]
 }
 
-/** Returns the constant that distinguishes a variant of a union. */
 function wordOf({ properties = {}, type }: JsonSchema): string | undefined {
   for (const one of Object.values(properties)) {
     if (typeof one !== 'boolean' && typeof one.const === 'string') return one.const

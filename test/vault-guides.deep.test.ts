@@ -35,7 +35,7 @@ const run = promisify(execFile)
 
 const test = serviceTest
   .extend('guides', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey, backends } }, { onCleanup }) => {
-    // A reader's program gets these variables by `node --env-file`.
+    // A reader's program gets these environment variables from `node --env-file`.
     const env = { VAULTLINE_URL: baseUrl, VAULTLINE_KEY: apiKey }
     Object.assign(process.env, env)
     onCleanup(() => {
@@ -43,7 +43,6 @@ const test = serviceTest
     })
     return extractGuide('docs/guides', { KEY: backends.signingKey.x, KEY_ID: backends.signingKey.kid })
   })
-  /** Imports a snippet of a guide as a module. */
   .extend(
     'load',
     ({ guides }) =>
@@ -51,12 +50,11 @@ const test = serviceTest
         import(join(guides.folder, file)),
   )
 
-// Exports of a snippet have type `any`, because another test compiles the snippets with their types.
+// Exports of a code block have type `any`, because another test compiles the code blocks with their types.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Snippet = any
 type Load = (file: string) => Promise<Snippet>
 
-/** Returns a chain of the service, and a vault of this type there that the client of the guides has. */
 function placeOf({ backends }: Service, type: 'sync' | 'async') {
   const chain = backends.chains.find(({ chainId }) => chainId === base.id)
   const vault = chain?.vaults.find((candidate) => candidate.type === type)
@@ -64,7 +62,6 @@ function placeOf({ backends }: Service, type: 'sync' | 'async') {
   return { chain, vault, vaultAddress: vault.address }
 }
 
-/** Creates viem's wallet of Alice on each chain. */
 function walletsOn({ backends }: Service) {
   const account = privateKeyToAccount(ALICE.privateKey)
   const walletOf = (chain: typeof base | typeof arbitrum) => {
@@ -78,7 +75,6 @@ function walletsOn({ backends }: Service) {
 const balanceOf = (chain: LocalChain, address: Address) =>
   readContract(createChainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
 
-/** Sends a transaction and makes the chain mine it only after `happen` has run. */
 async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (hash: Hash) => Promise<unknown>) {
   await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
   try {
@@ -91,7 +87,7 @@ async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (
   }
 }
 
-/** Settles a vault as soon as the API reports a pending status. The client then polls again immediately. */
+/** Settles a vault as soon as the API reports a pending status. So the client's next poll finds the settled deposit. */
 function settleAtOnce(chain: LocalChain, vault: Address) {
   const { fetch } = globalThis
   onTestFinished(() => {
@@ -149,7 +145,7 @@ test('An assistant reaches the tools by each configuration of the guide, and ove
     const host = new Host({ name: 'an-assistant', version: '1.0.0' })
     onTestFinished(() => host.close())
     const isRemote = transport instanceof URL
-    // The cast is needed because the snippet's function `fetch` has type `any` here.
+    // The cast is needed because the code block's function `fetch` has type `any` here.
     const served = { fetch: fetch as typeof globalThis.fetch }
     await host.connect(
       isRemote ? new StreamableHTTPClientTransport(transport, served) : new StdioClientTransport(transport),
@@ -446,7 +442,7 @@ describe('In an asynchronous vault', () => {
 })
 
 describe('Between chains', () => {
-  /** Makes the relayer fill a transfer as soon as its status is requested. */
+  /** Makes the bridge's relayer fill a transfer as soon as the client requests its status. */
   function fillAtOnce({ backends: { relayer } }: Service) {
     const { fetch } = globalThis
     onTestFinished(() => {
@@ -533,7 +529,6 @@ describe('A wallet’s server', () => {
     sequence: 1,
     data: { userAddress, entry: null },
   }
-  /** Builds a webhook delivery, by default of `event`, signed with this secret. */
   const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
     const body = JSON.stringify(delivered)
     return new Request(url, { method: 'POST', headers: signedHeaders(signer, delivered.id, body), body })

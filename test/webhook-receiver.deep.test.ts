@@ -15,7 +15,7 @@ const USER = '0x00000000000000000000000000000000000000b2'
 
 const test = vitest.extend('guide', { scope: 'file' }, () => extractGuide('docs/guides/webhooks.md', {}))
 
-/** Simulates the service for a webhook receiver, with the events and lists of `history`. */
+/** Simulates the service's API for a webhook receiver, with the events, deposits and withdrawals of `history`. */
 function serveHistory(history: () => History): Promise<string> {
   return serve((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://service')
@@ -30,7 +30,6 @@ function serveHistory(history: () => History): Promise<string> {
   })
 }
 
-/** Starts a program of the webhook guide against a simulated service with this history. */
 async function start(folder: string, file: string, history: () => History): Promise<Receiver> {
   const env = { API_URL: await serveHistory(history), API_KEY: 'jk', WEBHOOK_SECRET: SECRET }
   return await startReceiver({ folder, file, env, port: await freePort() })
@@ -38,14 +37,12 @@ async function start(folder: string, file: string, history: () => History): Prom
 
 type History = ReturnType<typeof createHistory>
 
-/** Delivers an event and returns whether the receiver accepted it. */
 async function deliver({ url }: Receiver, event: Logged): Promise<boolean> {
   const body = JSON.stringify(event)
   const headers = buildSignatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
   return (await fetch(url, { method: 'POST', headers, body })).ok
 }
 
-/** Delivers an event while the receiver's table is locked, which must fail. */
 async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean> {
   receiver.database.exec('begin exclusive')
   try {
@@ -55,7 +52,10 @@ async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean
   }
 }
 
-/** Runs a history and delivers all of its events except lost ones. Returns the deposits and withdrawals at the end. */
+/**
+ * Runs the steps of a history and delivers all of its webhook events except lost ones. Returns the final deposits and
+ * withdrawals.
+ */
 async function live(
   receiver: Receiver,
   history: History,
@@ -84,7 +84,6 @@ async function live(
   return entries
 }
 
-/** Returns the deposits and withdrawals in the receiver's table. */
 function readTable({ database }: Receiver): Entry[] {
   const rows = database.prepare('select entry from entries where entry is not null').all()
   return rows.map(({ entry }) => JSON.parse(String(entry)))
@@ -94,7 +93,6 @@ const idOf = ({ depositId, withdrawalId }: Entry) => depositId ?? withdrawalId ?
 
 const byChange = (entries: readonly Entry[]) => entries.toSorted((a, b) => a.change - b.change)
 
-/** Checks for random histories that the receiver's table is right in the end. */
 async function check(
   folder: string,
   file: string,

@@ -118,7 +118,7 @@ describe('The workflows of GitHub Actions', () => {
       ['check', undefined, undefined],
       ...STAGES.map((stage, place) => [
         ...[stage, place === 0 ? 'check' : STAGES[place - 1]],
-        // A stage deploys although the one before it was skipped, but not if that one failed.
+        // A stage deploys even if the previous stage was skipped, but not if it failed.
         `\${{ !cancelled() && !failure() && fromJSON(vars.STAGES || '{}').${stage} }}`,
       ]),
     ])
@@ -126,7 +126,7 @@ describe('The workflows of GitHub Actions', () => {
 
   test('need variables and secrets only in jobs that are skipped without them', () => {
     const needing = [...texts].flatMap(([name, text]) => (/\b(vars|secrets)\./.test(text) ? [name] : []))
-    // deploy.yml is listed because it calls stage.yml, which needs them.
+    // deploy.yml is listed because it calls stage.yml, which needs variables and secrets.
     expect(needing).toEqual(['canary.yml', 'deploy.yml', 'stage.yml'])
     expect(workflows.get('canary.yml')?.jobs['ask']?.if).toBe('vars.STAGES')
     expect(texts.get('check.yml')).not.toMatch(/environment:|id-token/)

@@ -35,7 +35,7 @@ const [ALICE] = USERS
 
 const test = serviceTest.extend('client', ({ service }): Client => ({ url: service.baseUrl, key: service.apiKey }))
 
-/** Creates an API client whose fetch gives these responses in order. Lists its requests. */
+/** Creates an API client that gets these responses in order; the last one repeats. `asked` lists the client's requests. */
 function createScriptedClient(...answers: (() => Response | Promise<Response>)[]) {
   const asked: { url: string; init: RequestInit }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
@@ -71,7 +71,7 @@ describe('A program', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const { deposit } = await import(join(folder, 'deposit.ts'))
 
-    // The vault settles while the client polls. The poll delay is 1 ms instead of the delay in the response.
+    // The vault settles while the client polls for the deposit. The poll delay is 1 ms instead of the response's delay.
     const { fetch } = globalThis
     onTestFinished(() => {
       globalThis.fetch = fetch
@@ -404,7 +404,7 @@ describe('The package', () => {
   const sizes = [...rows].map(([, name = '*', entry = '', size]) => ({ name, entry, size: Number(size) * 1000 }))
 
   test('lists the size of each entry for pages in its README', () => {
-    // The MCP server is left out, because it runs in its own process and not in pages.
+    // The MCP server is left out, because it runs in a process of its own, not in web pages.
     const entries = Object.keys(manifest.exports).flatMap((entry) =>
       entry === './mcp' ? [] : entry.replace(/^\.\/?/, ''),
     )

@@ -8,7 +8,7 @@ import { checkSnippets, extractGuide } from '../support/guides.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Tests with the code block of client/README.md and both components in one bundle for a page. */
+/** The fixture `script` bundles the code block of client/README.md and the React components for a web page. */
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('guide', { scope: 'file' }, ({}) => extractGuide('client/README.md', {}))
@@ -31,7 +31,7 @@ const test = base
     })
     return outputFiles[0]?.text ?? ''
   })
-  /** Opens a page with a component. A script in the page gives the API's responses. */
+  /** Opens a page with a React component. A script in the page gives the API's responses. */
   .extend('show', ({ open, script }) => async (name: string, responses: string, props = '{}'): Promise<Page> => {
     const page = await open('http://localhost:3000')
     await page.addScriptTag({ content: script })

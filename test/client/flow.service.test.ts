@@ -10,7 +10,9 @@ import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaul
 
 const [ALICE, BOB] = USERS
 
-/** Creates an API client of a vault with poll delays of 1 ms. `onAnswer` gets each response before the client reads it. */
+/**
+ * Creates an API client for a vault. It polls every millisecond, and `onAnswer` gets each response before the client reads it.
+ */
 function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string) => unknown): Client {
   return {
     url: service.baseUrl,
@@ -24,7 +26,6 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
   }
 }
 
-/** Returns a wallet of Alice and the list of calls that it sent. */
 function walletOn(service: Service) {
   const asked: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()
@@ -45,7 +46,6 @@ function walletOn(service: Service) {
   }
 }
 
-/** Opens a deposit, withdrawal or other flow, and subscribes to it until the test ends. */
 function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]) {
   const flow = createFlow(client, kind, input)
   const states: FlowState[] = []
@@ -54,7 +54,6 @@ function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: 
   return { ...flow, states, close }
 }
 
-/** Returns the flow's state once it waits for its user or has ended. */
 async function waitUntilSettled({ getState, subscribe }: Flow): Promise<FlowState> {
   const isOver = () => getState().status !== 'busy'
   if (!isOver()) {
@@ -71,7 +70,7 @@ async function waitUntilSettled({ getState, subscribe }: Flow): Promise<FlowStat
 
 const stepsOf = ({ steps }: FlowState) => steps.map(({ kind, status }) => `${kind} ${status}`)
 
-/** Returns an API client with these responses in order, and a wallet that records its calls. */
+/** Creates an API client that gets these responses in order, and a wallet that records its calls. */
 function createScriptedClient(...answers: unknown[]) {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => {
@@ -204,7 +203,8 @@ describe('A deposit', () => {
     await flow.next(wallet)
     await flow.next(wallet)
     expect(wallet.asked.map(({ chainId }) => chainId)).toEqual([journey.source.chainId, journey.source.chainId])
-    // The user signs what the page showed, because a prepared transaction stays the same until its quote expires.
+    // The user signs exactly the transaction that the page showed. A prepared transaction stays the same until its quote
+    // expires.
     expect(flow.getState().prepared).toBe(first.prepared)
     expect(flow.getState().current).toMatchObject({ kind: 'arrive', status: 'pending' })
 
@@ -323,7 +323,7 @@ describe('An error', () => {
   test('is reported for a reverted transaction, and the step is prepared again', async ({ service }) => {
     const { vault, flow, wallet } = await setUp(service)
     await flow.next(wallet)
-    // This wallet's allowance disappears between the simulation and the block.
+    // This wallet's allowance disappears between the simulation and the block that includes the transaction.
     const late: typeof wallet = {
       ...wallet,
       async send(call, chainId, account) {

@@ -28,20 +28,18 @@ async function callOf(host: Host, name: string, input: Record<string, unknown>):
   return { isError, text, data: Object.assign({}, structuredContent) }
 }
 
-/** Returns options for an MCP server in this process that uses the service with this key. */
 const optionsFor = ({ baseUrl, apiKey, backends }: Service, key = apiKey): ServerOptions => ({
   client: { url: baseUrl, key },
   trust: { keys: [backends.signingKey] },
 })
 
-/** Returns options for an MCP server whose service sends this response without a signature. */
 const buildForgingOptions = (status: number, body: unknown): ServerOptions => ({
   client: { url: 'https://api.example', key: 'jk', fetch: async () => Response.json(body, { status }) },
   trust: { keys: [publicKeyOf(createSigningKey(new Date()))] },
 })
 
 const test = serviceTest
-  /** Connects an MCP SDK client to a server with these options. */
+  /** Connects an MCP SDK client to an MCP server with these options. */
   .extend('connect', async ({ onTestFinished }) => async (options: ServerOptions) => {
     const host = new Host({ name: 'a-host', version: '1.0.0' })
     const [near, far] = InMemoryTransport.createLinkedPair()
@@ -182,7 +180,6 @@ describe('A host', () => {
   test('gets long lists cut and long histories thinned, with a note about it', async ({ connect }) => {
     const signingKey = createSigningKey(new Date())
     const points = Array.from({ length: 365 }, (_, day) => ({ day }))
-    /** Returns a signed price history with 365 points for every request. */
     const fetch = async (request: URL | Request | string) => {
       const { method, url } = new Request(request)
       const { pathname: rawPath, search } = new URL(url)
@@ -277,7 +274,7 @@ describe('A host', () => {
     const input: Record<string, unknown> = { userAddress, vaultAddress: vault?.address, amount: '1000', id: 'bitcoin' }
     Object.assign(input, { txHash: `0x${'1'.repeat(64)}`, srcChainId: 8453, search: 'ether' })
     const seen = [JSON.stringify(tools)]
-    // listGainersAndLosers is left out, because a job that does not run here stores its data.
+    // `listGainersAndLosers` is left out, because its data come from a job that does not run in this test.
     for (const { name, inputSchema } of tools.filter((tool) => tool.name !== 'listGainersAndLosers')) {
       const { amount = undefined } = inputSchema.properties ?? {}
       const given = [...(inputSchema.required ?? []), ...(amount ? ['amount'] : [])].map((field) => [

@@ -6,11 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../client/package.json' with { type: 'json' }
 import { execute } from '../support/guides.ts'
 
-/** Folder of the built client package. It is inside the repository, so that it can use the repository's compiler and types. */
+/**
+ * Folder of the built client package. It is inside the repository, because the build needs the repository's compiler and types.
+ */
 const PACKED = '.local/packed-client'
 const REPOSITORY = 'https://github.com/owner/name'
 
-/** Folder of a project outside the repository, which sees only the packages installed in it. */
+/** Folder of a project outside the repository, where only the project's own packages can be imported. */
 const project = mkdtempSync(join(tmpdir(), 'client-'))
 const installed = join(project, 'node_modules/@vaultline/client')
 afterAll(() => rmSync(project, { recursive: true }))

@@ -33,7 +33,10 @@ type Claimed = {
 }
 type Transaction = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
 
-/** Up to five different reward tokens, each with the total earned, the amount that a claim pays, and a proof. */
+/**
+ * Generates up to five rewards in different tokens. Each has the total earned, the amount that a claim pays, and a Merkle
+ * proof.
+ */
 const claims = fc.uniqueArray(
   fc
     .tuple(
@@ -67,7 +70,6 @@ function responseTo(claimed: readonly Claimed[]) {
 }
 type Response = ReturnType<typeof responseTo>
 
-/** Replaces the transactions in a response, in the list of operations and in the list of calls. */
 function withOperations(response: object, ...operations: readonly Transaction[]) {
   const calls = operations.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) }))
   const form = { version: '2.0.0', chainId: numberToHex(BASE), from: ALICE, atomicRequired: calls.length > 1, calls }
@@ -83,7 +85,6 @@ const input = { userAddress: ALICE, chainId: BASE }
 const isAccepted = (response: object, asked: object = {}) =>
   verifyTransactions('rewards', { ...input, ...asked }, response).ok
 
-/** Encodes the calldata of a claim. The user of each reward is Alice by default. */
 function claimOf(claimed: readonly Claimed[], changed: { readonly users?: readonly Address[] } = {}) {
   const users = changed.users ?? claimed.map(() => ALICE)
   const lists = [claimed.map(({ token }) => token), claimed.map(({ total }) => total)] as const
@@ -143,7 +144,8 @@ describe('A claim of rewards', () => {
       ...[claimOf([ONE, other]), claimOf([ONE, ONE]), claimOf([ONE, TWO], { users: [...users, ALICE] })],
       ...[claimOf([{ ...ONE, total: 19n }, TWO]), claimOf([{ ...ONE, total: 0n }, TWO])],
       claimOf([{ ...ONE, total: MAX_TOTAL + 1n }, TWO]),
-      // The contract reads some of these changed texts as the same claim, and cannot read the others.
+      // The contract reads some of these changed calldata as the same claim, and cannot decode the others. The verifier rejects
+      // all.
       ...[`${data}00`, `${data}${'0'.repeat(64)}`, data.slice(0, -2), data.slice(0, -64)],
       ...[`0x${data.slice(2, 10)}`, `0x095ea7b3${data.slice(10)}`],
     ]
@@ -219,7 +221,7 @@ describe("A wallet's own node", () => {
     topics: [TRANSFER, pad(DISTRIBUTOR), pad(to)],
     data: numberToHex(amount, { size: 32 }),
   })
-  /** Checks a claim at a node whose dry run emits these logs. Undefined stands for a node that cannot simulate. */
+  /** Checks a reward claim at a node whose simulation emits these logs. Undefined means that the node cannot simulate. */
   const witnessOf = async (logs: readonly object[] | undefined) => {
     const fetch: typeof globalThis.fetch = async (_, init) => {
       const { method } = JSON.parse(String(init?.body))
@@ -264,8 +266,8 @@ function flip(text: string, position: number, by: number): string {
 }
 
 /**
- * Returns whether the calldata is the canonical encoding of a claim of the response's rewards for Alice. It uses an independent
- * decoder.
+ * Returns true if the calldata is the canonical encoding of a claim of the response's rewards for Alice. The check uses viem's
+ * decoder, not the verifier's own.
  */
 function isSameClaim(text: string, { rewards }: Response): boolean {
   // The cast is safe: the text is a transaction's data.

@@ -46,7 +46,6 @@ const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }
   return recorded
 })
 
-/** Returns the verifier's trust settings: the service's key, and the pinned vaults if given. */
 const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: bigint): Trust => ({
   keys: [service.backends.signingKey],
   ...{ vaults, mostSent },
@@ -54,7 +53,6 @@ const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: b
 
 const Quote = z.object({ inputAmount: z.string().optional() })
 
-/** Returns the input amount of the quote in a response, which the user who saw it sets as the limit. */
 const getSentAmount = ({ answer }: Recorded) => {
   const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
@@ -159,7 +157,7 @@ describe('A response with transactions', () => {
       if (input['dstChainId'] !== undefined) changes.push({ dstChainId: 10 }, { dstToken: other })
       if (input['srcChainId'] !== undefined) changes.push({ srcChainId: 10 }, { srcToken: other })
       for (const change of changes) {
-        // Some contract calls name no account and act for their sender.
+        // Some contract calls name no account, because they act for the transaction's sender.
         const isAnybodys =
           'userAddress' in change && answer.operations.every(({ data }) => SENDER_SELECTORS.includes(data.slice(0, 10)))
         if (isAnybodys) continue
@@ -181,7 +179,7 @@ describe('A response with transactions', () => {
   })
 })
 
-/** Names of vault functions by their selectors, computed from their signatures. */
+/** Function names by selector. The selectors are computed from the signatures, independent of the verifier. */
 const NAMES = Object.fromEntries(
   [
     ...['deposit(uint256,address)', 'withdraw(uint256,address,address)', 'redeem(uint256,address,address)'],
@@ -226,7 +224,10 @@ const KINDS = [
   'cancel erc7540 cancelDepositRequest',
 ]
 
-/** Returns whether the request does not determine this byte of the calldata, as with a transfer's times or a cancelled request's id. */
+/**
+ * Returns true if the request does not determine the calldata byte at this position. Examples are the times of a bridge deposit
+ * and the id of a cancelled request.
+ */
 function isFree({ data }: Transaction, position: number, isLast: boolean): boolean {
   const word = Math.floor((position - 10) / 64)
   const name = NAMES[data.slice(0, 10)]
@@ -235,7 +236,6 @@ function isFree({ data }: Transaction, position: number, isLast: boolean): boole
   return word === 0 && (name?.includes('Cancel') || name?.startsWith('cancel') || !isLast)
 }
 
-/** Returns the response with the account and chain of another request, but with the same calldata. */
 function withOtherRequest(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
   const on = (transaction: Transaction) => (srcChainId ? { ...transaction, chainId: Number(srcChainId) } : transaction)
   const { from, chainId } = answer.calls
@@ -270,7 +270,7 @@ function withDoubledTransfer({ answer }: Recorded): Answer {
   })
 }
 
-/** Returns the response with its list of calls rebuilt from its transactions, as an attacker would do to hide a change. */
+/** Rebuilds `calls` from the response's transactions, as an attacker would do to hide a changed transaction. */
 function withRebuiltCalls(answer: Answer): Answer {
   const transactions = [...answer.approval, ...answer.operations]
   return {
@@ -283,7 +283,7 @@ function withRebuiltCalls(answer: Answer): Answer {
   }
 }
 
-/** A random change of a response: its kind, the changed list, the position, and the difference. */
+/** Random change of a response. `what` and `list` select the change, `at` its position, and `by` the difference. */
 type Tampering = { readonly what: number; readonly list: number; readonly at: number; readonly by: number }
 const tampering = fc.record<Tampering>({
   what: fc.nat(999),
@@ -292,15 +292,15 @@ const tampering = fc.record<Tampering>({
   by: fc.integer({ min: 1, max: 15 }),
 })
 
-/** Returns the response with one change that matters to a wallet, or undefined if it has nothing to change. */
+/** Returns undefined if the response lacks the part to change. */
 function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined {
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)
-  // The list of calls gets the same change, because the verifier refuses calls that differ from the transactions.
+  // `calls` gets the same change, because the verifier rejects a response whose `calls` differ from its transactions.
   return tampered && withRebuiltCalls(tampered)
 }
 
-/** Returns the response with a list of calls, or a chain, that contradicts its transactions. */
+/** Returns the response with `calls`, or a chain, that contradicts its transactions. */
 function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | undefined {
   const { calls } = answer
   const index = at % calls.calls.length
@@ -334,7 +334,7 @@ function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | unde
       return { ...answer, operations: answer.operations.map((one) => ({ ...one, chainId: one.chainId + by })) }
     default: {
       const { calls: _, ...others } = answer
-      // The cast is needed because the list of calls was removed.
+      // The cast is needed because `calls` was removed.
       return others as Answer
     }
   }
@@ -367,7 +367,7 @@ function tamperTransactions(answer: Answer, { what, list, at, by }: Tampering): 
     case 3:
       return { ...answer, [name]: [...transactions, transaction] }
     case 4:
-      // Approvals and claims are optional, so only the signature proves that they were in the response.
+      // Approvals and claims are optional, so without the signature nobody notices that one is missing.
       return name === 'operations' ? { ...answer, operations: transactions.slice(0, -1) } : undefined
     case 5: {
       if (transactions.length < 2) return { ...answer, approval: [transaction, transaction, transaction] }
@@ -431,7 +431,7 @@ describe('A tampered response', () => {
           const bytes = Buffer.from(String(text))
           const position = at % bytes.length
           bytes[position] = (bytes[position] ?? 0) ^ by
-          // Other characters are not allowed in headers, and white space around a header's value is ignored.
+          // Headers may contain only visible characters, and parsers ignore white space around a header's value.
           fc.pre(name === undefined || /^[!-~]$/.test(String.fromCharCode(bytes[position] ?? 0)))
           const changed = name ? { headers: { ...answer.headers, [name]: bytes.toString('latin1') } } : { body: bytes }
           const verdict = await verifyAnswer({ ...exchange, answer: { ...answer, ...changed } }, trust)
@@ -609,7 +609,7 @@ describe('The command', () => {
       return spawnSync(process.execPath, ['client/src/bin.ts', '--keys', keysFile, answerFile], { encoding: 'utf8' })
     }
     expect(end('nothing')).toMatchObject({ status: 2, stderr: 'There is no JSON in the file of --keys.\n' })
-    // The command runs, but refuses the response, because it trusts another key.
+    // The command runs, but rejects the response, because `--keys` trusts another key.
     expect(end(`[${key}]`).status).toBe(1)
     rmSync(folder, { recursive: true })
   })
@@ -689,7 +689,7 @@ describe('The service and the verifier agree', () => {
         const isTaken = !isInCoin || source.wrapsCoin === true
         expect(isAccepted({}), `${symbol} ${from} ${to}`).toBe(isTaken)
         if (!isTaken) continue
-        // A request to pay in the native coin must not accept the token, nor the reverse.
+        // A request to pay in the native coin must not accept a transaction that pays in the token, nor the reverse.
         const otherKind = isInCoin ? source.address : COIN_ADDRESS
         expect(isAccepted({ srcToken: otherKind }), `${symbol} ${from} ${to}`).toBe(false)
         expect(isAccepted({ amount: `${inputAmount - 1n}` })).toBe(false)

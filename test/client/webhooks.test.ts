@@ -75,7 +75,7 @@ describe('According to Standard Webhooks', () => {
       'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     }
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-    // The signature is valid. Only the body is refused, because the test vector's body is no event of the service.
+    // The test vector has a valid signature. Only the body is rejected, because it is no webhook event of the service.
     expect(await reasonOf(secret, { headers, body: '{"test": 2432232314}' })).toBe('bad_body')
     expect(await reasonOf(secret, { headers, body: '{"test": 2432232315}' })).toBe('bad_signature')
   })

@@ -23,7 +23,6 @@ const urlsOf = (service: Service) =>
 const mostSentOf = ({ answer }: Pick<Recorded, 'answer'>) =>
   BigInt((answer['quote'] as { inputAmount?: string } | undefined)?.inputAmount ?? 0)
 
-/** Returns the verdict of the user's own node on a response, whose figures a test may have changed. */
 async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Recorded, 'exchange' | 'vault'>) {
   const verdict = verifyTransactions(preparation, input, answer, undefined, mostSentOf({ answer }))
   if (!verdict.ok) throw new Error(verdict.message)
@@ -33,7 +32,6 @@ async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Rec
   )
 }
 
-/** A fetch to a node that refuses eth_simulateV1 and forwards all other calls. */
 const withoutSimulation: typeof fetch = async (url, init) =>
   String(init?.body).includes('eth_simulateV1')
     ? Response.json({ id: 1, error: { code: -32_601, message: 'the method eth_simulateV1 does not exist' } })
@@ -62,10 +60,10 @@ const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) 
 const FIGURES = ['deposit', 'withdrawal', 'claimable', 'cancelled'] as const
 const figuresOf = (answer: Answer) => JSON.stringify(FIGURES.map((name) => answer[name]))
 
-/** Returns copies of the response. In each, one amount of shares or assets is 2 % larger or tripled. */
+/** Returns false copies of the response: in each, one amount of shares or assets is 2 % or 200 % too large. */
 function liesOf(answer: Answer): Answer[] {
   return FIGURES.flatMap((name) => {
-    // The result on another chain is not checked by the user's own node.
+    // The user's own node cannot check the result on another chain.
     if (name === 'deposit' && answer['isCrossChain']) return []
     const figures = answer[name] as Record<string, unknown> | undefined
     const names = ['shares', 'assets', 'claimedAssets'].filter((field) => BigInt(String(figures?.[field] ?? 0)) > 100n)
@@ -94,7 +92,7 @@ describe("A wallet's own node", () => {
       expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, ...expected })
     }
     const notes = simulated.flatMap(({ seen }) => ('notes' in seen ? seen.notes : []))
-    // Notes of the verdict may only say that the other chain was not checked.
+    // The verdict may only note that the other chain was not checked.
     expect(notes.filter((note) => !/chain/.test(note))).toEqual([])
   })
 
@@ -116,7 +114,7 @@ describe("A wallet's own node", () => {
   })
 })
 
-/** Sends a request with a content digest, so that the service signs the exchange, and returns it. */
+/** Sends a request with a content digest, so that the service signs its response. Returns request and response. */
 async function ask(service: Service, path: string, key: string, input: Record<string, unknown>): Promise<Exchange> {
   const url = `${service.baseUrl}/defi-vaults/v1/defi/vault/${path}`
   const body = JSON.stringify(input)
@@ -167,14 +165,17 @@ describe('Two hosts that tell the same lie about the price', () => {
         ...{ ok: false, reason: 'wrong_amounts', message: expect.stringContaining('the shares that the amount takes') },
       })
     }
-    // `lax` tolerates a difference of 99 % between the response and the node.
+    // `lax` tolerates a difference of 99 % between the response and the user's own node.
     const lax = createWitness({ url: chain.rpcUrl, tolerancePercent: 99 })
     expect(await verifyAnswer(honest, { ...trust, witness: lax })).toMatchObject({ ok: true })
   })
 })
 
 describe('A response', () => {
-  /** Prepares a withdrawal from a savings vault. With `spend` the shares are transferred away first. */
+  /**
+   * Prepares a withdrawal from a savings vault. `spend` transfers the user's shares away afterwards, so the withdrawal would
+   * revert.
+   */
   async function withdrawal(
     service: Service,
   ): Promise<{ one: Recorded; chain: LocalChain; spend: () => Promise<unknown> }> {

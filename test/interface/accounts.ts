@@ -1,9 +1,10 @@
-// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 
 const Kinds = z.array(z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey']))
 
-/** POST /auth/register/init */
+/** Response to `POST /auth/register/init`. */
 export const RegistrationInit = z.strictObject({
   publicKeyCredentialCreationOptions: z.strictObject({
     attestation: z.string(),
@@ -24,5 +25,5 @@ export const RegistrationInit = z.strictObject({
   temporaryAuthenticationToken: z.string(),
 })
 
-/** Response to POST /auth/register. The document says: "status 200 with an empty body". */
+/** Response to `POST /auth/register`. The API document says: "status 200 with an empty body". */
 export const Registration = z.undefined()

@@ -1,8 +1,9 @@
-// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 import { Address, Amount, Hash, Percent, SignedAmount, Time } from './values.ts'
 
-/** Object that the document calls "Position entry". */
+/** Object that the API document calls "Position entry". */
 export const Position = z.looseObject({
   vaultAddress: Address,
   vaultName: z.string(),
@@ -23,7 +24,7 @@ export const Position = z.looseObject({
   statusBreakdown: z.strictObject({ pending: z.number(), claimable: z.number(), completed: z.number() }),
 })
 
-/** GET /defi-vaults/v1/defi/user/:userAddress/positions */
+/** Response to `GET /defi-vaults/v1/defi/user/:userAddress/positions`. */
 export const Positions = z.looseObject({
   userAddress: Address,
   totalRecords: z.number(),
@@ -50,7 +51,7 @@ const Deposit = z.looseObject({
   transactionHash: Hash,
 })
 
-/** GET /defi-vaults/v1/defi/user/:userAddress/deposits */
+/** Response to `GET /defi-vaults/v1/defi/user/:userAddress/deposits`. */
 export const Deposits = z.looseObject({
   userAddress: Address,
   totalRecords: z.number(),

@@ -6,7 +6,7 @@ import { checkInterface, RESPONSES } from './interface.ts'
 const VAULT = '/defi-vaults/v1/vault/0x1'
 const USER = '/defi-vaults/v1/defi/user/0x1'
 
-/** Recorded responses, each with the number of its fields that the document requires. */
+/** Recorded responses of the service, each with the number of fields that the API document requires. */
 const RECORDED: readonly (readonly [request: string, body: object, fields: number])[] = [
   ['POST /auth/register/init', examples.startRegistration.response, 2],
   ['GET /defi-vaults/v1/vaults', examples.listVaults.response, 2],
@@ -35,7 +35,7 @@ describe('The check of responses against the document', () => {
           return true
         }
       })
-      // `stateAsOf` does not count, because the service adds it to a vault.
+      // `stateAsOf` does not count, because the API document lacks it: the service adds it to each vault.
       expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
     },
   )

@@ -1,5 +1,5 @@
-// These schemas repeat the published API document, and nothing in this folder imports from lib/. Objects are strict if the
-// document has all their fields, and loose if the service adds some.
+// These schemas repeat the published API document. They import nothing from lib/, because they must reveal mistakes in lib/. A
+// schema is loose if the service adds fields to the object, otherwise strict.
 import * as z from 'zod'
 import { Registration, RegistrationInit } from './accounts.ts'
 import { Deposits, Position, Positions } from './activity.ts'
@@ -9,8 +9,8 @@ import { DepositStatus, TransferStatus } from './status.ts'
 import { Calldata, Vault, VaultList } from './vaults.ts'
 
 /**
- * Schemas of the document's successful responses, by request. The document names no path for the last four, so the paths are the
- * service's.
+ * Schemas of the successful responses in the API document, by request. For the last four the document names no path, so the
+ * service's paths are used.
  */
 export const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType])[] = [
   [/^POST \/auth\/register\/init$/, RegistrationInit],
@@ -27,7 +27,7 @@ export const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType
   [/^GET \/defi-vaults\/v1\/defi\/cross-chain\/[^/]+\/status$/, TransferStatus],
 ]
 
-/** Throws if a response differs from the document, or if two names in one object differ only in case. */
+/** Throws if a response differs from the API document, or if two field names in one object differ only in upper and lower case. */
 export function checkInterface(request: string, { status, body }: { readonly status: number; readonly body: unknown }) {
   const clashing = clashingNames(body)
   if (clashing.length > 0) throw new Error(`Names in the response to ${request} differ only in case: ${clashing}.`)

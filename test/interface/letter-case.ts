@@ -1,4 +1,7 @@
-/** Returns names in one object of a JSON value that differ only in case, because Go's encoding/json takes them for one field. */
+/**
+ * Returns field names of one object that differ only in upper and lower case. Go's encoding/json treats such names as one
+ * field.
+ */
 export function clashingNames(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const inner = Object.values(value).flatMap(clashingNames)

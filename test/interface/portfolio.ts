@@ -1,4 +1,5 @@
-// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 
 const TokenBalance = z.looseObject({
@@ -20,7 +21,7 @@ const TokenBalance = z.looseObject({
   defi: z.boolean(),
 })
 
-/** GET /portfolio-indexor/allBalances */
+/** Response to `GET /portfolio-indexor/allBalances`. */
 export const Balances = z.looseObject({
   addresses: z.array(z.strictObject({ address: z.string(), chain: z.string() })),
   tokens: z.strictObject({
@@ -38,7 +39,7 @@ export const Balances = z.looseObject({
   solana_rent: z.number(),
 })
 
-/** GET /portfolio-indexor/markets */
+/** Response to `GET /portfolio-indexor/markets`. */
 export const MarketCoins = z.array(
   z.looseObject({
     contract_address: z.string(),

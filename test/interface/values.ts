@@ -1,15 +1,16 @@
-// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 
-/** A token amount: an integer in the token's smallest unit. */
+/** Token amount: an integer in the token's smallest unit, as text. */
 export const Amount = z.string().regex(/^(0|[1-9]\d*)$/)
-/** An amount that may be below zero. */
+/** Token amount that may be negative: an integer in the token's smallest unit, as text. */
 export const SignedAmount = z.string().regex(/^(0|-?[1-9]\d*)$/)
-/** A yield in percent, as decimal text. */
+/** Yield in percent, as decimal text. */
 export const Percent = z.string().regex(/^-?\d+(\.\d+)?$/)
-/** An EVM address. */
+/** EVM address. */
 export const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
-/** A transaction hash. */
+/** Transaction hash. */
 export const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
-/** A time, by ISO 8601. */
+/** Time in ISO 8601 format. */
 export const Time = z.iso.datetime()

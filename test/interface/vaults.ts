@@ -1,4 +1,5 @@
-// The schemas are written only from the published API document. Nothing here imports from lib/, so that mistakes there show.
+// These schemas are written only from the published API document. They import nothing from lib/, because they must reveal
+// mistakes in lib/.
 import * as z from 'zod'
 import { Address, Amount, Percent } from './values.ts'
 
@@ -38,7 +39,7 @@ const VaultState = z.strictObject({
   newTotalAssets: Amount.nullable(),
   depositEpochId: z.number().nullable(),
   redeemEpochId: z.number().nullable(),
-  // The service adds this field: it names the fields that are null because they could not be read.
+  // The service adds `missing`: names of the fields that are null because the service could not read them.
   missing: z.array(z.string()),
 })
 
@@ -50,7 +51,7 @@ const AsyncVault = z
     curatorAddress: Address.nullable(),
     valuationManager: Address.nullable(),
     vaultState: VaultState.nullable(),
-    // The service adds this field: it is null until the vault is first read.
+    // The service adds `stateAsOf`. It is null until the service has read the vault's state for the first time.
     stateAsOf: z.looseObject({}).nullable(),
   })
   .check(({ value, issues }) => {
@@ -58,7 +59,7 @@ const AsyncVault = z
     if ((vaultState === null) !== (stateAsOf === null)) {
       issues.push({ code: 'custom', message: 'The state is null exactly before it is read', input: value })
     }
-    // The document describes only Lagoon vaults and has no null in their state.
+    // The API document describes only Lagoon vaults, whose state has no null fields.
     if (protocol !== 'lagoon') return
     const { missing = [], ...state } = vaultState ?? {}
     const { curatorAddress, valuationManager } = value
@@ -71,15 +72,15 @@ const AsyncVault = z
 
 const SyncVault = z.looseObject({ ...fields, type: z.literal('sync') })
 
-/** A vault. The fields that only Lagoon has are null for other protocols. */
+/** Vault in the service's list. Fields that only Lagoon vaults have are null for other protocols. */
 export const Vault = z.discriminatedUnion('type', [AsyncVault, SyncVault])
 
-/** GET /defi-vaults/v1/vaults */
+/** Response to `GET /defi-vaults/v1/vaults`. */
 export const VaultList = z.looseObject({ success: z.literal(true), data: z.array(Vault) })
 
 const Transaction = z.looseObject({ to: Address, data: z.string().regex(/^0x([0-9a-f]{2})*$/), value: Amount })
 
-/** Response that the document calls "Deposit calldata response". */
+/** Response that the API document calls "Deposit calldata response". */
 export const Calldata = z.looseObject({
   approval: z.array(Transaction),
   operations: z.array(Transaction),

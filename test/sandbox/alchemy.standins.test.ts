@@ -20,7 +20,7 @@ const test = base
     const ask = async (path: string, body?: unknown) => {
       const url = new URL(`http://localhost/alchemy/${path}`)
       const request = { method: body ? 'POST' : 'GET', url, headers: {}, body: body ? JSON.stringify(body) : '' }
-      // Requests a path of the service. The body has type `any` because tests read replies freely.
+      // The body has type `any` because tests read replies freely.
       // biome-ignore lint/suspicious/noExplicitAny: see above
       return (await service.answer(request)) as { status: number; body: any }
     }

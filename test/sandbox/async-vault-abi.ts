@@ -1,6 +1,9 @@
 import { parseAbi } from 'viem'
 
-/** ABI of ERC-7540, ERC-7575 and ERC-7887, and of a sandbox vault's manager. It is written independently of the contracts under test. */
+/**
+ * ABI of ERC-7540, ERC-7575 and ERC-7887, and of the manager's functions in sandbox vaults. Written independently, so that it
+ * can reveal mistakes in the tested ABI.
+ */
 export const ASYNC_VAULT = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',

@@ -28,7 +28,6 @@ async function requestDeposit(vault: Vault, user: `0x${string}`, amount: bigint)
   return vault.act(user, 'requestDeposit', [amount, user, user])
 }
 
-/** Opens a vault in which Alice holds 100 shares, bought for a dollar each. */
 async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
   const vault = await session.openAsyncVault(make, { shareDecimals })
   const shares = 100n * 10n ** BigInt(shareDecimals)
@@ -202,7 +201,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(true)
     expect(await vault.outcome(ALICE, 'requestRedeem', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
     expect(await vault.outcome(ALICE, 'cancelRedeemRequest', [redemption, ALICE])).toBe('CancellationIsPending')
-    // The safe may still settle a part of a request whose cancellation is pending.
+    // The vault's manager may still settle a part of a redemption request whose cancellation is pending.
     await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 4n, usdc('25')])
     const given = await vault.act(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])
     expect(given).toMatchObject([
@@ -283,7 +282,7 @@ test('an ERC-7540 vault with counted request ids keeps requests separate and pay
   await vault.act(SAFE, 'fulfillRedeem', [2n, ALICE, 10_000_000n, usdc('10')])
   expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('50'))
   const before = await session.tokensOf(ALICE)
-  // The claim pays request 2 whole at one dollar a share, and half of request 3 at two dollars.
+  // The claim pays all of request 2 at one USDC per share, and half of request 3 at two USDC.
   await vault.act(ALICE, 'redeem', [20_000_000n, ALICE, ALICE])
   expect((await session.tokensOf(ALICE)) - before).toBe(usdc('30'))
   expect(await vault.read('claimableRedeemRequest', 2n, ALICE)).toBe(0n)
@@ -350,7 +349,7 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     await vault.act(ALICE, 'cancelRedeemRequest', [0n, ALICE])
     await vault.act(SAFE, 'fulfillCancelRedeem', [0n, ALICE])
     const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [0n, CAROL, ALICE])
-    // The arguments have ERC-7887's names, so the receiver Carol appears as `controller`.
+    // The ABI uses ERC-7887's parameter names, so the receiver Carol appears as `controller`.
     expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: HELD } })
     expect(await vault.read('balanceOf', CAROL)).toBe(HELD)
   })

@@ -27,7 +27,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
       expect(totalAssets).toBe(usdc('110'))
       expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(10n ** 18n)
-      // The safe received the gain and paid the redemption, which is rounded down.
+      // The vault's safe received the gain and paid the redemption, which is rounded down.
       expect((await session.tokensOf(SAFE)) - before).toBe(usdc('10') - usdc('1.1') + 1n)
     })
   },

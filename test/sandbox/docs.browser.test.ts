@@ -8,10 +8,9 @@ import { startGateway } from '../../sandbox/gateway.ts'
 import { serveDocs } from '../../sandbox/start/docs.ts'
 import { test as base } from '../support/browser.ts'
 
-/** Folder into which `npm run docs:build` writes the documentation site. */
 const BUILT = 'dist/docs'
 const MAX_BYTES = 1_000_000
-/** Page script that returns the total size of everything the page has loaded, in uncompressed bytes. */
+/** Page script that returns the uncompressed size of everything the page has loaded, in bytes. */
 const LOADED = `['navigation', 'resource']
   .flatMap((type) => performance.getEntriesByType(type))
   .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)`
@@ -45,7 +44,7 @@ const test = base
     onCleanup(() => rmSync(folder, { recursive: true }))
     return folder
   })
-  /** Starts the API and its documentation as `npm start` does, for a client that has no vaults. */
+  /** Starts the API and its documentation site as `npm start` does. The API key belongs to a client without vaults. */
   .extend('startSite', async ({ sharedService: { createClient } }, { onCleanup }) => async (site: Site) => {
     const apiKey = await createClient([])
     const beside = serveDocs({ apiKey, folder: site.folder, path: undefined }, { sources: [], ...site })
@@ -147,7 +146,7 @@ test('A site older than its sources is served while a newer one is built', async
   expect(await open()).toContain('<title>Site</title>')
   expect(build).toHaveBeenCalledTimes(1)
   resolve()
-  // A source changed during the first build, so a second build follows.
+  // A source file changed during the first build, so a second build follows.
   await expect.poll(open).toBe('second')
 })
 
@@ -169,7 +168,7 @@ for (const [colorScheme, background] of [
       expect(bytes).toBeLessThan(MAX_BYTES)
       expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background)
       await page.getByRole('button', { name: 'Send', exact: true }).click()
-      // The client has no vaults. This error therefore shows that the page sent the client's key.
+      // The client has no vaults. So this error shows that the page sent the client's API key.
       await page.getByText('no_vaults_configured').last().waitFor()
 
       for (const [words, title] of [
@@ -183,7 +182,7 @@ for (const [colorScheme, background] of [
         await page.keyboard.press('Escape')
       }
       expect([...asked]).toEqual([site])
-      // A 404 is the expected response of the request to the API, so it is no problem of the page.
+      // The request to the API returns 404 as expected, so that error is no problem of the page.
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
     },
   )

@@ -14,7 +14,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect } from 'vitest'
 import { test as base } from '../support/dynamo-server.ts'
 
-/** Sends a DynamoDB request whose size is at the limit, or exceeds it by `over`. */
+/** Builds a DynamoDB request that is exactly at a limit, or exceeds the limit by `over`. */
 type Ask = (TableName: string, over: number) => unknown
 
 const keyOf = (sk: string) => marshall({ pk: 'a', sk })
@@ -151,7 +151,7 @@ describe('DynamoDB on this machine', () => {
     expect(await send(get)).toMatchObject({ Item: marshall({ words: 'before' }) })
     hold.resolve()
     await Promise.all([making, late])
-    // The batch's deletion ran after the transaction's write, so the item is gone.
+    // The batch deletes the item after the transaction has written it, so the item is gone.
     expect(await send(get)).not.toHaveProperty('Item')
     await send(update)
   })

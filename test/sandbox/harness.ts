@@ -33,7 +33,7 @@ import { createChainSnapshots, createRestore } from '../support/restore.ts'
 import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
-/** Users who act in these tests. */
+/** Test users who own vault shares and tokens. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 export const SAFE = ACCOUNTS.safe.address
 export const VALUER = ACCOUNTS.valuationManager.address
@@ -46,7 +46,7 @@ export const usdc = (amount: string) => parseUnits(amount, 6)
 type Writes<abi extends Abi> = ContractFunctionName<abi, 'payable' | 'nonpayable'>
 type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 
-/** Starts a chain with a token of six decimals. `stop` ends the chain. */
+/** Starts a local chain with a token of six decimals. `stop` ends the chain. */
 export async function openSession() {
   const chain = await startChain({ chainId: 31337 })
   const client = createChainClient(chain)
@@ -54,13 +54,13 @@ export async function openSession() {
 
   const contractAt = <const abi extends Abi>(abi: abi, address: Address) => ({
     address,
-    /** Sends a transaction that must succeed. Returns the events in it that the contract itself emitted. */
+    /** Sends a transaction and returns the events that the contract itself emitted. Throws if the transaction reverts. */
     async act<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
       args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ) {
-      // The simulation gives a failure the name of its error. The cast is needed because viem cannot infer the arguments of any
+      // The simulation reveals the name of an error. The cast is needed because viem cannot infer the arguments of an unknown
       // ABI.
       await simulateContract(client, { address, abi, functionName, args, account: from } as never)
       const data = encodeFunctionData({ abi, functionName, args } as never)
@@ -68,14 +68,14 @@ export async function openSession() {
       const { logs } = await getTransactionReceipt(client, { hash })
       return parseEventLogs({ abi, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
     },
-    /** Returns `ok` if the call would succeed in the current state, otherwise its error. */
+    /** Returns `ok` if the call would succeed now, otherwise the name of its error. */
     async outcome<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
       args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ): Promise<string> {
       const call = { address, abi, functionName, args, account: from }
-      // The cast is needed because viem cannot infer the arguments of any ABI.
+      // The cast is needed because viem cannot infer the arguments of an unknown ABI.
       return refusalOf(simulateContract(client, call as never)).then((refusal) => refusal ?? 'ok')
     },
     read<const name extends Reads<abi>, const args extends ContractFunctionArgs<abi, 'view' | 'pure', name>>(
@@ -112,13 +112,12 @@ export async function openSession() {
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
       return { ...vault, generation }
     },
-    /** Opens an ERC-7540 vault of this kind, which is not Lagoon's, and its share token. */
     async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
       return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
-    /** Opens a synchronous vault in which Alice deposited 100 dollars. The vault then gained 0.000007 dollars. */
+    /** Opens a synchronous vault in which Alice has deposited 100 USDC. Afterwards the vault gains 0.000007 USDC. */
     async openYieldVault(make: YieldVaultKind) {
       const vault = contractAt(
         YIELD_VAULT,
@@ -129,17 +128,14 @@ export async function openSession() {
       await transact(chain, [{ label: 'gain', from: ADMIN, to: token, data: tokenCall('mint', vault.address, 7n) }])
       return vault
     },
-    /** Deploys a Lagoon v0.6 vault for this asset and returns its address. */
     deployVaultOn: (asset: Address) =>
       deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
-    /** Mints tokens to a user and approves the vault for them. */
     pay: (from: Address, vault: Pick<Vault, 'address'>, amount: bigint) => pay(from, vault.address, amount),
-    /** Mints tokens to a user, who then requests to deposit them for themselves. */
     async request(vault: Vault, user: Address, amount: bigint) {
       await pay(user, vault.address, amount)
       return vault.act(user, 'requestDeposit', [amount, user, user])
     },
-    /** Proposes a valuation and settles. Lagoon v0.2 and later take the valuation again in the settlement. */
+    /** Proposes a valuation of the vault and settles. Since Lagoon v0.2, the settlement must repeat the valuation. */
     async settle(vault: Generated, totalAssets: bigint) {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'settleDeposit', vault.generation === '0.1' ? [] : [totalAssets])
@@ -150,7 +146,6 @@ export async function openSession() {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'close', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** Mines a block whose time is this many seconds later. */
     async pass(seconds: number) {
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await callRpc(chain, [{ method: 'evm_mine', params: [] }])
@@ -164,7 +159,7 @@ export async function openSession() {
   }
 }
 
-/** Returns the name of the custom error or panic with which a call fails. Throws if it succeeds. */
+/** Returns the name of the custom error or panic with which a call fails. Throws if the call succeeds. */
 export async function errorOf(call: Promise<unknown>): Promise<string> {
   const refusal = await refusalOf(call)
   if (refusal === undefined) throw new Error('The call went through')

@@ -8,7 +8,6 @@ beforeAll(async () => {
 })
 afterAll(() => session.stop())
 
-/** Opens a freshly deployed vault. */
 const openVault = (generation: LagoonGeneration) => session.restore(generation, () => session.openVault(generation))
 
 const names = (events: readonly { eventName?: string | undefined }[]) => events.map(({ eventName }) => eventName)

@@ -24,7 +24,10 @@ const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 
 const NO_FEES = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
 
-/** Returns whether a contract's bytecode contains PUSH4 with this selector, as it does for a function that it has. */
+/**
+ * A Solidity dispatcher pushes each function's selector with PUSH4 (0x63). So bytecode that has the function contains 0x63 and
+ * the selector.
+ */
 const dispatches = (code: Hex, selector: Hex) => code.includes(`63${selector.slice(2)}`)
 
 const EVERYWHERE = {
@@ -170,7 +173,7 @@ describe('the events of a Lagoon vault', () => {
   })
 })
 
-/** Opens a vault with synchronous deposits: its valuation is valid for an hour. */
+/** Opens a vault whose valuation is valid for an hour. So deposits are synchronous. */
 async function openSyncVault(generation: '0.5' | '0.6', options: Partial<LagoonRates> = {}) {
   const vault = await session.openVault(generation, options)
   await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
@@ -301,7 +304,7 @@ describe('a Lagoon 0.6 vault', () => {
   })
 })
 
-/** Returns the fee shares that a vault has minted so far, and the protocol's part of them. */
+/** Returns all fee shares that a vault has minted, and the Lagoon protocol's part of them. */
 async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
   const [receiver, protocol] = await Promise.all(
     [FEE_RECEIVER, FEE_REGISTRY].map((account) => vault.read('balanceOf', account)),
@@ -322,7 +325,7 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', ...told],
       ...['Transfer', 'Transfer', ...told],
     ])
-    // Fees are 2 % of 1,100 for a year and a fifth of the remaining gain of 78. Prices have six decimals.
+    // Fees are 2 % of 1,100 for a year, then a fifth of the remaining gain of 78. Prices have six decimals.
     const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
     expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
     const [fees, protocol] = await feesOf(vault)
@@ -361,7 +364,7 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', 'Transfer', 'FeeTaken', 'HaircutTaken', 'WithdrawSync'],
     ])
     expect(events.at(-1)?.args).toMatchObject({ assets: usdc('89.1'), shares: 100n * 10n ** 18n })
-    // The total drops by the payment and the haircut. The next valuation counts the haircut as assets again.
+    // The vault's total assets drop by the payment and the haircut. The next valuation counts the haircut as assets again.
     expect(await vault.read('totalAssets')).toBe(usdc('901'))
     await vault.act(SAFE, 'setSyncMode', [1])
     expect(await errorOf(vault.act(ALICE, 'syncRedeem', [1n, ALICE, 0n]))).toBe('SyncOperationNotAllowed')

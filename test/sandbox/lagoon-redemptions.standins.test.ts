@@ -10,7 +10,6 @@ afterAll(() => session.stop())
 const SHARE = 10n ** 18n
 
 describe.each(['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const)('a Lagoon %s vault', (generation) => {
-  /** Opens a vault in which Alice holds 100 shares worth 100 USDC. */
   const openInvestedVault = () =>
     session.restore(generation, async () => {
       const vault = await session.openVault(generation)

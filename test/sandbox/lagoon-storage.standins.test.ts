@@ -41,17 +41,16 @@ async function word(address: Address, slot: bigint): Promise<bigint> {
 const addressWord = async (address: Address, slot: bigint) =>
   getAddress(slice(numberToHex(await word(address, slot), { size: 32 }), 12))
 
-/** Returns the storage slot of a mapping's value by its key and the mapping's slot. */
+/** Returns the storage slot of a Solidity mapping's value. `slot` is the mapping's own slot. */
 const entry = (key: Address | bigint, slot: bigint) =>
   hexToBigInt(
     keccak256(concat([pad(typeof key === 'bigint' ? numberToHex(key) : key), numberToHex(slot, { size: 32 })])),
   )
 
-/** Unpacks six epoch numbers of 40 bits each, the lowest first. */
+/** Unpacks six epoch numbers of 40 bits each, the lowest bits first. */
 const numbers = (packed: bigint) =>
   Array.from({ length: 6 }, (_, i) => Number((packed >> BigInt(40 * i)) & 0xffffffffffn))
 
-/** Returns the storage slot that ERC-7201 assigns to a namespace. */
 function namespace(name: string): bigint {
   const outer = encodeAbiParameters([{ type: 'uint256' }], [hexToBigInt(keccak256(stringToHex(name))) - 1n])
   return hexToBigInt(keccak256(outer)) & ~0xffn

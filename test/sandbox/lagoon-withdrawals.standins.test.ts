@@ -15,7 +15,6 @@ const PART = 40n * SHARE
 const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 const FROM_02 = ['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 
-/** Opens a vault in which Alice and Bob hold 100 shares each, worth a dollar each. */
 const openInvestedVault = (generation: LagoonGeneration, { whitelisted = false } = {}) =>
   session.restore(`${generation} ${whitelisted}`, async () => {
     const vault = await session.openVault(generation, { whitelisted })
@@ -197,7 +196,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     const vault = await openInvestedVault(generation)
     await requestPart(vault)
     expect(await vault.read('pendingRedeemRequest', 2n, ALICE)).toBe(PART)
-    // The vault converts at the initial rate of 1:1 for an unsettled request and for an unknown id.
+    // The vault converts at the initial rate of 1:1 for an unsettled request and for an unknown request id.
     for (const id of [0n, 2n, 98n]) expect(await vault.read('convertToAssets', SHARE, id)).toBe(usdc('1'))
     await session.settle(vault, usdc('100'))
     await vault.act(ADMIN, 'pause', [])
@@ -216,7 +215,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     expect(dust).toBeGreaterThan(0n)
     expect(await vault.read('convertToAssets', dust, 2n)).toBe(0n)
     await session.close(vault, usdc('160'))
-    // A closed vault redeems the wallet's shares only after the claimable dust is claimed.
+    // A closed vault redeems the user's shares only after the claimable dust of the request is claimed.
     expect(await vault.outcome(ALICE, 'redeem', [60n * SHARE, ALICE, ALICE])).toBe('Panic 17')
     await vault.act(ALICE, 'redeem', [dust, ALICE, ALICE])
     expect(await vault.outcome(ALICE, 'redeem', [60n * SHARE, ALICE, ALICE])).toBe('ok')
@@ -335,7 +334,7 @@ describe('the claimable amount of Lagoon 0.1', () => {
 })
 
 describe('an instant redemption of Lagoon 0.6', () => {
-  /** Opens a vault with synchronous deposits: its valuation is valid for an hour. */
+  /** Opens a vault whose valuation is valid for an hour. So deposits and redemptions are synchronous. */
   async function openSyncVault(options: { whitelisted?: boolean } = {}) {
     const vault = await openInvestedVault('0.6', options)
     await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
@@ -348,7 +347,7 @@ describe('an instant redemption of Lagoon 0.6', () => {
   test('accepts zero and shares beside a pending request, but no unclaimed shares', async () => {
     const vault = await openInvestedVault('0.6')
     await session.request(vault, ALICE, usdc('7'))
-    // The request of one share unit is worth nothing, so the settlement leaves it in its epoch.
+    // The request of one share's smallest unit is worth nothing, so the settlement leaves it pending in its epoch.
     await vault.act(ALICE, 'requestRedeem', [1n, ALICE, ALICE])
     await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
     await session.settle(vault, usdc('200'))

@@ -7,10 +7,9 @@ import { type Node, startNode } from '../../sandbox/nodes.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-/** A reply of a node, as received. */
 type Reply = { readonly status: number; readonly headers: Headers; readonly body: unknown }
 
-/** A block number that is within each simulated node's archive limit and that both chains have. */
+/** Block number that the local chain has and that lies within each simulated node's archive limit. */
 const HEAD = 150
 
 const test = base
@@ -21,7 +20,7 @@ const test = base
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(HEAD)] }])
     return chain
   })
-  /** Starts a node of a profile for this test and returns a function that posts to it. */
+  /** Starts a simulated node with a provider's limits. Returns a function that posts requests to the node. */
   .extend('open', ({ chain }, { onCleanup }) => {
     const nodes: Node[] = []
     onCleanup(async () => {
@@ -238,7 +237,7 @@ test('A lying node doubles an amount, hides events, fails a transaction and inve
 test('No node takes a body over 2 MiB or gives a call more than 50 million gas', async ({ open }) => {
   const post = await open('quicknode')
   expect(await post(' '.repeat(2 * 1024 * 1024 + 1))).toMatchObject({ status: 413 })
-  // Replaces Multicall3 by a program that returns the gas left after the call's initial cost.
+  // The state override replaces Multicall3 by a program that returns the remaining gas.
   const gasLeft = (gas?: Hex) =>
     call('eth_call', [{ to: MULTICALL3, gas }, 'latest', { [MULTICALL3]: { code: '0x5a5f5260205ff3' } }])
   for (const gas of [undefined, numberToHex(100_000_000)]) {

@@ -50,7 +50,6 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    /** Sends messages for each tenant, as many as `counts` has for it. */
     sendOf: (counts: Readonly<Record<string, number>>) =>
       sendMessages(
         QueueUrl,
@@ -79,14 +78,13 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       return messages
     },
     hide: ({ ReceiptHandle = '' }: Message, seconds: number) => hideMessage(QueueUrl, ReceiptHandle, seconds, client),
-    /** Puts this many messages into the dead-letter queue. */
     giveUp: (count: number) =>
       sendMessages(
         `${QueueUrl}-dead`,
         Array.from({ length: count }, (_, i) => ({ i })),
         { client },
       ),
-    /** Moves dead letters back to their queue, as an operator's command does. Its pauses take no real time. */
+    /** Moves dead letters back to their queue, as an operator's command does. The command's pauses take no real time. */
     redrive: async () => {
       const said: string[] = []
       const [ofDeliveries] = await deadLettersOf(client, 'local', {
@@ -95,7 +93,6 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       }).redrive()
       return { ...ofDeliveries, said }
     },
-    /** Runs an operator's command on dead letters. Returns its progress messages, and its final output or error. */
     run: async (...args: string[]) => {
       const said: string[] = []
       const deadLetters = deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) })
@@ -166,7 +163,7 @@ describe('A message', () => {
     pass(1)
     const [again] = await receive()
     expect(again?.MessageId).toBe(first?.MessageId)
-    // The receipt of the first receiver became invalid when the message was received again.
+    // The first receipt became invalid when the message was received again.
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: first?.ReceiptHandle }))
     expect(queues.list('deliveryQueue')).toHaveLength(1)
     const { ReceiptHandle } = again ?? {}
@@ -384,7 +381,7 @@ describe('A tenant', () => {
     await sqs.sendOf({ noisier: 32 })
     await sqs.receive({ most: 31 })
     await sqs.sendOf({ noisy: 31 })
-    // The last message of the tenant with most messages is delivered after those of other tenants.
+    // The tenant with most messages waits: its last message comes after those of other tenants.
     await sqs.receive({ most: 30 })
     expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
   })

@@ -21,7 +21,6 @@ const test = base
     return receiver
   })
 
-/** Sends an event signed by this secret, as the service does, and returns the status. */
 async function deliver(url: string, event: object, { id = 'evt_1', secret = SECRET } = {}): Promise<number> {
   const body = JSON.stringify(event)
   const headers = signedHeaders(secret, id, body)

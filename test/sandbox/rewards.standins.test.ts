@@ -31,7 +31,7 @@ import { errorOf } from './harness.ts'
 const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 const CHAIN = 8453
 const HOUR = 3600
-/** Vault addresses without a contract: only the names of reward campaigns contain them. */
+/** These vaults have no contract, because only the names of reward campaigns contain their addresses. */
 const [COVE, HARBOR, CAUSEWAY, OTHER] = ['11', '22', '33', '44'].map((byte) => getAddress(`0x${byte.repeat(20)}`)) as [
   ...[Address, Address, Address, Address],
 ]
@@ -74,7 +74,6 @@ const Opportunity = z.object({
   latestCampaignEnd: z.string().regex(/^\d{10}$/),
 })
 
-/** Arguments of a reward claim that a test changes. */
 type Claim = { user?: Address; from?: Address; amount?: bigint; proof?: readonly Hex[]; token?: Address }
 
 const test = base
@@ -115,7 +114,7 @@ const test = base
     }
     return { chain, rewarded, morpho, usdc, hostile, restore: createRestore([createChainSnapshots(chain)]) }
   })
-  /** A local chain without a Merkle tree of rewards, its operator, and a local Merkl API with a stopped clock. */
+  /** Local chain without a Merkle root of rewards, its reward operator, and a local Merkl API. The API's clock stands still. */
   .extend('standins', async ({ world }, { onCleanup }) => {
     const { chain, rewarded, restore } = world
     await restore('no tree', async () => undefined)
@@ -129,7 +128,7 @@ const test = base
     onCleanup(providers.stop)
     const client = createChainClient(chain)
 
-    /** Requests a path of the Merkl API after its clock advances, by default one second. */
+    /** Advances the clock by `passes` milliseconds. Then requests a path of the Merkl API. */
     const ask = async (path: string, { passes = 1000 } = {}) => {
       time.now += passes
       const response = await fetch(`${providers.url}/merkl/v4/${path}`)
@@ -156,14 +155,13 @@ const test = base
       reward: (account: Address, amount: bigint, { token = world.morpho, vault = COVE } = {}) => ({
         ...{ account, token, vault, amount },
       }),
-      /** Returns the name of the contract's error for a claim. */
       refusalOf: (row: Row, changes?: Claim) => errorOf(simulateContract(client, claimOf(row, changes))),
       claim: async (row: Row, changes?: Claim) => {
         const call = claimOf(row, changes)
         await simulateContract(client, call)
         await transact(chain, [{ label: 'claim', from: call.account, to: DISTRIBUTOR, data: encodeFunctionData(call) }])
       },
-      /** Returns the gas used by a claim with this gas limit, whether the claim succeeds or reverts. */
+      /** Sends a reward claim with this gas limit. Returns the used gas, also if the claim reverts. */
       gasOf: async (row: Row, gas: bigint) => {
         const { account: from, address: to, ...call } = claimOf(row)
         const transaction = { from, to, data: encodeFunctionData(call), gas: numberToHex(gas) }

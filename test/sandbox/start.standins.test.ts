@@ -40,13 +40,12 @@ import {
 
 const DEMO = join(import.meta.dirname, '../../sandbox/demo.ts')
 const SMOKE = join(import.meta.dirname, '../../scripts/smoke.ts')
-/** Folder of the compiled code that the processes of this file share. */
+/** Folder of compiled code. All processes of this file share it, so that they start faster. */
 const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
 afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
-/** Origin of a page under development, which may call the service, and origin of a page that may not. */
+/** `ALLOWED` is the origin of a page under development, which may call the service. `NOT_ALLOWED` may not. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
-/** Origins that the environment variable ORIGINS allows in addition. */
 const ORIGINS = ['https://wallet.example', 'http://localhost:7000']
 
 const Url = z.url({ protocol: /^http$/, hostname: /^(localhost|127\.0\.0\.1)$/ })
@@ -54,7 +53,6 @@ const Key = z.string().regex(/^jk_local_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/)
 const Hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 const ChainId = z.literal([8453, 42161])
 
-/** Fields that the state file of `npm start` is documented to have. */
 const State = z.object({
   walletUrl: Url,
   baseUrl: Url,
@@ -102,20 +100,18 @@ const State = z.object({
 type State = z.output<typeof State>
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
-/** Rows of the guide's table of prepared failures: name, request and response of each. */
+/** Rows of the table of simulated failures in docs/sandbox.md: name, request and response of each. */
 const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (\d{3}) `(.+)` +\|$/gm)].map(
   ([, name = '', method = '', what = '', status, answer = '']) =>
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
-/** Returns the path of the environment file that a sandbox writes. */
 const envFileOf = ({ folder }: Sandbox) => join(folder, '.local/.env')
 
 const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
 
 type Process = { readonly pid: number; readonly parent: number; readonly state: string }
 
-/** Lists all processes of this machine except zombies. */
 function processes(): Process[] {
   const lines = existsSync('/proc/self/stat')
     ? readdirSync('/proc')
@@ -130,7 +126,7 @@ function processes(): Process[] {
 
 function statOf(pid: string): string {
   try {
-    // Process names, the second field, may contain anything, even a bracket.
+    // The second field of /proc/…/stat, the process name, may contain anything, even a bracket.
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\)\s/s, '')
       .split(' ')
@@ -140,7 +136,6 @@ function statOf(pid: string): string {
   }
 }
 
-/** Returns a process and all its descendants. */
 function familyOf(pid: number): number[] {
   const all = processes()
   const family = [pid]
@@ -159,7 +154,6 @@ async function rpc({ rpcUrl }: { rpcUrl: string }, method: string, ...params: un
   return ((await answer.json()) as { result: string }).result
 }
 
-/** Runs a command and returns its output and exit status. */
 async function run(command: readonly string[], { env, ...options }: SpawnOptionsWithoutStdio = {}) {
   const environment = { ...process.env, NODE_COMPILE_CACHE, ...env }
   const child = spawn(process.execPath, command, { timeout: 25_000, ...options, env: environment })
@@ -317,9 +311,9 @@ describe('`npm start`', () => {
       return (await (await fetch(`${state.baseUrl}/defi-vaults/v1/${path}`, { headers })).json()) as T
     }
     const list = async () => (await get<{ data: Listed[] }>('vaults')).data
-    // The yield is computed from the newest recorded price that is at least a week old. It is two weeks old.
+    // The yield needs a recorded price that is at least a week old. The newest such price is two weeks old.
     const listDays = async () => [...new Set((await list()).map(({ annualYield }) => annualYield?.days))]
-    // One vault on Base opened three days ago and has no yield.
+    // One vault on Base opened three days ago, so it has no yield yet.
     await expect.poll(async () => new Set(await listDays()), { timeout: 15_000 }).toEqual(new Set([14, undefined]))
     expect((await list()).filter(({ annualYield }) => annualYield === null)).toHaveLength(1)
     for (const { poolAddress, chainId, annualYield } of await list()) {
@@ -391,7 +385,7 @@ describe('The smoke test', () => {
 
   test('fails without a service and with an unknown key', async ({ state }) => {
     const otherKey = `${state.apiKey.slice(0, -1)}${state.apiKey.endsWith('a') ? 'b' : 'a'}`
-    // The first check gets no key: a check with a key fails in the same way, but retries for seconds.
+    // The first check gets no API key. With a key it would fail too, but only after retries of several seconds.
     const [absent, unknown] = await Promise.all([
       smoke(`http://localhost:${await freePort()}`, ''),
       smoke(state.baseUrl, otherKey),
@@ -455,7 +449,7 @@ describe('The receiver of webhooks', () => {
   }
   const listReceived = async ({ webhook }: State) =>
     ((await (await fetch(webhook.receivedUrl)).json()) as { received: Received[] }).received
-  /** Deposits from an account whose private key is publicly known. */
+  /** Deposits from a local account whose private key is publicly known. */
   const deposit = async (state: State) => {
     const [account] = state.accounts
     const vault = state.vaults.find(({ type, chainId }) => type === 'sync' && chainId === 8453)
@@ -487,7 +481,7 @@ describe('The receiver of webhooks', () => {
 
     const { id, apiKey } = state.webhook
     const listTaken = async () => {
-      // Two refused events let the service pause for minutes, and a successful test ends the pause.
+      // After two refused events the service pauses deliveries for minutes. A successful test event ends the pause.
       await fetch(`${state.baseUrl}/webhooks/${id}/test`, { method: 'POST', headers: { 'x-join-key': apiKey } })
       return (await listDeposits(true)).filter(({ isTaken }) => isTaken)
     }
@@ -602,7 +596,7 @@ describe('The controls', () => {
       expect(does).toMatch(/\w/)
       expect(command).toMatch(new RegExp(`^curl -s ${state.controlsUrl}/[a-z-]+/[a-z-]+ -d '\\{.*\\}'$`))
     }
-    // The guide names only existing controls.
+    // The guide names only controls that exist.
     for (const [, name] of GUIDE.matchAll(/`([a-z]+\/[a-z-]+)[ `]/g)) {
       expect(controls.some((one) => one.try.includes(`/sandbox/${name} `))).toBe(true)
     }
@@ -771,7 +765,7 @@ test('A transfer from a chain outside the sandbox is pending', async ({ state })
 test('Ctrl-C, also twice, ends cleanly: code 0 and no process, open port or state file', async ({ running }) => {
   const { child } = running
   const family = familyOf(child.pid as number)
-  // The processes include at least two local chains in addition to the service.
+  // The processes include at least two local chains besides the service.
   expect(family.length).toBeGreaterThan(2)
   for (const signal of ['SIGINT', 'SIGINT'] as const) child.kill(signal)
   expect(await once(child, 'exit')).toEqual([0, null])

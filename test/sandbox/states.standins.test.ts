@@ -7,7 +7,7 @@ import { createRelayer } from '../../sandbox/relayer.ts'
 import { createRewards, installDistributor } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
-/** Starts a chain with the bridge whose clock is this many seconds behind. */
+/** Starts a local chain with the bridge. The chain's clock is `secondsBehind` seconds behind. */
 async function bridgedChain(chainId: number, secondsBehind: number) {
   const chain = await startChain({ chainId, startsAt: Math.floor(Date.now() / 1000) - secondsBehind })
   onTestFinished(chain.stop)

@@ -16,7 +16,7 @@ describe('a synchronous vault that lends', () => {
     await vault.act(ADMIN, 'lend', [usdc('70')])
     expect(await vault.read('totalAssets')).toBe(usdc('100') + 7n)
     const [shares, assets] = [await vault.read('maxRedeem', ALICE), await vault.read('maxWithdraw', ALICE)]
-    // The vault rounds its withdrawal limit down, so it may be one unit below the available assets.
+    // The vault rounds its withdrawal limit down, so the limit may be one unit below the available assets.
     expect(usdc('30') + 7n - assets).toBeLessThanOrEqual(1n)
     expect(await vault.outcome(ALICE, 'redeem', [shares, ALICE, ALICE])).toBe('ok')
     const redeemed = await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])

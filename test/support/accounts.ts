@@ -5,19 +5,19 @@ import { sha256 } from '../../lib/core/sha256.ts'
 import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** Response of the service to the beginning of a registration. */
+/** Registration options that the service returns from `POST /auth/register/init`, with the user that it will create. */
 export type RegistrationOptions = CreationOptions & {
   readonly temporaryAuthenticationToken: string
   readonly otpUrl: string
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
 }
 
-/** Returns an e-mail address that no user has. */
+/** Returns a random e-mail address, so that no user has registered it before. */
 export function someEmail(): string {
   return `alice.${randomUUID()}@example.com`
 }
 
-/** Begins a registration and returns its options. */
+/** Calls `POST /auth/register/init`. Returns the options for the new user's WebAuthn credentials. */
 export async function beginRegistration(
   service: Service,
   email = someEmail(),
@@ -32,7 +32,7 @@ export async function beginRegistration(
   return body.publicKeyCredentialCreationOptions
 }
 
-/** Completes a registration with these credentials. */
+/** Calls `POST /auth/register` with the new user's credentials and the token of the begun registration. */
 export function completeRegistration(
   service: Service,
   { temporaryAuthenticationToken }: Pick<RegistrationOptions, 'temporaryAuthenticationToken'>,
@@ -42,7 +42,7 @@ export function completeRegistration(
   return service.call('POST', '/auth/register', { ...options, body: { temporaryAuthenticationToken, ...credentials } })
 }
 
-/** Registers a new user with the credentials that `credentialsOf` builds from the registration's options. */
+/** Registers a new user. `credentialsOf` builds the user's credentials from the registration options. */
 export async function registerUser(
   service: Service,
   credentialsOf: (begun: RegistrationOptions) => object,
@@ -55,12 +55,12 @@ export async function registerUser(
   return { email, begun }
 }
 
-/** Response of the service to the beginning of a recovery. */
+/** Options that the service returns when a user begins an account recovery, with the recovery credentials that may sign. */
 export type RecoveryOptions = RegistrationOptions & {
   readonly allowedRecoveryCredentials: readonly { readonly id: string; readonly encryptedRecoveryKey: string | null }[]
 }
 
-/** Begins a recovery and returns the response: options for the new credentials. */
+/** Calls `POST /auth/recover/init`. Returns the options for the credentials that replace the user's lost ones. */
 export async function beginRecovery(
   service: Service,
   email: string,
@@ -75,7 +75,7 @@ export async function beginRecovery(
   return body.publicKeyCredentialCreationOptions
 }
 
-/** Completes a recovery with the recovery key's signature over the new credentials. */
+/** Calls `POST /auth/recover` with the new credentials and the recovery key's signature over them. */
 export function completeRecovery(
   service: Service,
   { temporaryAuthenticationToken }: Pick<RegistrationOptions, 'temporaryAuthenticationToken'>,
@@ -87,7 +87,7 @@ export function completeRecovery(
   return service.call('POST', '/auth/recover', { ...options, body })
 }
 
-/** Signs new credentials with a recovery key. */
+/** Signs the JSON of new credentials with a recovery key, as an account recovery requires. */
 export function signRecovery(
   recoveryKey: Pick<ReturnType<typeof someKeyPair>, 'get'>,
   newCredentials: object,
@@ -97,7 +97,7 @@ export function signRecovery(
   return recoveryKey.get({ challenge }, faults, 'RecoveryKey')
 }
 
-/** Recovers a user's account with the new credentials that `credentialsOf` builds from the recovery's options. */
+/** Recovers a user's account in two requests. `credentialsOf` builds the new credentials from the recovery options. */
 export async function recover(
   service: Service,
   email: string,
@@ -109,10 +109,10 @@ export async function recover(
   return await completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials)
 }
 
-/** Challenge of a login that has begun, and its identifier. */
+/** Challenge that a login must sign, and the identifier that the second login request sends back. */
 export type LoginChallenge = { readonly challenge: string; readonly challengeIdentifier: string }
 
-/** Begins a login and returns its challenge. */
+/** Calls `POST /auth/login/init`. Returns the login challenge. */
 export async function beginLogin(service: Service, email?: string, key?: string) {
   const { status, body } = await service.call('POST', '/auth/login/init', {
     ...(key && { key }),
@@ -122,7 +122,7 @@ export async function beginLogin(service: Service, email?: string, key?: string)
   return body
 }
 
-/** Completes a login with these authentication factors. */
+/** Calls `POST /auth/login` with the signed authentication factors. */
 export function completeLogin(
   service: Service,
   { challengeIdentifier }: Pick<LoginChallenge, 'challengeIdentifier'>,
@@ -132,7 +132,7 @@ export function completeLogin(
   return service.call('POST', '/auth/login', { ...options, body: { challengeIdentifier, ...factors } })
 }
 
-/** Logs in with the authentication factors that `factorsOf` builds from the login's challenge. */
+/** Logs in with two requests. `factorsOf` builds the authentication factors from the login challenge. */
 export async function login(
   service: Service,
   email: string | undefined,
@@ -142,7 +142,7 @@ export async function login(
   return await completeLogin(service, begun, factorsOf(begun))
 }
 
-/** Logs a user in and returns the request headers that carry the new session. */
+/** Logs a user in. Returns the `authorization` header of the new session. */
 export async function openSession(
   service: Service,
   email: string | undefined,
@@ -153,10 +153,12 @@ export async function openSession(
   return { authorization: `Bearer ${body.token}` }
 }
 
-/** Options for a credential to add, and the challenge that the user's existing credentials sign to confirm it. */
+/**
+ * Options for an additional credential. The user's existing credential signs `confirmation.challenge` to allow the addition.
+ */
 export type AdditionOptions = RegistrationOptions & { readonly confirmation: { readonly challenge: string } }
 
-/** Begins to add a credential to the user of a session. */
+/** Calls `POST /auth/credentials/init`. Returns the options for one more credential of a logged-in user. */
 export async function beginAddition(
   service: Service,
   session: { authorization: string },
@@ -168,7 +170,7 @@ export async function beginAddition(
   return { ...body.publicKeyCredentialCreationOptions, confirmation: body.confirmation }
 }
 
-/** Completes the addition of a credential, which these authentication factors confirm. */
+/** Calls `POST /auth/credentials` with the new credential. `confirmation` is the signature of an existing credential. */
 export function completeAddition(
   service: Service,
   headers: { authorization: string },
@@ -180,7 +182,10 @@ export function completeAddition(
   return service.call('POST', '/auth/credentials', { headers, body })
 }
 
-/** Adds a credential; `credentialsOf` builds it from the options and `confirmationOf` signs the challenge. */
+/**
+ * Adds a credential to a logged-in user. `credentialsOf` builds the credential; `confirmationOf` signs the confirmation
+ * challenge.
+ */
 export async function addCredential(
   service: Service,
   headers: { authorization: string },
@@ -191,7 +196,7 @@ export async function addCredential(
   return await completeAddition(service, headers, begun, credentialsOf(begun), confirmationOf(begun.confirmation))
 }
 
-/** Registers a new user with a key, and with the recovery key if one is given, and logs the user in. */
+/** Registers a new user with a key pair and logs the user in. A `recoveryKey`, if present, becomes the recovery credential. */
 export async function createSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
@@ -203,7 +208,7 @@ export async function createSession(service: Service, recoveryKey?: ReturnType<t
   return { email, userId: begun.user.id, token, headers, keyPair }
 }
 
-/** Makes a session's login appear this many minutes older. */
+/** Makes a session's login appear `minutes` older: moves the session's stored creation time into the past. */
 export async function ageSession(service: Service, { token }: { readonly token: string }, minutes: number) {
   const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
   await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])
@@ -212,8 +217,8 @@ export async function ageSession(service: Service, { token }: { readonly token: 
 const STEP_MS = 30_000
 
 /**
- * Returns the one-time code of an otpauth URL, this many 30-second steps from now. Waits for the next step if the current one
- * is nearly over, because the service verifies the code a moment later.
+ * Returns the one-time code (TOTP) of an `otpauth` URL. `steps` is the number of 30-second steps from now. Waits for the next
+ * step if the current one ends within 2 seconds, because the service verifies the code later.
  */
 export function oneTimeCode(otpUrl: string, steps = 0): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

@@ -1,7 +1,8 @@
 import { vi } from 'vitest'
 
-// Test files share a process, so that libraries load once. The service's own modules load again for each file, as in a new
-// container, with the environment in which the tests started.
+// All test files run in one process, so that libraries load only once. `vi.resetModules` makes each test file load the
+// service's own modules again, as a new Lambda container does. The environment variables return to their values at the
+// process's start.
 declare global {
   var environmentAtStart: NodeJS.ProcessEnv | undefined
 }

@@ -9,13 +9,13 @@ const AUTHENTICATOR = {
   automaticPresenceSimulation: true,
 } as const
 
-/** A virtual WebAuthn authenticator of a browser page. */
+/** Virtual WebAuthn authenticator of a browser page. */
 export type Authenticator = {
   readonly remove: () => Promise<void>
-  /** Copies its passkeys to an authenticator of another page, as a password manager does. */
+  /** Copies this authenticator's passkeys to an authenticator of another page, as a password manager does. */
   readonly syncTo: (other: Authenticator) => Promise<void>
   readonly add: (passkey: Passkey) => Promise<void>
-  /** Removes all passkeys except the one with this credential id, in base64url. */
+  /** Removes all passkeys except the one with this base64url credential id. */
   readonly keepOnly: (credentialId: string) => Promise<void>
 }
 
@@ -26,7 +26,10 @@ type Passkey = Readonly<{
   signCount: number
 }>
 
-/** Adds an authenticator to a page. Its user always consents; its passkeys sync if `isSynced`. */
+/**
+ * Adds a virtual authenticator to a page. The authenticator consents to every request. `isSynced` marks passkeys as
+ * synchronized.
+ */
 export async function addAuthenticator(page: Page, { isSynced = false } = {}): Promise<Authenticator> {
   const devTools = await page.context().newCDPSession(page)
   await devTools.send('WebAuthn.enable')

@@ -4,20 +4,19 @@ import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { type ControlPlane, regionOf, startControlPlane } from './control-plane.ts'
 
-/** A subscription of a topic in SNS's list: its ARN, or SNS's placeholder while the subscription has none. */
+/** Subscription of an SNS topic. Until the subscription is confirmed, `arn` is the placeholder that SNS returns. */
 type Subscription = { readonly arn: string; readonly protocol: string }
 
-/** An AWS account with one URL for all its services. */
+/** Simulated AWS account. All its services share one URL. */
 export type AwsAccount = {
   readonly url: string
   readonly topics: Map<string, readonly Subscription[]>
-  /** Secrets whose text differs from the local service's, by name. Null stands for a missing secret. */
+  /** Secrets, by name, that replace the local service's secrets. Null means that the secret is missing. */
   readonly secrets: Map<string, string | null>
-  /** Requests for which the credentials lack permission, such as `GetSecretValue vaultline/dev/config` or `ListSubscriptionsByTopic`. */
+  /** Actions that AWS denies, such as `ListSubscriptionsByTopic` or `GetSecretValue vaultline/dev/config`. */
   readonly denied: Set<string>
-  /** AWS error code with which all requests are refused, such as `ExpiredTokenException`; undefined if AWS accepts the credentials. */
+  /** AWS error code that refuses every request, such as `ExpiredTokenException`. Undefined means valid credentials. */
   readonly credentials: { refusedAs: string | undefined }
-  /** Actions of the requests, newest last. */
   readonly requests: string[]
   readonly plane: ControlPlane
   stop(): Promise<void>
@@ -26,12 +25,13 @@ export type AwsAccount = {
 type Servers = { readonly dynamo: string; readonly secrets: string; readonly queues: string }
 type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; readonly text: string }
 
-/** Subscriptions per page of SNS. They are few, so that a list has several pages. */
+/** Number of subscriptions per page of SNS. Real SNS returns 100; a small page makes clients fetch several pages. */
 const PAGE = 2
 
 /**
- * Starts an AWS account that forwards to these local servers. `tables` names each stage's local tables. Its SNS supports only
- * ListSubscriptionsByTopic (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
+ * Starts a simulated AWS account that forwards requests to local servers. `tables` maps each stage to the name that replaces it
+ * in local table names. The simulated SNS supports only ListSubscriptionsByTopic
+ * (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
  */
 export async function startAwsAccount(servers: Servers, tables: Readonly<Record<string, string>>): Promise<AwsAccount> {
   const topics: AwsAccount['topics'] = new Map()
@@ -68,7 +68,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     const url = isDynamo ? servers.dynamo : SecretId ? servers.secrets : servers.queues
     const { host: _, 'content-length': __, connection: ___, ...sent } = headers
     const told = await exchange(url, { headers: sent, body: body.replaceAll(own, local) })
-    // DynamoDB's batch responses contain table names, which the caller must see as its stage's.
+    // DynamoDB's batch responses contain the local table name. The caller expects the table name of its stage.
     const text = isDynamo ? told.text.replaceAll(local, String(own)) : told.text
     const { 'content-length': ____, 'x-amz-crc32': _____, ...given } = told.headers
     return { status: told.status, headers: given, text }

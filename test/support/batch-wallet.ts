@@ -3,15 +3,14 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-/** Behaviour of a simulated wallet that takes batches of calls, and the outcome of its batches. */
+/** Behaviour of a simulated wallet that accepts batches of calls (EIP-5792), and the result of its batches. */
 export type BatchWalletBehaviour = {
-  /** Support for atomic batches: `ready` means that the user must first agree to upgrade the account. */
+  /** Support for atomic batches. `ready` means that the user must first agree to upgrade the account. */
   readonly atomic?: 'supported' | 'ready' | 'unsupported'
-  /** True for a wallet from before EIP-5792. */
+  /** True for a wallet that does not support EIP-5792. */
   readonly isOld?: boolean
-  /** Error code with which the user rejects a batch. */
+  /** Provider error code with which the user rejects a batch. */
   readonly rejects?: number
-  /** Final status code of a batch, as EIP-5792 defines it. */
   readonly code?: 200 | 400 | 500 | 600
 }
 
@@ -25,13 +24,12 @@ type Batch = {
   readonly capabilities?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
-/** Builds a provider error with a code of EIP-1193 or EIP-5792. */
 const refusal = (code: number, message: string) => Object.assign(new Error(message), { code })
 
 /**
- * Creates a wallet with one account on one chain that takes several calls in one request
- * (https://eips.ethereum.org/EIPS/eip-5792). It refuses what the EIP refuses. A batch is pending (100) at the first status
- * request. `asked` lists the requested methods.
+ * Creates a wallet with one account on one chain that accepts batches of calls (https://eips.ethereum.org/EIPS/eip-5792). The
+ * wallet rejects requests that the EIP tells wallets to reject. The first status request of a batch returns 100 (pending).
+ * `asked` lists the RPC methods that the wallet received.
  */
 export function createBatchWallet(chain: LocalChain, account: Address, habits: BatchWalletBehaviour = {}) {
   const { atomic = 'supported', isOld = false, rejects, code = 200 } = habits
@@ -86,6 +84,6 @@ export function createBatchWallet(chain: LocalChain, account: Address, habits: B
     if (method.startsWith('wallet_')) throw refusal(4200, 'The provider does not support the method')
     return (await callRpc(chain, [{ method, params: Array.isArray(params) ? params : [] }]))[0]
   }
-  // The cast is needed because viem types a provider's requests by overloads, one for each method.
+  // The cast is needed because viem types a provider's requests by overloads, one per method.
   return { asked: requestedMethods, provider: { request: request as EIP1193RequestFn } }
 }

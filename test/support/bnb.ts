@@ -5,17 +5,17 @@ import { createRelayer } from '../../sandbox/relayer.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { test as base, startConfigured } from './cross-chain.ts'
 
-/** BNB Smart Chain and its USDC. */
+/** Chain id of BNB Smart Chain and the address of its USDC. */
 export const BNB = { CHAIN: 56, USDC: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' } as const
 
-/** Tests with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
+/** Test fixtures that add a third chain, BNB Smart Chain, where USDC has 18 decimals. */
 export const test = base
   .extend('sharedWithBnb', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
     const { CHAIN, USDC } = BNB
     const chain = await startChain({ chainId: CHAIN })
     const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
     const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
-    // Copied bytecode lacks the name and symbol, which are in storage. These tests do not need them.
+    // The token's name and symbol are in its storage, so the copied bytecode lacks them. No test reads them.
     await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
     await deployBridge(chain, [token])
 

@@ -16,10 +16,10 @@ import { compiledContract } from '../../sandbox/contracts.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 
-// A made-up protocol, neither ERC-4626 nor ERC-7540, which sells bonds at a fixed price. It has its own function, event, error
-// and vault field. This file is all that the service needs for a protocol.
+// Made-up protocol that is neither ERC-4626 nor ERC-7540: its vault sells bonds at a fixed price. Function, event, error and
+// vault field are its own. The file shows all code that the service needs to support a new protocol.
 
-/** ABI of a bond vault; a bond has six decimals, like its asset. */
+/** ABI of a bond vault. A bond has six decimals, like the asset that pays for it. */
 export const bondAbi = parseAbi([
   'function issuePrice() view returns (uint256)',
   'function buy(uint256 paid, address holder)',
@@ -27,7 +27,7 @@ export const bondAbi = parseAbi([
   'error LessThanOneBond(uint256 paid)',
 ])
 
-/** Schema of a bond vault as read from the chain: the fields of every vault and the price of one bond. */
+/** Schema of a bond vault's configuration: the fields of every vault, and the price of one bond in the asset's smallest unit. */
 export const BondVault = TokenizedVault.extend({ protocol: z.literal('bond'), issuePrice: Amount })
 type BondVault = z.output<typeof BondVault>
 
@@ -66,7 +66,7 @@ const books: LedgerRules<BondVault, BondEvent> = {
   isOwner: () => true,
 }
 
-/** The bond protocol's implementation of reads and recorded events. */
+/** Implementation of the bond protocol's reads and recorded events. */
 export const bond: Protocol<BondVault> = {
   abi: bondAbi,
   describe: (vault) =>
@@ -102,7 +102,7 @@ export const bond: Protocol<BondVault> = {
   books,
 }
 
-/** The bond protocol's implementation of deposits. */
+/** Implementation of the bond protocol's deposit transactions. */
 export const bondOperations: Operations = {
   abi: bondAbi,
   withdrawals: [],
@@ -133,7 +133,9 @@ export const bondOperations: Operations = {
   ],
 }
 
-/** Deploys a new bond for this asset and returns its address. */
+/**
+ * Deploys a bond vault for this asset and returns its address. `price` is the price of one bond in the asset's smallest unit.
+ */
 export async function deployBond(chain: { readonly rpcUrl: string }, asset: Address, price: bigint): Promise<Address> {
   const { abi, bytecode } = await compiledContract('Bond')
   const data = encodeDeployData({ abi, bytecode, args: [asset, price] })

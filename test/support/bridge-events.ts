@@ -14,19 +14,19 @@ import type { BridgeDeposit } from '../../lib/bridge/transfer.ts'
 import type { Log } from '../../lib/chain/logs.ts'
 import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from './oracles.ts'
 
-/** The bridge's pool on the destination chain, Base. */
+/** Address of the bridge's pool contract on the destination chain, Base. */
 export const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 export const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
-/** The bridge's pool on the source chain, Arbitrum. On the destination this address is an unrelated contract. */
+/** Address of the bridge's pool contract on the source chain, Arbitrum. On Base this address is an unrelated contract. */
 export const SOURCE_POOL = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
 export const TRANSACTION = pad('0xabcdef')
 
 const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI, ...TOKEN_ABI].filter((item) => item.type === 'event')
 
-/** An event log without its index in the block. */
+/** Event log without its index in the block, which `numberLogs` assigns. */
 export type UnindexedLog = Omit<Log, 'logIndex'>
 
-/** Encodes the log of an event. */
+/** Encodes an event of the bridge, a vault or a token as a log. Throws if no ABI has the event. */
 export function emit(
   address: Address,
   eventName: (typeof EVENTS)[number]['name'],
@@ -43,12 +43,15 @@ export function emit(
   return { address: address.toLowerCase() as Address, topics, data, blockNumber: 7n, transactionHash: TRANSACTION }
 }
 
-/** Assigns log indices to the logs of one transaction, which begin at `first` because other transactions precede it. */
+/**
+ * Assigns consecutive log indices to the logs of one transaction. Transactions before it in the block have the indices below
+ * `first`.
+ */
 export function numberLogs(logs: readonly UnindexedLog[], first = 3): Log[] {
   return logs.map((log, i) => ({ ...log, logIndex: first + i }))
 }
 
-/** Builds the log of a deposit into the bridge. */
+/** Builds the `FundsDeposited` log of a bridge deposit. */
 export function depositLog(
   { relayData, destinationChainId, quoteTimestamp }: BridgeDeposit,
   pool = POOL,
@@ -60,17 +63,17 @@ export function depositLog(
   })
 }
 
-/** Changes of a fill compared to its deposit, to which the depositor agreed. */
+/** Ways in which a fill can differ from the deposit that it fills. In the bridge, the depositor agrees to such changes. */
 export type FillChange = {
   readonly pool?: Address
   readonly amount?: bigint
   readonly recipient?: Hex
   readonly message?: Hex
-  /** True for a slow fill, which the pool pays instead of a relayer. */
+  /** True for a slow fill, for which the pool pays instead of a relayer. */
   readonly isSlow?: boolean
 }
 
-/** Builds the log of the fill of a deposit. */
+/** Builds the `FilledRelay` log with which the pool reports the fill of a deposit. */
 export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): UnindexedLog {
   const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient, isSlow = false } = change
   const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
@@ -89,10 +92,9 @@ export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): 
   })
 }
 
-/** A vault function that takes a deposit. */
+/** Vault function that accepts a deposit. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-/** A deposit into `vault` for `user`, as the service's bridge messages carry it. */
 type Order = {
   readonly user: Address
   readonly vault: Address
@@ -101,13 +103,13 @@ type Order = {
   readonly entry?: Entry
 }
 
-/** Encodes the vault call with which the handler deposits its balance. */
+/** Encodes the vault call with which the bridge's handler contract deposits its token balance for `user`. */
 export function entryCall(entry: Entry, user: Address): Hex {
   const args = { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }
   return encodeCall(entry, args[entry])
 }
 
-/** Builds the bridge deposit whose message makes this vault deposit. */
+/** Builds the bridge deposit whose message calls the vault's deposit function on the destination chain. */
 export function buildOrderDeposit({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
@@ -127,7 +129,7 @@ export function buildOrderDeposit({ user, vault, id, amount, entry = 'requestDep
   })
 }
 
-/** Builds a bridge deposit with this message and a fee of 5. */
+/** Builds a bridge deposit with this message. The bridge fee is 5 of the token's smallest units. */
 export function buildMessageDeposit({
   user,
   id,
@@ -154,15 +156,15 @@ export function buildMessageDeposit({
   }
 }
 
-/** Builds the handler's log for a message with a failed call. */
+/** Builds the `CallsFailed` log: the handler contract could not execute the message's calls. */
 export const callsFailed = (user: Address, handler = HANDLER) =>
   emit(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
-/** Builds the handler's log of remaining tokens that it sends to the message's recipient. */
+/** Builds the `DrainedTokens` log: the handler contract sends its remaining tokens to `user`. */
 export const drained = (user: Address, amount: bigint, handler = HANDLER) =>
   emit(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
-/** Builds a vault's log of a requested deposit. */
+/** Builds the log of a requested (asynchronous) vault deposit. */
 export const requested = (user: Address, vault: Address, assets: bigint) =>
   emit(vault, 'DepositRequest', { controller: user, owner: HANDLER, requestId: 3n, sender: HANDLER, assets })
-/** Returns a builder of a vault's logs of deposits that issue shares. */
+/** Returns a builder for logs of vault deposits that issue shares at once. Each log has as many shares as assets. */
 export const sharesIssued = (eventName: 'Deposit' | 'DepositSync') => (user: Address, vault: Address, assets: bigint) =>
   emit(vault, eventName, { sender: HANDLER, owner: user, assets, shares: assets })

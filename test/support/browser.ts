@@ -3,7 +3,9 @@ import { addAuthenticator } from './authenticator.ts'
 import { unpackChromium } from './chromium.ts'
 import { chainlessTest } from './service.ts'
 
-/** Tests with a real Chromium, whose pages are empty at any URL. Each page has its own authenticator. */
+/**
+ * Test fixtures with a real Chromium. `open` loads an empty page at an origin, with a virtual WebAuthn authenticator per page.
+ */
 export const test = chainlessTest
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('browser', { scope: 'file' }, async ({}, { onCleanup }) => {

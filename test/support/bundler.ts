@@ -25,9 +25,12 @@ import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from './chain-client.ts'
 import type { Call } from './transfers.ts'
 
-/** The CREATE2 factory, which deploys at addresses derived from code and salt. Anvil has it at its usual address. */
+/**
+ * CREATE2 factory contract, at the address where Anvil preinstalls it. The addresses of its deployments depend only on code and
+ * salt.
+ */
 const DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
-/** The CREATE2 salt of the real EntryPoint, with which the package's bytecode gets the canonical address. */
+/** CREATE2 salt that deploys EntryPoint 0.8 at its canonical address. */
 const ENTRY_POINT_SALT: Hex = '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9'
 const FACTORY_SALT = pad('0x00')
 const FACTORY_ABI = parseAbi([
@@ -39,14 +42,17 @@ const ACCOUNT_ABI = parseAbi([
   'struct Call { address target; uint256 value; bytes data; }',
   'function executeBatch(Call[] calls)',
 ])
-/** Gas that suffices for the account's deployment and a deposit into the bridge. */
+/**
+ * Gas limit for a user operation's verification, and the same again for its calls. It suffices to deploy the account and make a
+ * bridge deposit.
+ */
 const GAS = 1_000_000n
 const FEE = parseGwei('2')
 
-/** A smart account's address, and the key of its owner, which signs its operations. */
+/** Address of an ERC-4337 smart account, and the private key of its owner, who signs the account's user operations. */
 export type SmartAccount = LocalAccount
 
-/** A signed user operation as the EntryPoint takes it, and its hash. */
+/** Signed ERC-4337 user operation in the EntryPoint's packed format, and its hash. */
 export type Operation = {
   readonly userOpHash: Hash
   readonly packed: {
@@ -63,8 +69,8 @@ export type Operation = {
 }
 
 /**
- * Deploys the real EntryPoint 0.8 at its canonical address on a chain. Creates a smart account for each of the first two users.
- * The accounts have ether for gas and no tokens. Their first user operation deploys them.
+ * Deploys the real EntryPoint 0.8 at its canonical address on a local chain. Prepares a smart account for each of the first two
+ * test users. The accounts have ether for gas and no tokens. Their first user operation deploys them.
  */
 export async function createBundler(chain: LocalChain) {
   const client = createChainClient(chain)
@@ -91,10 +97,9 @@ export async function createBundler(chain: LocalChain) {
   const accounts = [await open(alice), await open(bob)] as const
 
   const ask = <name extends 'getNonce' | 'getUserOpHash'>(functionName: name, args: readonly unknown[]) =>
-    // The cast is needed because viem infers arguments only from a function name that is a literal.
+    // The cast is needed because viem infers argument types only from a literal function name.
     readContract(client, { address: ENTRY_POINT, abi: entryPoint08Abi, functionName, args } as never)
 
-  /** Encodes the call that includes these operations and pays the fees to the beneficiary. */
   const includeCall = (operations: readonly Operation[], beneficiary: Address): Call => {
     const args = [operations.map(({ packed }) => packed), beneficiary] as const
     return {
@@ -106,7 +111,7 @@ export async function createBundler(chain: LocalChain) {
   return {
     accounts,
     includeCall,
-    /** Signs a user operation that makes these calls in order, all or none. */
+    /** Signs a user operation that makes these calls in order. If one call fails, all are undone. */
     async sign({ address: sender, privateKey }: SmartAccount, calls: readonly Call[]): Promise<Operation> {
       const owner = privateKeyToAccount(privateKey)
       const isDeployed = (await getCode(client, { address: sender })) !== undefined

@@ -7,8 +7,8 @@ const NAME = tlv(0x30, tlv(0x31, tlv(0x30, oid('2.5.4.3'), tlv(0x0c, Buffer.from
 const VALIDITY = tlv(0x30, tlv(0x17, Buffer.from('200101000000Z')), tlv(0x17, Buffer.from('490101000000Z')))
 
 /**
- * Creates the X.509 certificates of an Android key attestation in DER; the key's own comes first
- * (https://source.android.com/docs/security/features/keystore/attestation). The root is made from a test key and names the URL of
+ * Creates the DER certificate chain of an Android key attestation: the key's certificate, then the root
+ * (https://source.android.com/docs/security/features/keystore/attestation). A test key signs both. The root names the URL of
  * the revocation list.
  */
 export function createAndroidCertificates(
@@ -25,7 +25,7 @@ export function createAndroidCertificates(
   return [certificate(publicKey, root, description), certificate(root.publicKey, root, lists)]
 }
 
-/** Creates a self-signed server certificate for this name, in PEM. */
+/** Creates a self-signed TLS server certificate for a host name, in PEM. */
 export function createServerCertificate(key: KeyPair, name: string): string {
   const names = extension('2.5.29.17', tlv(0x30, tlv(0x82, Buffer.from(name))))
   const base64 = certificate(key.publicKey, key, names).toString('base64')
@@ -52,7 +52,6 @@ function extension(id: string, value: Buffer): Buffer {
   return tlv(0x30, oid(id), tlv(0x04, value))
 }
 
-/** Encodes a value in DER: tag, length and content. */
 function tlv(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content

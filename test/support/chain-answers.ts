@@ -3,12 +3,12 @@ import { MULTICALL3 } from '../../lib/chain/multicall.ts'
 import { MULTICALL_ABI } from './oracles.ts'
 import type { Wire } from './wire.ts'
 
-/** One JSON-RPC call of a batch. */
+/** One JSON-RPC call of a batch request. */
 export type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-/** Maps the result of a call to the result that the client gets. */
+/** Maps a node's result of a JSON-RPC call to the result that the client receives instead. */
 export type Change = (result: unknown, call: Call) => unknown
 
-/** Rewrites the result of each call in a batch. */
+/** Rewrites every JSON-RPC result on its way from the node to the client. */
 export function rewriteResults(wire: Wire, change: Change): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -21,13 +21,13 @@ export function rewriteResults(wire: Wire, change: Change): void {
   }
 }
 
-/** Selectors of the calls with which a Multicall3 aggregate reads its own block number. */
+/** Selectors with which a Multicall3 batch reads the number and time of its own block. */
 export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
 export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
 
 /**
- * Builds a change of the data that each contract call returns, also inside a Multicall3 aggregate. `change` gets the function's
- * selector.
+ * Builds a change of the return data of each contract call, also of the calls inside a Multicall3 batch. `change` receives the
+ * return data and the called function's selector.
  */
 export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
   return (result, call) => {
@@ -45,14 +45,16 @@ export function changeAggregate(change: (data: Hex, selector: string, call: Call
   }
 }
 
-/** Builds a change of the data that contracts return, but not of the block number that the aggregate returns. */
+/**
+ * Builds a change of the return data of contract calls. The block number and block time of a Multicall3 batch stay unchanged.
+ */
 export function changeValues(change: (data: Hex) => string): Change {
   return changeAggregate((data, selector) =>
     [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
   )
 }
 
-/** Makes calls of these functions revert, at a node without eth_simulateV1. */
+/** Makes calls of these functions revert. The node also appears to lack `eth_simulateV1`. */
 export function revertCalls(wire: Wire, functions: readonly string[]): void {
   const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
   const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))

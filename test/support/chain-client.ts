@@ -1,7 +1,10 @@
 import { createClient, custom, RpcRequestError } from 'viem'
 import { exchange } from '../../sandbox/exchange.ts'
 
-/** Creates a viem client of a local chain. It sends by `exchange`, because viem's own transport takes three times its CPU time. */
+/**
+ * Creates a viem client of a local chain. Requests go through `exchange`, because viem's own transport takes three times the
+ * CPU time.
+ */
 export function createChainClient({ rpcUrl }: { readonly rpcUrl: string }) {
   return createClient({
     cacheTime: 0,

@@ -7,7 +7,7 @@ import { toDate } from '../../lib/core/time.ts'
 import type { UnindexedLog } from './bridge-events.ts'
 import { type Contracts, runReadPlan } from './contracts-in-memory.ts'
 
-/** A transaction of a chain in memory; without a block it is pending. */
+/** Transaction of a simulated chain. A transaction without a block is pending. */
 export type MemoryTransaction = {
   readonly hash: Hash
   readonly block?: number
@@ -19,21 +19,21 @@ export type MemoryTransaction = {
   readonly logs?: readonly UnindexedLog[]
 }
 
-/** A chain that the service knows, as a node reports it. */
+/** Simulated blockchain in memory, for a chain in the service's registry. */
 export type MemoryChain = {
   readonly id: number
-  /** Time of each block, from block 0 to the head, in seconds since 1970. */
+  /** Unix time in seconds of each block, from block 0 to the newest block. */
   readonly times: readonly bigint[]
   readonly transactions?: readonly MemoryTransaction[]
   readonly contracts?: Contracts
-  /** Number of blocks from the chain's block tag (`safe` or `finalized`) to the head, 0 if undefined. */
+  /** Number of blocks from the block tag `safe` or `finalized` to the newest block. Default: 0. */
   readonly tagLag?: number
-  /** Bytecode of every account. `nonce` returns an account's transaction count at a block. */
+  /** Bytecode that every account has. `nonce` returns every account's transaction count at a block. */
   readonly code?: Hex
   readonly nonce?: (block: number) => number
 }
 
-/** Creates a ChainReader of this chain without a node. It cannot simulate transactions. */
+/** Creates a ChainReader of a simulated chain, without a node. The reader cannot simulate transactions. */
 export function createMemoryChainReader({
   id,
   times,

@@ -7,16 +7,16 @@ import { promisify } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const VERSION = packageJson.devDependencies['@sparticuz/chromium']
-/** Folder of the unpacked Chromium, shared by all processes of this machine. */
+/** All processes of the machine share this folder. Its name has the version, so that a new version is unpacked again. */
 const CHROMIUM = join(tmpdir(), `vaultline-chromium-${VERSION}`)
 const UNPACK = join(import.meta.dirname, 'unpack-chromium.ts')
 
-/** Program of a Chromium, and the environment in which it finds its libraries. */
+/** Path of the Chromium program, and the environment variables with which it finds its libraries. */
 export type Chromium = { readonly executablePath: string; readonly env: NodeJS.ProcessEnv }
 
 /**
- * Unpacks Chromium once per machine. The package takes a file that another process is still writing for a complete one (`spawn
- * ETXTBSY`).
+ * Unpacks Chromium once per machine, in a process of its own. Otherwise the package may start a program that another process is
+ * still writing (`spawn ETXTBSY`).
  */
 export async function unpackChromium(): Promise<Chromium> {
   const chromium: Chromium = {

@@ -5,7 +5,7 @@ import { type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
 import { sha256 } from '../../lib/core/sha256.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
-/** Creates a client without vaults; tests override the fields that they depend on. */
+/** Creates an API client without vaults. Tests override the fields on which they depend. */
 export function someClient(overrides: Partial<Client> = {}): Client {
   return {
     clientId: randomBase62(10, randomBytes),
@@ -16,10 +16,10 @@ export function someClient(overrides: Partial<Client> = {}): Client {
   }
 }
 
-/** Limits of a key that has all scopes and a rate that no test exceeds. */
+/** Limits of an API key with all scopes and a request rate that no test exceeds. */
 export const NO_RATE: KeyLimits = { scopes: Scope.options, rate: { requests: 1_000_000, seconds: 60 } }
 
-/** Creates a key of this client: its text, and its record in the table. */
+/** Creates an API key of a client. Returns the key's text and the record that the table stores. */
 export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { text: string; key: ApiKey } {
   const text = createApiKey('test', clientId, randomBytes)
   const key: ApiKey = {
@@ -36,7 +36,7 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
 
 type SyncVault = Extract<Vault, { protocol: 'erc4626' }>
 
-/** Creates the configuration of a synchronous vault; tests override the fields that they depend on. */
+/** Creates the configuration of a synchronous vault (ERC-4626). Tests override the fields on which they depend. */
 export function someVault(overrides: Partial<SyncVault> = {}): SyncVault {
   return {
     poolId: 'some-vault',

@@ -65,8 +65,8 @@ type Point = {
 }
 
 /**
- * Simulates CloudWatch with the filters, rules and alarms of a stage's template, by minutes from 0. It takes log lines and AWS
- * metrics and returns the alarms that are on. It throws for patterns, expressions and statistics that the template does not use.
+ * Simulates CloudWatch with the metric filters, rules and alarms of a stage's template. Tests feed log lines and metrics by
+ * minute and read the alarms that are on. Throws for patterns, expressions and statistics that the template does not use.
  */
 export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   const parsed = <T extends z.ZodType>(type: string, form: T) =>
@@ -100,7 +100,6 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     }
   }
 
-  /** Returns a statistic of a metric over a period that ends at minute `end`; undefined without data. */
   function statistic({ Metric, Stat: stat, Period }: z.output<typeof Stat>, end: number): number | undefined {
     const dimensions = keyOf(Metric.Dimensions.map(({ Name, Value }) => [Name, Value]))
     const values = points
@@ -119,7 +118,6 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     return values[Math.ceil((values.length * Number(percent)) / 100) - 1]
   }
 
-  /** Returns the number of contributors that a Contributor Insights rule counts in a period that ends at minute `end`. */
   function contributors(ruleName: string, end: number, period: number): number {
     const [, rule] = rules.find(([, { RuleName }]) => RuleName === ruleName) ?? []
     if (!rule) throw new Error(`No rule ${ruleName}`)
@@ -153,7 +151,7 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     const FILL = (value: number | undefined, missing: number) => value ?? missing
     const MAX = (values: readonly (number | undefined)[]) =>
       Math.max(...values.filter((value) => value !== undefined && !Number.isNaN(value)).map(Number))
-    // Metric math of the template is valid JavaScript, given these functions. A metric without data is NaN.
+    // The metric math in the template is valid JavaScript if these functions exist. A metric without data becomes NaN.
     const calculate = new Function('IF', 'FILL', 'MAX', ...named.map(([id]) => id), `return ${expression}`)
     const value = Number(calculate(IF, FILL, MAX, ...named.map(([, each]) => each)))
     return Number.isNaN(value) ? undefined : value
@@ -177,7 +175,7 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   return {
     log,
     measure,
-    /** Returns the alarms with an action that are on at this minute: name and description. */
+    /** Returns the names and descriptions of the alarms that notify somebody and are on at this minute. */
     alarmsAt(minute: number): Map<string, string> {
       const on = alarms.filter(([, alarm]) => alarm.AlarmActions && isOn(alarm, minute))
       const both = composites.filter(([, { AlarmRule }]) =>
@@ -185,7 +183,6 @@ export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
       )
       return new Map([...on, ...both].map(([id, { AlarmDescription }]) => [id, AlarmDescription]))
     },
-    /** True if the alarm with this name is on at a minute. */
     isOn: isOnNamed,
   }
 }
@@ -207,8 +204,8 @@ function fieldOf(line: object, place: string): unknown {
 }
 
 /**
- * Returns whether a metric filter's pattern matches a log line. The pattern is comparisons joined by one operator. A quoted text
- * does not match a number and may contain `*`
+ * Returns true if a log line matches a CloudWatch metric filter pattern. The pattern is a list of comparisons, joined by `&&`
+ * or `||`. A quoted text in the pattern may contain `*` and never matches a number
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
  */
 export function matchesPattern(pattern: string, line: object): boolean {

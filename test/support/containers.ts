@@ -4,17 +4,19 @@ import { loadHandler, startGateway } from '../../sandbox/gateway.ts'
 import { invokeFunction, lambdaContext } from '../../sandbox/lambda-context.ts'
 import { callerOf, GATEWAY, type Service } from './service.ts'
 
-/** Containers of functions with the same backends. */
+/** Simulated Lambda containers, one per function, on the same backends. */
 export type Containers = {
   readonly service: Service
-  /** Runs a function with an event. */
   readonly run: (name: string, event: unknown) => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
 const TIMEOUT_MS = 15_000
 
-/** Starts a container for each function at its first event. Containers share no module of ours. */
+/**
+ * Starts a Lambda container for each function at its first event. Containers share none of the service's own modules, as in
+ * AWS.
+ */
 export async function startContainers(service: Service): Promise<Containers> {
   const handlers = new Map<string, ReturnType<typeof loadHandler>>()
   const handlerOf = (name: string) => {

@@ -9,8 +9,8 @@ import { erc7540Abi } from '../../lib/protocols/erc7540/abi.ts'
 import { lagoonAbi } from '../../lib/protocols/lagoon/abi.ts'
 
 /**
- * Contracts without a chain. `answers` has the result of each function by name, or computes it from the arguments and the
- * contract's address. A call of any other function reverts. `words` has the storage by slot; other slots are zero.
+ * Simulated contracts. `answers` maps a function name to its result, or to a function of arguments and contract address. A call
+ * of any other function reverts. `words` maps storage slots to their values; other slots are zero.
  */
 export type Contracts = {
   readonly answers: Readonly<Record<string, unknown>>
@@ -23,13 +23,13 @@ const FUNCTIONS = new Map(
     .map((item): [Hex, AbiFunction] => [toFunctionSelector(item), item]),
 )
 
-/** Runs a read plan on these contracts. Throws what `parse` throws. */
+/** Runs a plan of storage reads and contract calls on simulated contracts. Throws the errors of the plan's `parse`. */
 export function runReadPlan<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contracts): T {
   const words = slots.map((slot) => contracts.words?.[slot] ?? 0n)
   return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })
 }
 
-/** Creates a ChainReader of these contracts that supports only read plans. */
+/** Creates a ChainReader of simulated contracts. Only `read` and `readOne` work. */
 export function createContractsReader(contracts: Contracts): ChainReader {
   const reader: Partial<Record<keyof ChainReader, unknown>> = {
     read: async (plans: readonly ReadPlan<unknown>[]) => ({

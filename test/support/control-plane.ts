@@ -4,26 +4,31 @@ import { listen } from '../../sandbox/listen.ts'
 
 type PlaneStack = { status: string; reason?: string; isProtected?: boolean; outputs?: Record<string, string> }
 
-/** An error as AWS returns it. */
+/** Error response of AWS. */
 export type AwsError = { readonly status: number; readonly code: string; readonly message: string }
 
-/** Simulated STS, IAM, Lambda and CloudFormation of one AWS account at one URL. */
+/** Simulated STS, IAM, Lambda and CloudFormation of one AWS account, all at one URL. */
 export type ControlPlane = {
   readonly url: string
-  /** Stacks by name, oldest first. The stacks of an edge are in the edge's region. Tests change stacks as CloudFormation would. */
+  /**
+   * CloudFormation stacks by name, oldest first. Tests change the stacks as CloudFormation would. Stacks whose names end in
+   * `-edge` are in CloudFront's region, us-east-1.
+   */
   readonly stacks: Map<string, PlaneStack>
-  /** Actions of the requests in order, with the stack's name if there is one: `DeleteStack vaultline-dev-shared`. */
+  /**
+   * Actions of the received requests in order. An action on a stack includes the stack's name: `DeleteStack
+   * vaultline-dev-shared`.
+   */
   readonly requests: string[]
-  /** Errors for the next requests of an action, in order. */
   readonly failures: Map<string, AwsError[]>
   readonly denied: Set<string>
-  /** Condition keys and values that the simulated IAM policy requires in a request. */
+  /** Condition keys and values that the IAM policy simulation requires before it allows an action. */
   readonly conditions: Map<string, string>
   readonly account: { executions: number; arn: string }
   stop(): Promise<void>
 }
 
-/** Returns the region that a request is signed for. */
+/** Returns the AWS region in the `authorization` header of a signed request. */
 export function regionOf({ authorization = '' }: IncomingHttpHeaders): string {
   const [, region = ''] = /Credential=[^/]+\/\d+\/([\w-]+)\//.exec(authorization) ?? []
   return region
@@ -36,7 +41,7 @@ const NAMESPACES: Readonly<Record<string, string>> = {
 }
 const CREATED = Date.parse('2026-11-01T10:00:00Z')
 
-/** Errors with the texts that AWS returns. */
+/** Error responses with the texts that AWS returns. */
 export const REFUSALS = {
   expired: { status: 403, code: 'ExpiredToken', message: 'The security token included in the request is expired' },
   unknown: {
@@ -53,9 +58,9 @@ export const REFUSALS = {
 } as const satisfies Record<string, AwsError | ((...words: string[]) => AwsError)>
 
 /**
- * Starts an AWS account that responds in AWS's formats: AWS Query for STS, IAM and CloudFormation, REST with JSON for Lambda
- * (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html). A deleted stack no longer exists at the
- * next request.
+ * Starts a simulated AWS account that responds in AWS's formats. STS, IAM and CloudFormation use AWS Query; Lambda uses REST
+ * with JSON (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html). A deleted stack is gone at
+ * the next request.
  */
 export async function startControlPlane(): Promise<ControlPlane> {
   const stacks: ControlPlane['stacks'] = new Map()
@@ -131,7 +136,6 @@ export async function startControlPlane(): Promise<ControlPlane> {
   return { ...server, stacks, requests, failures, denied, conditions, account }
 }
 
-/** Returns the context keys of an IAM policy simulation with their first values. */
 function contextOf(question: URLSearchParams): Map<string, string> {
   return new Map(
     [...question].flatMap(([name, key]) =>

@@ -5,9 +5,12 @@ import { YIELD_VAULT } from './yield-vault-abi.ts'
 
 type Call = ['setCooldownDuration', number] | ['cooldownShares', bigint] | ['unstake', Address]
 
-/** Calls a function that only cooldown vaults have, without the service, and mines the transaction. */
+/**
+ * Sends and mines a transaction that only cooldown vaults accept. The transaction goes directly to the chain, not through the
+ * service.
+ */
 export function actOnCooldown({ chain, address: to }: TestVault, from: Address, ...[functionName, argument]: Call) {
-  // The cast is needed because viem types each function separately; all of these have one argument.
+  // The cast is needed because viem types each function separately. Every function in `Call` has one argument.
   const data = encodeFunctionData({ abi: YIELD_VAULT, functionName, args: [argument] } as never)
   return transact(chain, [{ label: functionName, from, to, data }])
 }

@@ -42,7 +42,10 @@ function timesOf(metered: readonly Metered[]): Record<string, number> {
   return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
 }
 
-/** Plays the same story several times, call by call in turns: while one play makes a call, the others wait. */
+/**
+ * Runs several callers at once, but only one call at a time. A caller awaits `pass` after each call, which lets the next caller
+ * continue.
+ */
 export async function playInTurns(plays: readonly ((pass: () => Promise<void>) => Promise<void>)[]): Promise<void> {
   const waiting: (() => void)[] = []
   const wait = () => new Promise<void>((resolve) => waiting.push(resolve))
@@ -60,13 +63,17 @@ export async function playInTurns(plays: readonly ((pass: () => Promise<void>) =
   )
 }
 
-/** Tolerance of compressed sizes, as a share and in bytes: ids and signatures differ each time. */
+/**
+ * Allowed difference of compressed sizes, as a fraction and in bytes. Sizes vary because ids and signatures differ each time.
+ */
 const MAX_BYTES_SHARE = 0.03
 const MAX_BYTES = 24
 
 const Json = z.record(z.string(), z.unknown())
 
-/** Compares a part of the counts with the file and returns the differences; with COSTS=write it writes the part instead. */
+/**
+ * Compares counted requests with the counts in the file and returns the differences. `COSTS=write` updates the file instead.
+ */
 export function compareCounts(part: object): string[] {
   const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   const counted = Json.parse(compacted(part))
@@ -76,7 +83,6 @@ export function compareCounts(part: object): string[] {
   return []
 }
 
-/** Drops zeros, and the objects that are then empty. */
 function compacted(value: unknown): unknown {
   const { data } = Json.safeParse(value)
   if (!data) return value === 0 ? undefined : value
@@ -87,12 +93,15 @@ function compacted(value: unknown): unknown {
   return Object.fromEntries(kept)
 }
 
-/** True for empty counts. A call without requests keeps its line. */
+/** Only empty groups of counts are removed from the file. An endpoint without any request keeps its line. */
 function isEmptyPart(name: string, value: unknown): boolean {
   return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
 }
 
-/** Keeps the written byte counts that are within tolerance. */
+/**
+ * Keeps the file's byte counts if the new byte counts are within the tolerance. Otherwise each update of the file would change
+ * them.
+ */
 function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
   const { data } = Json.safeParse(counted)
   if (!data) return differences(counted, written, place).length === 0 ? written : counted
@@ -102,7 +111,7 @@ function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown
   )
 }
 
-/** Formats counts as JSON with one line per kind of call, so that a changed number is one line of a diff. */
+/** Formats counts as JSON with one line per kind of call. A changed number is then one line of a diff. */
 function lines(value: unknown, depth = 0): string {
   const { data } = Json.safeParse(value)
   const isDeep = data && Object.values(data).some((one) => typeof one === 'object')
@@ -112,10 +121,10 @@ function lines(value: unknown, depth = 0): string {
   return `{\n${fields.join(',\n')}\n${'  '.repeat(depth)}}`
 }
 
-/** Depth in the file at which the lines begin. */
+/** JSON nesting depth at which `lines` writes an object in one line. */
 const DEPTH = 3
 
-/** Lists differences between counted and written numbers by their place in the file. */
+/** Lists the differences between counted numbers and those in the file. Each difference begins with its JSON path. */
 export function differences(counted: unknown, written: unknown, place = ''): string[] {
   const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)
   if (one && other) {
@@ -134,12 +143,12 @@ function isNear(counted: number, written: number): boolean {
   return Math.abs(counted - written) <= Math.max(MAX_BYTES, written * MAX_BYTES_SHARE)
 }
 
-/** Number of tokens in the real lists of all chains. */
+/** Number of tokens that the real market lists have for all chains. */
 export const TOKENS = 2_400
 
 /**
- * Counts a run of each job and chain in a warm container, after new blocks without events. From then on the market has as many
- * tokens as the real one.
+ * Counts the requests of every scheduled job on every chain, in a warm Lambda container after three blocks without events.
+ * After the least frequent jobs, `TOKENS` tokens are stored, as many as the real market has.
  */
 export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
   const table = cacheStore(tables.cache)
@@ -159,12 +168,12 @@ export async function countJobs({ run }: Containers, { tables, backends }: Servi
 
 const MINE = { method: 'evm_mine', params: [] }
 /**
- * Returns a function that mines a block in the same second as the last, with a higher price of each synchronous vault. It raises
- * the vaults' balances. Prices of asynchronous vaults only move when they settle.
+ * Returns a function that mines a block and raises each synchronous vault's asset balance, which raises its share price. The
+ * block has the time of the previous block. Asynchronous vaults change their price only when they settle.
  */
 export async function startMoving(chain: Backends['chains'][number]): Promise<() => Promise<void>> {
   const vaults = chain.vaults.filter(({ type }) => type === 'sync')
-  // The sandbox's tokens keep their balances in the first storage slot.
+  // The sandbox's tokens keep their balances in storage slot 0.
   const slots = vaults.map(({ asset, address }) => [asset, keccak256(pad(address).concat(SLOT_ZERO) as Hex)] as const)
   const words = await callRpc(
     chain,
@@ -207,7 +216,10 @@ const Filter = z.object({
 
 const WebAcl = z.object({ Rules: z.array(z.unknown()) })
 
-/** Counts the resources that cost something without any request: those of a stage, and those of its edge. */
+/**
+ * Counts the AWS resources that cost money without any request. `stage` has those of the region's stacks, `edge` those of
+ * CloudFront's.
+ */
 export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const [edge = [], own = []] = [true, false].map((isEdge) =>
     stacks.filter(({ name }) => name.endsWith('-edge') === isEdge),
@@ -219,7 +231,10 @@ export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults
   }
 }
 
-/** Counts a stage: `all` has every alarm except those of deploys, `slo` only those of `all` that are no tickets. */
+/**
+ * Counts a stage's AWS resources. `observe.all` counts every alarm except those on deployments. `observe.slo` also excludes
+ * alarms that open tickets.
+ */
 function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const count = (type: string) => resourcesOf(stacks, type).length
   const memory = resourcesOf(stacks, 'AWS::Lambda::Function').map((properties) => Lambda.parse(properties).MemorySize)
@@ -246,12 +261,11 @@ function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number)
     gradual: countAlarms(alarms.filter(isOfDeploy)),
     secrets: count('AWS::SecretsManager::Secret'),
     queuesAsked: count('AWS::Lambda::EventSourceMapping'),
-    // Endpoints have more memory than jobs and consumers, because a user waits for them.
+    // Endpoints have more memory than jobs and consumers, because a user waits for an endpoint.
     memoryMiB: { endpoints: Math.max(...memory), others: Math.min(...memory) },
   }
 }
 
-/** Counts the metrics of job reports; one with a dimension counts once per chain with vaults. */
 function countReported(stacks: readonly SynthesizedStack[], chainsWithVaults: number): number {
   const filters = resourcesOf(stacks, 'AWS::Logs::MetricFilter').map((properties) => Filter.parse(properties))
   const reported = filters
@@ -265,7 +279,6 @@ function alarmsOf(stacks: readonly SynthesizedStack[]) {
   return resourcesOf(stacks, 'AWS::CloudWatch::Alarm').map((properties) => Alarm.parse(properties))
 }
 
-/** Counts alarms and the metrics that they watch together. */
 function countAlarms(alarms: readonly z.output<typeof Alarm>[]) {
   const metrics = alarms.map(({ Metrics }) => Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1)
   return { alarms: metrics.length, alarmMetrics: sum(metrics) }
@@ -280,14 +293,16 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** Counts the calls of a story that two users play in turns. The first user meets cold containers. */
+/**
+ * Counts requests and response bytes of the calls that two users make alternately. The first user meets cold Lambda containers.
+ */
 export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
   const endpoints: Record<string, Partial<EndpointCounts>> = {}
   const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))
   return {
     endpoints,
     during,
-    /** Returns a caller that counts the first call of each endpoint. */
+    /** Wraps `call`, which sends requests to the service. The wrapper counts the first call of each endpoint. */
     counting:
       (call: Call, temperature: 'cold' | 'warm', pass: () => Promise<void>): Call =>
       async (...asked) => {
@@ -310,7 +325,8 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
               during(async () => {
                 counted.bytes = await receive(`${baseUrl}${path}`, headers)
               })
-            // The second request of a session takes a lease, which the cost model counts separately.
+            // The second request of a session writes a lease, which the cost model counts separately. So the third request is
+            // counted.
             await again()
             counted.again = await again()
           }
@@ -321,7 +337,7 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
   }
 }
 
-/** Joins the counts of endpoints with their calls to chains that have one host. */
+/** Adds to each endpoint's counts, as `oneHost`, its node requests when each chain has only one node host. */
 export function ofOneHost(
   endpoints: Readonly<Record<string, Partial<EndpointCounts>>>,
   others: Readonly<Record<string, Partial<EndpointCounts>>>,
@@ -338,16 +354,16 @@ export function ofOneHost(
   )
 }
 
-/** Header that API Gateway adds. */
+/** Header that API Gateway adds. The local server lacks it. */
 const OF_GATEWAY = `apigw-requestid: ${'0'.repeat(36)}\r\n`
 
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
-  // Each header line has ": " and a line end. A status line comes first and an empty line last.
+  // The sum adds ": " and a line end per header, the status line and the last empty line.
   const told = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
   return { headers: told, body: Buffer.byteLength(body) }
 }
 
-/** Counts the bytes of a response on the wire. */
+/** Sends a GET request and returns the size of the response's headers and body in bytes. */
 export async function receive(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
   const { rawHeaders, bytes } = await exchange(url, { method: 'GET', headers })
   return bytesOf(rawHeaders, bytes)

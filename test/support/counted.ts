@@ -16,7 +16,7 @@ import { memoryDynamo } from './memory-dynamo.ts'
 import { MULTICALL_ABI } from './oracles.ts'
 import { openTables, TEST_TABLES } from './tables.ts'
 
-/** Creates a virtual clock. It stands still until all work waits for it, then jumps to the earliest time that is awaited. */
+/** Creates a virtual clock. The clock stands still until all work waits for it, then jumps to the earliest awaited time. */
 export function createVirtualClock(start = Date.UTC(2026, 10, 21)) {
   let time = start
   let waiting: { readonly at: number; readonly wake: () => void }[] = []
@@ -25,7 +25,7 @@ export function createVirtualClock(start = Date.UTC(2026, 10, 21)) {
   async function run() {
     isRunning = true
     while (waiting.length > 0) {
-      // Resumed work may await another time, so it gets some turns of the event loop before the next jump.
+      // Resumed work may await another time. So it gets some turns of the event loop before the clock jumps again.
       for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       const next = Math.min(...waiting.map(({ at }) => at))
       time = Math.max(time, next)
@@ -60,7 +60,7 @@ type CountedEvent = {
 }
 
 type NodeLimits = {
-  /** Maximum number of calls in one request. `mostBlocks` is the maximum block range of one event query. */
+  /** Maximum number of calls in one JSON-RPC batch. `mostBlocks` is the maximum block range of one event query. */
   readonly mostCalls: number
   readonly mostBlocks: number
   readonly delayMs: number
@@ -70,13 +70,16 @@ const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
 
 const PIECE = 65_536
 
-/** Number of blocks in each group of stored events. A query reads only the groups of its range. */
+/** Events are stored in groups of this many blocks, so that a query reads only the groups in its block range. */
 const BLOCKS_PER_GROUP = 10_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly toBlock: Hex }
 
-/** Simulates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. It counts the node's requests. */
+/**
+ * Simulates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. `counts` has the node's requests,
+ * calls and sent bytes.
+ */
 export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
@@ -138,7 +141,7 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
     })
   }
 
-  /** Builds a response whose body is sent in chunks, only as far as the client reads. */
+  /** The body is sent in chunks. Chunks that the client does not read are never sent, so they do not count. */
   const streamed = (body: unknown): Response => {
     const bytes = Buffer.from(JSON.stringify(body))
     let sent = 0
@@ -180,7 +183,6 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
     counts,
     state,
     logsOf: (address: Address) => logs({ address: [address], fromBlock: '0x0', toBlock: numberToHex(state.head) }),
-    /** Returns the time of a block, in seconds since 1970. */
     timeOf: (block: number) => BigInt(timeOf(block)),
     emit(events: readonly CountedEvent[]) {
       for (const event of events) {
@@ -191,7 +193,9 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
   }
 }
 
-/** Builds the event of a share transfer between two accounts without shares, which makes two ledger entries and no price. */
+/**
+ * Builds the event of a share transfer between two accounts without shares. It leads to two ledger entries and no share price.
+ */
 export function buildTransferEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -202,7 +206,7 @@ export function buildTransferEvent(address: Address, block: number, shares: bigi
   }
 }
 
-/** Builds the event of a deposit with equal assets and shares, which makes one ledger entry and one price. */
+/** Builds the event of a vault deposit with as many shares as assets. It leads to one ledger entry and one share price. */
 export function buildDepositEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -213,7 +217,7 @@ export function buildDepositEvent(address: Address, block: number, shares: bigin
   }
 }
 
-/** Creates tables in memory that respond after a delay on the virtual clock, and count their requests. */
+/** Creates tables in memory that respond after a delay on the virtual clock. `requests` returns the number of requests. */
 export function createCountedTables(clock: VirtualClock, delayMs: number) {
   const memory = memoryDynamo({ now: clock.now })
   memory.hold = () => clock.wait(delayMs)

@@ -1,18 +1,21 @@
 import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Budgets of CPU seconds for all test files of a kind together. */
+/** Budgets in CPU seconds for all test files of one kind together. */
 const BUDGETS: Readonly<Record<string, number>> = { unit: 30, table: 15, service: 200 }
 const FILE_BUDGET = 12
 /**
- * Factor by which the CPU time may exceed a budget: other processes on the machine can make it 1.8 times as much. A single file
- * has a larger factor, because it may start chains that other files share.
+ * Factor by which the CPU time may exceed a budget, because other processes on the machine can make it 1.8 times as much. A
+ * single file has a larger factor, because it may start local chains that other files share.
  */
 const BUDGET_FACTOR = 2
 const FILE_BUDGET_FACTOR = 3
 const LISTED_FILES = 5
 
-/** Prints the CPU seconds of each kind of tests and of the most expensive files. Fails the run if they exceed the budgets. */
+/**
+ * Reports the CPU seconds of each kind of tests, and of the most expensive files. Fails the test run if they exceed the
+ * budgets.
+ */
 export class CpuReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({
@@ -34,7 +37,7 @@ export class CpuReporter implements Reporter {
       ...kinds.filter(({ kind, seconds }) => seconds > BUDGET_FACTOR * (BUDGETS[kind] ?? Number.POSITIVE_INFINITY)),
       ...files.filter(({ kind, seconds }) => kind in BUDGETS && seconds > FILE_BUDGET_FACTOR * FILE_BUDGET),
     ].map((one) => ('path' in one ? one.path : one.kind))
-    // The budgets do not hold if FC_RUNS increases the number of samples.
+    // The environment variable FC_RUNS increases the number of samples, so the budgets do not hold with it.
     if (over.length > 0 && process.env['FC_RUNS'] === undefined) {
       process.exitCode = 1
       lines.push(`Over budget: ${over.join(', ')}`)

@@ -1,17 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
 
-// This file measures the CPU time of each test file: of this process, which runs files one after another, and of its children.
+// This file measures the CPU time per test file. The time includes child processes, and one process runs all files one after
+// another.
 declare global {
   var cpuBefore: number | undefined
 }
 declare module 'vitest' {
   interface TaskMeta {
-    /** CPU seconds of a test file, with the processes that it started. */
+    /** CPU seconds of a test file, including the processes that it started. */
     cpuSeconds?: number
   }
 }
-/** Clock ticks per second in Linux's process times. */
+/** Clock ticks per second in the process times of Linux's /proc. */
 const TICKS = 100
 
 globalThis.cpuBefore ??= cpuSeconds()
@@ -23,7 +24,7 @@ afterAll(({}, file) => {
   globalThis.cpuBefore = now
 })
 
-/** Returns the CPU seconds of this process and its children so far; only of this process if the system has no /proc. */
+/** Returns the CPU seconds of this process and its children so far. Systems without /proc do not count the children. */
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6 + (ofEnded() + ofRunning()) / TICKS
@@ -49,7 +50,10 @@ function listProcesses(): string[] {
   }
 }
 
-/** Returns the numeric fields of a process in /proc after its name, as proc(5) lists them. */
+/**
+ * Returns the fields of /proc/…/stat after the process name, in the order of proc(5). The list is empty if the process has
+ * ended.
+ */
 function statOf(pid: string): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,28 +1,27 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign as signBytes } from 'node:crypto'
 
-/** Options with which the service requests a new credential. */
+/** WebAuthn options with which the service requests a new credential. */
 export type CreationOptions = {
   readonly challenge: string
   readonly user: { readonly id: string }
   readonly excludeCredentials?: readonly { readonly id: string }[]
 }
 
-/** Deviations of a client's credential or login from valid ones. All are optional. */
+/** Deviations from a valid credential or login. Tests send them to the service, which must notice them. */
 export type Faults = {
   readonly challenge?: string
   readonly origin?: string | undefined
   readonly type?: string
   readonly rpId?: string
-  /** Flags of the authenticator data, added: 1 user present, 4 user verified, 64 with a credential. */
+  /** Sum of the flags in the authenticator data: 1 user present, 4 user verified, 64 with a credential. */
   readonly flags?: number
-  /** Credential id inside the authenticator data, which should equal the credential's own id. */
+  /** Credential id inside the authenticator data. In a valid credential it equals the credential's own id. */
   readonly innerId?: string
-  /** COSE number of the algorithm that the key claims. */
+  /** COSE number of the signature algorithm in the public key. */
   readonly algorithm?: number
-  /** Additional bytes after the encoded public key. */
   readonly padding?: Uint8Array
   readonly crossOrigin?: boolean
-  /** Makes the signature cover other data than the request's. */
+  /** Makes the credential sign other data than it sends. */
   readonly signature?: 'of something else'
   readonly userHandle?: string
   readonly counter?: number
@@ -36,12 +35,12 @@ type Attesting = {
 
 const ORIGIN = 'http://localhost:3000'
 
-/** Ids of the passkeys that an authenticator keeps, by user handle; only the last one of each user. */
+/** Ids of the passkeys on an authenticator, by user handle. A user's newer passkey replaces the older one. */
 type Authenticator = Map<string, string>
 
 /**
- * Creates a passkey as WebAuthn specifies, on a new authenticator or the given one. It replaces the authenticator's passkey for
- * the same user handle, which then no longer signs (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ * Creates a passkey as WebAuthn specifies, by default on a new authenticator. On an existing authenticator it replaces the
+ * user's older passkey, which can then no longer sign (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export function somePasskey(
   id = randomBytes(32).toString('base64url'),
@@ -62,8 +61,8 @@ export function somePasskey(
   return {
     id,
     /**
-     * Creates the credential for a registration. Any attestation except `none` is self-signed, with the certificates that
-     * `certify` makes.
+     * Creates the credential for a registration. Every attestation except `none` is signed with the passkey's own key.
+     * `certify` makes the attestation's certificates.
      */
     create(
       { challenge, user, excludeCredentials = [] }: CreationOptions,
@@ -113,7 +112,7 @@ export function somePasskey(
   }
 }
 
-/** Key types of which clients may register credentials. */
+/** Key types that the service accepts for credentials. */
 export const KEY_TYPES = ['P-256', 'Ed25519', 'RSA'] as const
 
 const KEY_PAIRS = {
@@ -125,10 +124,10 @@ const KEY_PAIRS = {
   'RSA with the exponent 3': () => generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }),
 }
 
-/** A key type, also one that clients may not use. */
+/** Key type, including those that the service refuses. */
 export type KeyType = keyof typeof KEY_PAIRS
 
-/** Creates a credential whose key pair the client stores itself, unlike a passkey. */
+/** Creates a credential whose private key the client stores itself, unlike a passkey's. */
 export function someKeyPair(
   type: KeyType = 'P-256',
   { id = randomBytes(32).toString('base64url'), pem = (text: string) => text } = {},
@@ -185,7 +184,6 @@ function coseKey(key: KeyObject, { algorithm, padding }: Faults): Buffer {
   return cborMap([[1, 2], [3, algorithm ?? -7], [-1, 1], [-2, bytes(x)], [-3, bytes(y)], ...besides])
 }
 
-/** Encodes the part of CBOR that attestations need (RFC 8949). */
 function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
   if (typeof value === 'string') return Buffer.concat([cborHead(3, Buffer.byteLength(value)), Buffer.from(value)])

@@ -17,10 +17,9 @@ import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transact
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
 
-/** Seconds for which only the quoted relayer may fill a deposit. */
 const EXCLUSIVITY_SECONDS = 3
 
-/** A quote in the format of the bridge's API. */
+/** Quote in the format of the bridge's API, with the fields that tests read or change. */
 export type Offer = {
   readonly outputAmount: string
   readonly timestamp: string
@@ -29,22 +28,19 @@ export type Offer = {
   readonly [field: string]: unknown
 }
 
-/** A request for a quote and the API's original response. */
 type Quoted = { readonly request: ProviderRequest; readonly offer: Offer }
 
-/** Controls the bridge's API that the service uses. */
+/** Controls and records the simulated bridge API from which the service requests quotes. */
 export type Bridge = {
-  /** Returns the recorded quotes for deposits into this vault. Late requests of another test are left out. */
+  /** Returns the recorded quotes for deposits into this vault. Quotes of a previous test that arrive late are excluded. */
   quotesFor(vault: Pick<TestVault, 'address'>): Quoted[]
-  /** Returns the quote from which the service built the transfer in a reply. Throws if there is none. */
+  /** Returns the quote from which the service built the bridge transfer in `reply`. Throws if no recorded quote fits. */
   quoteBehind(reply: HttpReply): Quoted
-  /** Replaces the API's response. */
+  /** Replaces the bridge API's responses to quote requests. */
   answer: FakeService['rewrite']
-  /** Changes a quote before it is sent. */
   changeQuote(change: (offer: Offer) => unknown): void
 }
 
-/** Records the quote requests to the bridge's API. */
 function listenTo(api: FakeService): Bridge {
   const quotes: Quoted[] = []
   const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
@@ -75,7 +71,7 @@ function listenTo(api: FakeService): Bridge {
   return bridge
 }
 
-/** Tests of deposits from another chain: the running service, with the requests to the bridge's API recorded. */
+/** Test fixtures of cross-chain deposits: the running service, and `bridge`, which records the quote requests. */
 export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge => {
   const { acrossApi } = service.backends.providers
   onCleanup(() => {
@@ -84,15 +80,21 @@ export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge =
   return listenTo(acrossApi)
 })
 
-/** Makes the quotes that a container caches expire, because tests repeat a request after they change the bridge or the chains. */
+/**
+ * Moves the clock past the expiry of cached quotes. Otherwise a repeated request would not see a test's change of the bridge or
+ * chains.
+ */
 function forgetQuotes(service: Service): void {
   service.pass(5)
 }
 
-/** Steps of a deposit from another chain: by the user, the relayer and the source chain. */
+/** Steps of a cross-chain deposit: by the user, by the bridge's relayer, and reads from the source chain. */
 export type Journey = ReturnType<typeof createDepositJourney>
 
-/** Creates the steps of a deposit into a vault from another chain, by default the first. It is paid in the vault's asset there. */
+/**
+ * Creates the steps of a cross-chain deposit into a vault, by default from the first other chain. The user pays in the vault's
+ * asset on the source chain.
+ */
 export function createDepositJourney(vault: TestVault, service: Service, from?: number) {
   const { chains, relayer } = service.backends
   const source = chains.find(({ chainId }) => (from === undefined ? chainId !== vault.chain.chainId : chainId === from))
@@ -122,7 +124,6 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     pool,
     units: (whole: string) => parseUnits(whole, token.decimals),
 
-    // Steps of the user
     ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) => {
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more })
@@ -131,7 +132,10 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: COIN })
     },
-    /** Signs and sends a reply's transactions on the source chain, in order. Returns the receipts, reverted or not. */
+    /**
+     * Signs and sends the transactions in the service's reply, in order, on the source chain. Returns all receipts, also of
+     * reverted transactions.
+     */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
       const transactions: HandedOut[] = [...body.approval, ...body.operations]
       return service.send(source.chainId, user, transactions)
@@ -146,19 +150,17 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     approve: (owner: Address, amount: bigint) => onToken(owner, 'approve', pool, amount),
     mint: (to: Address, amount: bigint) => onToken(ACCOUNTS.admin.address, 'mint', to, amount),
 
-    // Steps of the relayer
-    /** Fills the bridge deposit of the last of these transactions. Throws if the relayer refuses. */
+    /** Fills the bridge deposit in the last of these receipts. Throws if the relayer refuses to fill. */
     fill: async (receipts: readonly TransactionReceipt[]) =>
       receiptOf(await relayer.fill((await relayOf(receipts)).deposit)),
     async fillSlowly(receipts: readonly TransactionReceipt[], outputAmount: bigint) {
       const { deposit } = await relayOf(receipts)
-      // The pool accepts a request for a slow fill only after the relayer's exclusive period.
+      // The pool rejects requests for a slow fill while only the quoted relayer may fill the deposit.
       await relayer.advance(EXCLUSIVITY_SECONDS + 1)
       await relayer.requestSlowFill(deposit)
       return receiptOf(await relayer.executeSlowFill(deposit, outputAmount))
     },
 
-    // Reads from the source chain
     coinOf: (account: Address) => getBalance(client, { address: account }),
     balanceOf: (account: Address) =>
       readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
@@ -169,7 +171,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
         functionName: 'allowance',
         args: [owner, pool],
       }),
-    /** Returns the destination handler's remaining balance of the vault's asset, and its allowance for the vault. */
+    /** Returns the balance of the vault's asset that remains at the bridge's handler, and the handler's allowance for the vault. */
     async leftAtHandler() {
       const view = { address: vault.token, abi: TOKEN_ABI } as const
       const [balance, allowance] = await Promise.all([
@@ -183,7 +185,10 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
 
 type PayingVault = Pick<TestVault, 'chain' | 'asset' | 'token' | 'withdraw' | 'claimWithdrawal'>
 
-/** Creates the steps of a withdrawal from a vault to another chain, by default the first, paid there in the vault's asset. */
+/**
+ * Creates the steps of a withdrawal from a vault to another chain, by default the first. The user receives the vault's asset
+ * there.
+ */
 export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault, service: Service, to?: number) {
   const { chains, relayer } = service.backends
   const destination = chains.find(({ chainId }) =>
@@ -212,7 +217,7 @@ export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault,
       transact(vault.chain, [transaction(owner, vault.token, 'approve', [pool, amount])]),
     allowance: (owner: Address) =>
       readContract(source, { address: vault.token, abi: TOKEN_ABI, functionName: 'allowance', args: [owner, pool] }),
-    /** Fills the bridge deposit of the last of these transactions. Throws if the relayer refuses. */
+    /** Fills the bridge deposit in the last of these receipts. Throws if the relayer refuses to fill. */
     async fill(receipts: readonly TransactionReceipt[]) {
       const transactionHash = receipts.at(-1)?.transactionHash
       const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
@@ -224,7 +229,7 @@ export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault,
   }
 }
 
-/** Starts the service in new containers for these chains, with its own configuration and its own bridge API. */
+/** Starts the service in new containers with these chains, a bridge API of its own and its own configuration. */
 export async function startConfigured(
   service: Service,
   options: {
@@ -246,7 +251,7 @@ export async function startConfigured(
 
   process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = providers.url
   const anew = await startAnew({ ...service, backends: { ...service.backends, signingKey: publicKeyOf(key) } })
-  // The container reads its configuration at its first request, before the variable below is reset.
+  // The container reads its configuration once, at this first request. Afterwards the environment variable can be reset.
   await anew.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
     body: { vaultAddress: HANDLER, userAddress: HANDLER, amount: '1' },
   })
@@ -267,7 +272,8 @@ export async function startConfigured(
       backends: { ...anew.service.backends, chains, relayer, providers },
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
-        // Pinned prices are deleted, so that tests can settle any gain. Tests of pinned vaults pin them again.
+        // A pinned price makes the service reject large gains. So each vault's pinned price is deleted, and tests of pinned
+        // prices store it again.
         const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
         await service.tables.deposits.deleteMany(pins)
         return apiKey
@@ -282,7 +288,7 @@ export async function startConfigured(
   }
 }
 
-/** Calls the bridge's handler directly with this one call, as anyone may do. */
+/** Calls the bridge's handler contract with one contract call, as anybody can do without a bridge deposit. */
 export async function callHandler(chain: LocalChain, from: Address, target: Address, callData: Hex): Promise<void> {
   const message = encodeAbiParameters(MESSAGE, [
     { calls: [{ target, callData, value: 0n }], fallbackRecipient: zeroAddress },

@@ -16,11 +16,11 @@ import type { Connection } from './memory-dynamo.ts'
 import { TEST_TABLES } from './tables.ts'
 import { type Gate, gated, passing, someNotice, someWebhook } from './webhooks.ts'
 
-/** Start of the deliveries' clock, in epoch milliseconds. */
+/** Time at which the simulated delivery clock starts, in milliseconds since 1970. */
 export const START = Date.parse('2026-11-02T00:00:00.000Z')
-/** Key from which the secrets of webhooks derive. */
+/** Key from which the service derives the signing secret of each webhook. */
 export const KEY = 'k'.repeat(64)
-/** Result of a delivery that the receiver accepts. */
+/** Result of a webhook delivery: the receiver accepts with status 200. */
 export const OK: SendResult = { delivered: true, status: 200 }
 export const DOWN: SendResult = { delivered: false, reason: 'status', status: 500 }
 export const REFUSED: SendResult = { delivered: false, reason: 'status', status: 404 }
@@ -28,7 +28,7 @@ export const REFUSED: SendResult = { delivered: false, reason: 'status', status:
 const VISIBILITY_MS = 180_000
 const BATCH = 10
 
-/** A webhook delivery that a receiver got. */
+/** Webhook delivery as its receiver got it. `at` is in milliseconds since 1970. */
 export type ReceivedDelivery = {
   readonly webhookId: string
   readonly sequence: number
@@ -41,12 +41,12 @@ export type ReceivedDelivery = {
 type Queued = { readonly id: number; readonly message: DeliveryMessage; at: number; receives: number }
 
 /**
- * Options of `deliveries`. `choose` returns an integer below its argument. If given, the queue returns messages in any order, and
- * some twice.
+ * `choose` returns a random integer below its argument. With `choose`, the queue delivers messages in any order, and some
+ * twice.
  */
 type Options = { readonly choose?: (below: number) => number; readonly clientId?: string }
 
-/** Simulates the webhook deliveries of one client with a table, a queue, receivers and a clock of their own. */
+/** Simulates the webhook deliveries of one API client, with a table, queue, receivers and clock of its own. */
 export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
   const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   let time = START
@@ -114,7 +114,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
         { clientId: CLIENT, webhookId: webhook.id },
         { isAnew },
       ),
-    /** Passes a batch of due messages to the delivery function, which `gate` may kill. */
+    /** Passes a batch of due messages to the delivery function. `gate` can abort the function at any database request. */
     async take(gate = passing): Promise<void> {
       const due = queue.filter(({ at }) => at <= time)
       const batch: Queued[] = []
@@ -154,7 +154,9 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
       const done = new Set(batch.flatMap(({ id }) => (kept.has(id) ? [] : id)))
       queue = queue.filter(({ id }) => !done.has(id))
     },
-    /** Delivers until the queue is empty, or until `ms` have passed. The clock jumps to each message. */
+    /**
+     * Delivers messages until the queue is empty, or for at most `ms` milliseconds. The clock jumps to the next due message.
+     */
     async drain(ms = Number.POSITIVE_INFINITY): Promise<void> {
       const until = time + ms
       while (queue.length > 0) {

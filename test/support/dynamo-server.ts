@@ -5,7 +5,7 @@ import { connectOperator } from '../../lib/aws/operator-table.ts'
 import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
 import { openTables } from './tables.ts'
 
-/** Tests with one DynamoDB server per file. Each test has empty tables, its own client and the log of its requests. */
+/** Test fixtures with one DynamoDB server per file. Each test has empty tables, its own client and the list of its requests. */
 export const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('server', { scope: 'file' }, async ({}, { onCleanup }) => {
@@ -19,12 +19,12 @@ export const test = base
     onCleanup(() => client.destroy())
     return await createTables(client, randomUUID())
   })
-  /** DynamoDB operations that went over the wire, in order: `Query`, `PutItem`. */
+  /** DynamoDB operations that the client sent, in order, such as `Query` or `PutItem`. */
   .extend('requests', (): string[] => [])
   .extend('dynamo', ({ endpoint, requests }, { onCleanup }) => {
     const client = dynamoClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
-    // This middleware step is the last before a request is sent, so it also counts retries and pages.
+    // The SDK runs this middleware for each HTTP request, so retries and further pages count too.
     client.middlewareStack.add(
       (next) => (args) => {
         requests.push(operationOf(args.request))
@@ -34,7 +34,7 @@ export const test = base
     )
     return client
   })
-  /** Makes every later write succeed but lose its first response, so that the client retries it. */
+  /** Makes each later write succeed but lose its first response, so that the SDK retries the write. */
   .extend('loseAnswers', ({ dynamo }) => () => {
     const lost = new Set<string>()
     dynamo.middlewareStack.add(

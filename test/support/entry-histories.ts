@@ -19,15 +19,15 @@ const STEP = fc.oneof(
 )
 
 /**
- * Random steps of a history of deposits and withdrawals: mined blocks, reorganisations, runs of the job, and deliveries of any
- * waiting event. Some runs cannot read the entries or do not know their ids. Some deliveries find the receiver's table locked,
- * arrive later, or never arrive.
+ * Random steps of deposits, withdrawals and webhooks: mined blocks, chain reorganisations, published events, and deliveries of
+ * waiting events. Some events lack the entry's fields or its id. Some deliveries find the receiver's table locked, arrive late
+ * or never arrive.
  */
 export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
-/** A step of a history. */
+/** Step of a random history. */
 export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
 
-/** A deposit or a withdrawal. `change` is a new number after each of its changes. */
+/** Deposit or withdrawal. `change` is a number that grows with each change of any entry. */
 export type Entry = {
   readonly status: string
   readonly change: number
@@ -35,7 +35,7 @@ export type Entry = {
   readonly withdrawalId?: string
 }
 
-/** A published webhook event, with the fields that tests read. */
+/** Published webhook event, reduced to the fields that tests read. */
 export type Logged = { readonly id: string; readonly type: string; readonly sequence: number; readonly final: boolean }
 
 type Change = { readonly id: string; readonly entry: Entry }
@@ -45,14 +45,16 @@ const NEXT: Readonly<Record<string, string>> = { pending: 'claimable', claimable
 const ENTRIES = 4
 const FINAL_DEPTH = 5
 
-/** Creates an empty chain, and the log of webhook events that the service publishes about it. `name` is the prefix of the ids. */
+/**
+ * Creates an empty simulated chain, and the log of webhook events about its deposits and withdrawals. `name` is the prefix of
+ * all ids.
+ */
 export function createHistory(name: string, userAddress: string) {
   let blocks: Change[][] = [[]]
   let [changes, finalBlock] = [0, 0]
   const log: Logged[] = []
-  /** Changes that were published before their block was final. */
   const early = new Map<Change, Early>()
-  /** Ids of deposits and withdrawals whose reverted event had no id, so that a receiver cannot find them. */
+  /** Ids of deposits and withdrawals whose reverted event lacked the id. A receiver cannot find these entries. */
   const unclear = new Set<string>()
 
   const head = () => blocks.length - 1
@@ -74,7 +76,7 @@ export function createHistory(name: string, userAddress: string) {
   return {
     log,
     unclear,
-    /** Mines a block. With a number, the deposit or withdrawal of this number changes in it. */
+    /** Mines a block. A `number` selects the deposit or withdrawal that changes in the block; without one, none changes. */
     mine(number?: number): void {
       if (number === undefined) return void blocks.push([])
       const id = `${name}-${number % 2 === 0 ? 'deposit' : 'withdrawal'}-${number % ENTRIES}`
@@ -82,13 +84,19 @@ export function createHistory(name: string, userAddress: string) {
       const status = NEXT[stateAt(head()).get(id)?.status ?? ''] ?? 'pending'
       blocks.push([{ id, entry: { ...idOf(id), status, change: changes } }])
     },
-    /** Replaces the last blocks by as many others, in which deposits and withdrawals of these numbers may change. */
+    /**
+     * Replaces the last blocks by new ones, as a chain reorganisation does. Each number stands for one block: an even number
+     * changes a deposit or withdrawal there, an odd number changes nothing.
+     */
     reorganise(numbers: readonly number[]): void {
       const replaced = numbers.slice(0, head() - finalBlock)
       blocks = blocks.slice(0, blocks.length - replaced.length)
       for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
     },
-    /** Publishes events of reverted changes, then of changes that are not final, then of final ones. */
+    /**
+     * Publishes events of reverted changes, then of changes in blocks that are not final, then of final ones. `isRead` false:
+     * the events lack the entry. `isNamed` false: they also lack the entry's id.
+     */
     publish(isRead: boolean, isNamed: boolean): void {
       const lastFinal = finalBlock
       finalBlock = Math.max(lastFinal, head() - FINAL_DEPTH)
@@ -117,7 +125,7 @@ export function createHistory(name: string, userAddress: string) {
         report(change, finalBlock, true)
       }
     },
-    /** Returns the deposits or withdrawals as the API lists them: final and published. */
+    /** Returns the deposits or withdrawals as the API lists them: only those in final blocks. */
     list: (kind: 'deposit' | 'withdrawal') =>
       [...stateAt(finalBlock)].flatMap(([id, entry]) => (kindOf(id) === kind ? [entry] : [])),
     /** Mines and publishes until every change is final. Returns all deposits and withdrawals. */

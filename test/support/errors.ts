@@ -2,7 +2,10 @@ import { expect } from 'vitest'
 import { AppError, type ErrorCode } from '../../lib/core/errors.ts'
 import type { HttpReply } from './service.ts'
 
-/** Status and exact text of every error as documented for callers, independent of the code under test. */
+/**
+ * HTTP status and exact text that the documentation promises for each error code. Written by hand, independent of the service's
+ * code.
+ */
 export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
   invalid_json: [400, 'Invalid JSON body'],
   unknown_field: [400, 'Unknown field'],
@@ -135,12 +138,12 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   internal: [500, 'Internal server error'],
 }
 
-/** Matches texts that no response may contain: server addresses, stack traces, names of tools and libraries. */
+/** Matches internals that no response may contain: server addresses, stack traces, names of tools and libraries. */
 const INSIDE = /https?:|localhost|127\.0\.0\.1|\bat .*:\d+|node_modules|\.ts\b|ECONN|Zod|viem|Dynamo|arn:|hunter2/i
 
 type Detail = { readonly field: string; readonly issue: string; readonly atLeast?: string; readonly atMost?: string }
 
-/** Returns the valid amounts, `atLeast` and `atMost`, in an error's first detail; undefined if missing. */
+/** Returns the smallest and largest valid amount in the first detail of an error response. A missing limit is undefined. */
 export function toldBy({ body }: HttpReply): {
   readonly atLeast: bigint | undefined
   readonly atMost: bigint | undefined
@@ -152,7 +155,10 @@ export function toldBy({ body }: HttpReply): {
   }
 }
 
-/** Asserts that a reply is exactly this error, with the documented body and headers. `fields` are the field names in its details. */
+/**
+ * Asserts that a reply is exactly this error, with the documented body and headers. `fields` lists the request fields in its
+ * details.
+ */
 export function expectError({ status, headers, body }: HttpReply, code: ErrorCode, fields?: readonly string[]): void {
   const [promisedStatus, error] = PROMISED[code]
   expect(body).toEqual({
@@ -177,7 +183,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   }
   const issues = details.map(({ issue }) => issue)
   for (const issue of issues) expect(issue.length).toBeLessThan(500)
-  // Field names are left out, because an unknown field's name comes from the caller.
+  // The check excludes field names, because an unknown field's name comes from the caller.
   expect(JSON.stringify({ ...body, details: issues })).not.toMatch(INSIDE)
   expect(headers.get('x-request-id')).toBe(body.requestId)
   expect(headers.get('content-type')).toBe('application/json')
@@ -188,7 +194,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   expect(headers.get('allow')).toEqual(status === 405 ? expect.stringMatching(/^[A-Z]+(, [A-Z]+)*$/) : null)
 }
 
-/** Returns the AppError with which a call fails. Fails the test if the call succeeds. */
+/** Returns the AppError with which the promise rejects. Fails the test if the promise resolves. */
 export async function catchFailure(call: Promise<unknown>): Promise<AppError> {
   const thrown: unknown = await call.then(
     () => undefined,
@@ -198,7 +204,7 @@ export async function catchFailure(call: Promise<unknown>): Promise<AppError> {
   return thrown as AppError
 }
 
-/** Returns the AppError that the work throws, undefined if it throws nothing. Rethrows any other error. */
+/** Returns the AppError that `work` throws, or undefined if nothing is thrown. Rethrows any other error. */
 export function catchError(work: () => unknown): AppError | undefined {
   try {
     work()
@@ -209,7 +215,7 @@ export function catchError(work: () => unknown): AppError | undefined {
   }
 }
 
-/** Returns the code of the AppError that the work throws, undefined if it throws nothing. */
+/** Returns the code of the AppError that `work` throws, or undefined if nothing is thrown. */
 export function catchErrorCode(work: () => unknown): ErrorCode | undefined {
   return catchError(work)?.code
 }

@@ -4,21 +4,21 @@ import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Example } from '../../reference/openapi.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** File of the OpenAPI document's examples, by the names of their operations. */
+/** File with the examples of the OpenAPI document, by operation name. */
 export const EXAMPLES_FILE = 'reference/examples.json'
 
-/** Placeholders for secrets of a session or a registration, so that no reader wonders whether one is real. */
+/** Placeholders that replace session and registration tokens in examples. They show readers that no token is real. */
 const SECRETS: Readonly<Record<string, string>> = {
   token: 'example-session-token',
   temporaryAuthenticationToken: 'example-temporary-token',
   challengeIdentifier: 'example-challenge-identifier',
 }
-/** Networks that examples keep of a longer list, whose items all have the same fields. */
+/** Networks that examples keep from a longer list. All networks have the same fields, so two suffice. */
 const NETWORKS: readonly unknown[] = ['eth-mainnet', 'base-mainnet']
-/** Maximum number of objects that an example keeps of a list. */
+/** Maximum number of objects of a list in an example. */
 const MAX_ITEMS = 2
 
-/** Returns the endpoint that takes this request and its path parameters. Throws without one. */
+/** Returns the endpoint for a method and path, with its path parameters. Throws if no endpoint fits. */
 export function findEndpoint(method: string, path: string) {
   const { pathname } = new URL(path, 'http://service')
   for (const name of Object.keys(endpoints) as (keyof typeof endpoints)[]) {
@@ -30,7 +30,7 @@ export function findEndpoint(method: string, path: string) {
   throw new Error(`No endpoint takes ${method} ${path}`)
 }
 
-/** Builds an example from a request and its response, with short lists and placeholders for secrets. */
+/** Builds an OpenAPI example from a request and its response. Lists are shortened and secrets replaced by placeholders. */
 export function buildExample(
   [method, path, { body, headers = {} } = {}]: Parameters<Service['call']>,
   reply: HttpReply,
@@ -46,8 +46,8 @@ export function buildExample(
 }
 
 /**
- * Returns the new example, but keeps the known values that change by chance: numbers, and texts with digits (hashes, times,
- * addresses, ids). A new field then changes only its own example, and a changed word is noticed.
+ * Returns the new example, but keeps the old numbers and the old texts with digits: hashes, times, addresses, ids. Such values
+ * differ at each run. So a diff of the examples shows only real changes.
  */
 export function keepKnown(known: unknown, next: unknown): unknown {
   if (typeof known === 'number' && typeof next === 'number') return known
@@ -62,14 +62,14 @@ export function keepKnown(known: unknown, next: unknown): unknown {
   return Object.fromEntries(fields)
 }
 
-/** Fields whose words differ by chance, because list items of the same second have no fixed order. */
+/** Fields whose words differ at each run, because list items created in the same second have no fixed order. */
 const BY_CHANCE = ['vaultName']
 
 const hasDigit = (text: string) => /\d/.test(text)
 
 function present(value: unknown): unknown {
   if (typeof value === 'string') {
-    // Examples show a public webhook URL, because only the local service sends to this machine.
+    // Examples show a public webhook URL, because only the local service delivers to this machine.
     return value
       .replace(/(?<=^otpauth:.*secret=)\w+/, 'EXAMPLE')
       .replace(/^http:\/\/127\.0\.0\.1:\d+(?=\/vaultline$)/, 'https://hooks.example.com')
@@ -80,13 +80,13 @@ function present(value: unknown): unknown {
     const isOfThings = items.some((item) => typeof item === 'object')
     return (isOfThings ? items.slice(0, MAX_ITEMS) : items).map(present)
   }
-  // The OpenAPI document is shortened, because an example of the whole would be too long.
+  // An example that contains the whole OpenAPI document would be too long.
   if ('openapi' in value && 'info' in value) return { openapi: value.openapi, info: value.info }
   const fields = Object.entries(value).filter(([name]) => !isOtherNetwork(name))
   return Object.fromEntries(fields.map(([name, field]) => [name, secretOf(name, field) ?? present(field)]))
 }
 
-/** Returns the placeholder for a field that is secret. A field `token` with an ERC-20 token is not. */
+/** Returns undefined for an address, because a field `token` with an address is an ERC-20 token, not a session token. */
 function secretOf(name: string, field: unknown): string | undefined {
   return typeof field === 'string' && isAddress(field) ? undefined : SECRETS[name]
 }

@@ -1,15 +1,18 @@
 import { vi } from 'vitest'
 import type { OperatorDynamo } from '../../lib/aws/requests.ts'
 
-// The service's functions use the in-memory database of a test that starts the service. In all other tests they reach DynamoDB
-// over HTTP.
+// The service's functions use the in-memory database of a test that sets `functionsDatabase`. In all other tests they connect
+// to DynamoDB over HTTP.
 declare global {
   var functionsDatabase: OperatorDynamo | undefined
 }
 globalThis.functionsDatabase = undefined
 connectFunctions(() => globalThis.functionsDatabase)
 
-/** Makes functions that load later use the database that `find` returns, or the one in their environment if it is undefined. */
+/**
+ * Makes Lambda functions that load later use the database from `find`. If `find` returns undefined, the functions use the
+ * DynamoDB of their environment.
+ */
 export function connectFunctions(find: () => OperatorDynamo | undefined): void {
   vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {
     const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()

@@ -4,10 +4,13 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
-/** Code blocks of a documentation page as files, by name. They are in a project that has the client package installed. */
+/** Code blocks of a documentation page, by file name. `folder` is a project with the client package installed. */
 export type Guide = { readonly folder: string; readonly snippets: ReadonlyMap<string, string> }
 
-/** Compiler settings as strict as this repository's, for Node and browsers, because a reader's project may have them. */
+/**
+ * Compiler settings as strict as this repository's, for Node and browsers. Guides must compile in a reader's equally strict
+ * project.
+ */
 const STRICTEST = {
   extends: '../../../tsconfig.json',
   compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'], jsx: 'react-jsx' },
@@ -16,9 +19,9 @@ const STRICTEST = {
 }
 
 /**
- * Writes the code blocks of a page, or of all pages in a folder, to files. It adds `strictest.json`, a second project to compile
- * them. A block names its file after its language, as ```ts name.ts does. `constants` has the values of constants that the reader
- * is to replace. Throws if two blocks have the same file name or none, and for a missing constant.
+ * Writes the code blocks of a page, or of all pages in a folder, to files. Each block begins with its file name: ```ts name.ts.
+ * `constants` replaces constants that the reader fills in. Throws for a missing or repeated file name, and for a constant that
+ * no block has.
  */
 export async function extractGuide(path: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
   const text = configure(await readPages(path), constants)
@@ -44,7 +47,7 @@ async function readPages(path: string): Promise<string> {
   return (await Promise.all(pages.map((page) => readFile(page, 'utf8')))).join('\n')
 }
 
-/** Compiles and formats snippets. Throws the output of the compiler or the formatter if it finds a problem. */
+/** Compiles the code blocks and checks their format. Throws the output of the compiler or formatter if they find a problem. */
 export function checkSnippets({ folder, snippets }: Guide, project: string): void {
   execute('tsc', '--project', join(folder, project), '--checkers', '1')
   const files = [...snippets.keys()].map((name) => join(folder, name))
@@ -58,7 +61,7 @@ export function execute(command: string, ...args: readonly string[]): string {
   return stdout
 }
 
-/** Lists exported functions of the snippets that neither the snippets nor `tests`, the text of their tests, call. */
+/** Lists the exported functions that neither the code blocks nor their tests call. `tests` is the source text of the tests. */
 export function listUncalled(snippets: Guide['snippets'], tests: string): string[] {
   const code = [...snippets.values()].join('')
   const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
@@ -80,12 +83,12 @@ async function installClient(folder: string): Promise<void> {
   await cp('client/package.json', join(target, 'package.json'))
 }
 
-/** Lists the names of snippets that are TypeScript modules. */
+/** Lists the file names of code blocks that are TypeScript modules. */
 export function listModules(snippets: Guide['snippets']): string[] {
   return [...snippets.keys()].filter((name) => /\.tsx?$/.test(name))
 }
 
-/** Bundles the snippets into a browser script that sets `guide` to the exports of each file by its name. */
+/** Bundles the code blocks into a browser script. The script's global `guide` maps each file name to the file's exports. */
 export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
   const forPages = listModules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
   const exports = forPages.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)

@@ -1,23 +1,22 @@
 import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { component, isSignatureError, type ResponseDescriptor, verifySignature } from 'http-message-sig'
 
-// HTTP Message Signatures are checked by a third-party library, which shares no code with the service.
+// A third-party library checks HTTP Message Signatures (RFC 9421), so the check shares no code with the service.
 
-/** A request, with its field names in lower case. */
 type HttpRequest = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A response and its request. */
+/** HTTP response with the request that it answers. */
 export type HttpExchange = {
   readonly request: HttpRequest
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 }
 
 const OF_REQUEST = ['@method', '@path', '@query'].map((name) => component(name, { req: true }))
-/** Components that every signature must cover, and parameters that it must have. */
+/** Components that every response signature must cover, and parameters that it must have. */
 const REQUIRED = {
   algorithms: ['ed25519'],
   requiredComponents: ['@status', 'content-digest', 'content-type', ...OF_REQUEST],
@@ -25,7 +24,9 @@ const REQUIRED = {
   maxAge: 300,
 }
 
-/** Returns whether a response's only signature is by this Ed25519 key and valid at `now` (epoch ms), and covers this body. */
+/**
+ * Returns true if a response has one valid Ed25519 signature by `key` that covers `body`. `now` is in milliseconds since 1970.
+ */
 export async function isSignedBy(
   key: JsonWebKey,
   exchange: HttpExchange,
@@ -49,7 +50,7 @@ export async function isSignedBy(
   }
 }
 
-/** Describes a response and its request for the library. */
+/** Converts a response and its request to the format of the signature library. */
 export function describeExchange({ request, response }: HttpExchange): ResponseDescriptor {
   const { method, url: targetUri, headers } = request
   return {

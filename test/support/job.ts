@@ -19,8 +19,8 @@ import { someVault } from './clients.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Creates the services of the job refresh-chain except the chain and the clock. `messages` lists the messages that it enqueues
- * for groups of vaults.
+ * Creates all services of the job refresh-chain except its chain reader and clock. `messages` collects the queue messages that
+ * the job sends for groups of vaults.
  */
 export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
@@ -50,7 +50,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
   return { services, messages }
 }
 
-/** Returns this many vaults of Base, whose addresses are spread evenly over all addresses. */
+/** Creates `count` vaults on Base. Their addresses are hashes, so they spread evenly over all addresses. */
 export function someVaults(count: number): VaultOnChain[] {
   return Array.from({ length: count }, (_, index) => {
     const address = getAddress(sliceHex(keccak256(numberToHex(index, { size: 32 })), 12))
@@ -58,7 +58,9 @@ export function someVaults(count: number): VaultOnChain[] {
   })
 }
 
-/** Stores vaults so that the job finds them, each for the clients that `clientsOf` returns. */
+/**
+ * Stores vaults in the table from which the job lists them. `clientsOf` returns the ids of the API clients that use a vault.
+ */
 export async function listVaults(
   { clients }: Pick<Tables, 'clients'>,
   vaults: readonly VaultOnChain[],

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** ABI of all Lagoon versions, written independently of the contracts under test. */
+/** ABI of all Lagoon versions. Written independently, so that it can reveal mistakes in the tested ABI. */
 export const LAGOON = parseAbi([
   'function requestDeposit(uint256 assets, address controller, address owner) payable returns (uint256 requestId)',
   'function requestDeposit(uint256 assets, address controller, address owner, address referral) payable returns (uint256 requestId)',

@@ -6,10 +6,10 @@ import type { Contracts } from './contracts-in-memory.ts'
 const [VAULT, ASSET, SILO, SAFE, MANAGER] = ['11', '12', '13', '14', '15'].map(
   (end) => `0x${'0'.repeat(38)}${end}`,
 ) as [Address, Address, Address, Address, Address]
-/** The account that has requests and shares in these vaults. */
+/** Account that owns the deposit requests, redemption requests and shares in simulated Lagoon vaults. */
 export const ALICE: Address = '0x0000000000000000000000000000000000000016'
 
-/** A Lagoon vault as a client's list contains it. */
+/** Configuration of a Lagoon vault, as a client's list of vaults contains it. */
 export const LAGOON_VAULT: LagoonVault = {
   ...{ protocol: 'lagoon', chainId: CHAINS[0]?.id ?? 1, firstBlock: 0, address: VAULT, shareToken: VAULT },
   ...{ asset: ASSET, assetSymbol: 'USDC', assetDecimals: 6, shareDecimals: 18 },
@@ -18,16 +18,16 @@ export const LAGOON_VAULT: LagoonVault = {
 
 const LIFECYCLES = ['open', 'closing', 'closed'] as const
 
-/** Fees of a Lagoon v0.6 vault, in basis points of shares. */
+/** Fee rates of a Lagoon v0.6 vault, in basis points. */
 type Rates = { readonly entry: number; readonly exit: number; readonly haircut: number }
 
-/** State of a Lagoon vault and of the account ALICE in it. Amounts are in the smallest units. */
+/** State of a simulated Lagoon vault and of the account ALICE. Amounts are in the token's smallest unit. */
 export type LagoonFacts = {
   readonly version: string
   readonly lifecycle: (typeof LIFECYCLES)[number]
   readonly paused: boolean
   readonly isTotalAssetsValid: boolean
-  /** Time at which the valuation expires, in seconds since 1970. */
+  /** Unix time in seconds at which the vault's valuation expires. */
   readonly expiration: bigint
   readonly syncMode: 'both' | 'deposits' | 'redemptions' | 'none'
   readonly maxCap: bigint
@@ -49,7 +49,10 @@ export type LagoonFacts = {
   readonly redeemableShares: bigint
   readonly maxWithdraw: bigint
   readonly isAllowed: (account: Address) => boolean
-  /** Settlement of the last deposit request and the last redemption request: assets and supply without the virtual ones, and fees. */
+  /**
+   * Settlement of the last deposit and redemption request. `assets` and `supply` exclude Lagoon's virtual amounts; `rates` are
+   * the fees.
+   */
   readonly settlement: { readonly assets: bigint; readonly supply: bigint; readonly rates: Rates }
 }
 
@@ -63,13 +66,15 @@ const PLAIN: LagoonFacts = {
   settlement: { assets: 10n ** 12n, supply: 10n ** 24n, rates: { entry: 0, exit: 0, haircut: 0 } },
 }
 
-/** ERC-7201 storage slots of Lagoon's contracts, by the namespaces `hopper.storage.ERC7540`, `.Roles` and `.Vault`. */
+/** ERC-7201 storage slots of Lagoon's contracts, for the namespaces `hopper.storage.ERC7540`, `.Roles` and `.Vault`. */
 const ERC7540 = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const ROLES = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
 const LIFE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
 const SETTLED = 2
 
-/** Builds the contracts of a Lagoon vault with this state, by default a plain v0.6 vault. */
+/**
+ * Builds the simulated contracts of a Lagoon vault. Facts that are left out are those of an open v0.6 vault without requests.
+ */
 export function lagoonContracts(facts: Partial<LagoonFacts>): Contracts {
   const all = { ...PLAIN, ...facts }
   const { rates, settlement } = all
@@ -112,7 +117,6 @@ function slot(position: bigint): Hex {
   return numberToHex(position, { size: 32 })
 }
 
-/** Returns the storage slot of a mapping's key in Solidity. */
 function mappingSlot(key: bigint, mapping: bigint): Hex {
   return keccak256(encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [key, mapping]))
 }

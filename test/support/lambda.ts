@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
 
-/** Creates the context of a Lambda invocation with this much time left. */
+/** Creates the context of a Lambda invocation. `remainingMs` is the time until its timeout, in milliseconds. */
 export function someContext({ remainingMs = 15_000 }: { remainingMs?: number } = {}): Context {
   const endsAt = performance.now() + remainingMs
   return {
@@ -20,7 +20,7 @@ export function someContext({ remainingMs = 15_000 }: { remainingMs?: number } =
   }
 }
 
-/** Creates the event of API Gateway's HTTP API for a request (payload version 2). */
+/** Creates the event that API Gateway's HTTP API sends to Lambda for a request (payload version 2.0). */
 export function someEvent(
   method: string,
   path: string,

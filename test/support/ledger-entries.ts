@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { LedgerEntry } from '../../lib/protocols/ledger-entry.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
-/** A user's ledger entries in one Lagoon vault, and the account's state that the vault reports after them. */
+/** User's ledger entries in one Lagoon vault, and the account state that the vault reports after the last entry. */
 export type AccountHistory = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
 
 type Step =
@@ -19,7 +19,7 @@ const PLACE = {
   transactionHash: `0x${'1'.repeat(64)}`,
 } as const
 
-/** Returns the position of a ledger entry on the chain, different for each index. Tests set the amounts. */
+/** Returns account, chain, block and time of the ledger entry with this index. Each index has its own block. */
 export function place(index: number) {
   return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
 }
@@ -43,13 +43,13 @@ export const NOTHING: LiveAccount = {
   sharePrice: 1n,
   worth: (shares) => shares,
 }
-/** A ledger entry without its position on the chain. */
+/** Ledger entry without its block and time. */
 export type UnlocatedEntry = LedgerEntry extends infer M
   ? M extends LedgerEntry
     ? Omit<M, keyof ReturnType<typeof place>>
     : never
   : never
-/** Builds ledger entries in order, each with its own position on the chain. */
+/** Adds block and time to ledger entries, in order. */
 export const inOrder = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
   given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
@@ -59,14 +59,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('cancel', 'settle', 'cancelRedeem') }),
 )
 
-/** Returns a request's settled rate in shares per unit of assets: two, three, four and so on, so that nothing is rounded. */
+/** Returns a settled request's rate: shares per unit of assets. The rates are whole numbers, so nothing is rounded. */
 const rateOf = (requestId: bigint) => requestId / 2n + 2n
 
 const REDEEMED = 3n
 
 /**
- * Random histories that a vault allows: claims of settled amounts, cancellations before a settlement, transfers of owned shares.
- * Redemptions are settled in parts. They get a new request id after all are settled.
+ * Random account histories that a vault allows. Users claim only settled amounts, cancel only before a settlement and transfer
+ * only their own shares. Redemptions settle partially. After the last one has settled, a new redemption gets a new request id.
  */
 export const accountHistories: fc.Arbitrary<AccountHistory> = fc
   .array(step, { maxLength: 40 })

@@ -3,12 +3,12 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import type { Wire } from './wire.ts'
 
-/** Storage words that a lying node reports in place of the chain's, by contract and slot, both in lower case. */
+/** Storage words that a lying node reports instead of the real ones. Contract addresses and slots are in lower case. */
 export type StorageOverrides = Readonly<Record<Address, Readonly<Record<Hex, Hex>>>>
 
 type Diff = Readonly<Record<Address, { readonly storage?: Readonly<Record<Hex, Hex>> }>>
 
-/** Returns the storage words that `act` changes, and reverts the chain afterwards. */
+/** Returns the storage words that transactions in `act` change. Then reverts the chain to its previous state. */
 export async function readStateChanges(chain: LocalChain, act: () => Promise<unknown>): Promise<StorageOverrides> {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   const headOf = async () => Number((await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }]))[0])
@@ -35,7 +35,7 @@ export async function readStateChanges(chain: LocalChain, act: () => Promise<unk
 type Call = { readonly method: string; readonly params: readonly unknown[] }
 type Overrides = Readonly<Record<string, object>>
 
-/** Makes a node's proxy report these storage words in all calls, dry runs and storage reads. */
+/** Makes a node's proxy report these storage words in all contract calls, simulations and storage reads. */
 export function overrideStorage(wire: Wire, lie: StorageOverrides): void {
   const withLie = (overrides: Overrides = {}) => {
     const lower = Object.fromEntries(Object.entries(overrides).map(([address, of]) => [address.toLowerCase(), of]))

@@ -1,9 +1,9 @@
 import { onTestFinished, vi } from 'vitest'
 
-/** One line of the log. */
+/** One structured log line. */
 export type LogLine = { readonly level: string; readonly message: string; readonly [key: string]: unknown }
 
-/** Captures the log from now until the test ends. */
+/** Captures all log lines from now until the test ends. */
 export function captureLogs(): { readonly lines: LogLine[]; readonly text: () => string } {
   const lines: LogLine[] = []
   for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const) {

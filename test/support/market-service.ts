@@ -5,10 +5,10 @@ import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
 import { resetTable } from './tables.ts'
 
-/** Milliseconds after which no container uses its in-memory copy of the cache any more. */
+/** Maximum age in milliseconds of a container's in-memory copy of the cache. */
 const TEN_MINUTES_MS = 600_000
 
-/** Tests of the running service with local market data providers. The cache is empty, also in the containers' memory. */
+/** Test fixtures of the running service with simulated market data providers. Each test begins with an empty cache. */
 export const test = chainlessTest
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('time', { scope: 'file' }, ({}, { onCleanup }) => {
@@ -39,9 +39,8 @@ export const test = chainlessTest
       liFi,
       asked: () => fakes.flatMap(({ requests }) => requests),
       forget,
-      /** Opens the service's cache table directly. `now` is in epoch milliseconds. */
+      /** Opens the service's cache table directly. `now` is in milliseconds since 1970. */
       cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(service.tables.cache), now: () => now }),
-      /** Runs the jobs refresh-tokens and refresh-market once, in the containers that have started by now. */
       async refresh() {
         for (const job of ['refresh-tokens', 'refresh-market']) {
           const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)
@@ -52,6 +51,6 @@ export const test = chainlessTest
     }
   })
 
-/** Sends a GET request below /portfolio-indexor to the service. */
+/** Sends a GET request to a path below `/portfolio-indexor` of the service. */
 export const get = (service: Service, path: string, key = service.apiKey) =>
   service.call('GET', `/portfolio-indexor${path}`, { key })

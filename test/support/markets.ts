@@ -16,23 +16,26 @@ import { NO_RATE } from './clients.ts'
 import { test as base } from './dynamo.ts'
 import { UNLIMITED } from './upstream.ts'
 
-/** Time at which the clock of these tests starts. */
+/** Time at which the test clock starts, in milliseconds since 1970. */
 export const START = Date.UTC(2026, 10, 21, 12)
 
-/** USDC and DAI of Base, for which the simulated market data provider has prices. */
+/** USDC and DAI on Base, for which the simulated market data provider has prices. */
 export const [USDC, DAI] = [
   { chainId: 8453, address: getAddress('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'), symbol: 'USDC', decimals: 6 },
   { chainId: 8453, address: getAddress('0x50c5725949a6f0c72e6c4a641f24049a917db0cb'), symbol: 'DAI', decimals: 18 },
 ] as const
 
-/** Failures of a market data provider, one for each error code. The providers' own tests cover the other failures. */
+/**
+ * Failures of a market data provider: a closed connection, an unexpected response, no response. Each leads to its own error
+ * code.
+ */
 export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<FakeService['rewrite']>])[] = [
   ['hangs up', () => 'hang up'],
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
 ]
 
-/** Creates a simulated price source, which has no prices by default. */
+/** Creates a fake price source. By default it has no prices. */
 export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   return {
     name: 'coingecko',
@@ -43,7 +46,7 @@ export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   }
 }
 
-/** Tests of market data with the shared cache on a table, simulated providers, and one clock for both. */
+/** Test fixtures of market data: the shared cache in a table and simulated providers, with one clock for both. */
 export const test = base
   .extend('time', { scope: 'file' }, () => ({ now: START }))
   .extend('providers', { scope: 'file' }, async ({ time }, { onCleanup }): Promise<Providers> => {
@@ -58,7 +61,7 @@ export const test = base
     onCleanup(() => providers.stop())
     return providers
   })
-  /** Clock of the test, which restarts for each test. */
+  /** Test clock, which starts again at `START` for each test. */
   .extend('clock', ({ time }) => {
     time.now = START
     return {
@@ -68,7 +71,7 @@ export const test = base
       },
     }
   })
-  /** Simulated providers without changed responses or recorded requests. */
+  /** Simulated providers, reset to their normal responses and without recorded requests. */
   .extend('fakes', ({ providers }) => {
     const { coinGecko, defiLlama, liFi } = providers
     for (const fake of [coinGecko, defiLlama, liFi]) {
@@ -84,7 +87,7 @@ export const test = base
     }
     return sharedCache({ table: cacheStore(tables.cache), now: clock.now, sleep })
   })
-  /** Services that the market endpoints and jobs use. No request takes longer than a second. */
+  /** Services that the market endpoints and jobs use. Requests to a provider time out after one second. */
   .extend('world', ({ cache, clock, providers, fakes }) => {
     const ask = (name: string) =>
       createUpstream(
@@ -103,7 +106,7 @@ export const test = base
     }
   })
 
-/** Arguments of an endpoint's handler in addition to the parsed request. */
+/** Arguments that an endpoint's handler gets in addition to the parsed request. */
 export const CALL = {
   client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
   limits: NO_RATE,
@@ -111,7 +114,7 @@ export const CALL = {
   requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
 }
 
-/** Makes a simulated provider change its JSON responses before it sends them. */
+/** Makes a simulated provider change its JSON response bodies before it sends them. */
 export function rewriteJson(fake: FakeService, change: (body: unknown, url: URL) => unknown): void {
   fake.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
 }

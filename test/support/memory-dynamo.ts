@@ -15,54 +15,51 @@ import {
 } from '../../lib/aws/requests.ts'
 import { findExpressionLimitError } from '../../sandbox/expression-limits.ts'
 
-/** One attempt of a request to DynamoDB. */
+/** Attempt of a request to DynamoDB. A retry is another attempt. */
 export type Tried = {
   readonly action: string
   readonly table: string
   readonly index: string | undefined
   readonly request: object
-  /** The request as JSON, with sets as lists. */
   readonly body: string
-  /** True if the caller is killed at this write. */
+  /** True if the simulated crash of the caller happens at this write. */
   readonly isCutOff: boolean
-  /** Consumed capacity units: at least 0.5 for a read, 1 for a consistent read or a write. */
   units: number
 }
 
 type Faults = {
-  /** All attempts since the last `reset`, in order. */
   readonly tries: Tried[]
-  /** Returns the promise that a request awaits before it runs. */
+  /** Returns a promise. The request runs only after the promise resolves. */
   hold: ((tried: Tried) => Promise<unknown> | undefined) | undefined
-  /** The promise that a transaction awaits while its items are locked. */
+  /** Promise for which a transaction waits while its items are locked. */
   holdTransactions: Promise<unknown> | undefined
   throttles: ((tried: Tried) => boolean) | undefined
-  /** Selects attempts that succeed but lose their response, so that the SDK retries. */
+  /** Returns true for attempts that succeed but lose their response, so that the SDK retries them. */
   losesAnswer: ((tried: Tried) => boolean) | undefined
-  /** Selects attempts that fail without running, as if DynamoDB were down. */
+  /** Returns true for attempts that fail without effect, as if DynamoDB were down. */
   fails: ((tried: Tried) => boolean) | undefined
-  /** Selects requests that are refused as invalid, for example for an item that is too large. The SDK does not retry them. */
+  /** Returns true for requests that DynamoDB rejects as invalid, as for a too large item. The SDK does not retry them. */
   refuses: ((tried: Tried) => boolean) | undefined
   leavesUndone: ((tried: Tried) => boolean) | undefined
-  /** Maximum number of items that a query reads for one page. */
+  /** Maximum number of items that a query reads per page. */
   maxPage: number | undefined
   /**
-   * Kills the caller at its n-th write from now. The first half of a batch, or any other write, still succeeds; later requests
-   * fail. The returned function reports whether the caller was killed.
+   * Simulates a crash of the caller at its `count`-th write from now: all later requests fail. The write itself succeeds, but a
+   * batch only by half. The returned function reports whether the crash has happened.
    */
   killAt(count: number): () => boolean
-  /** Makes eventually consistent reads return the present state until `catchUp` or `reset`, whatever is written meanwhile. */
+  /** Makes eventually consistent reads return the present items until `catchUp` or `reset`, even after later writes. */
   lag(): void
   catchUp(): void
   reset(): void
 }
 
-/** A connection to DynamoDB with faults that tests switch on. */
+/** Connection to the in-memory DynamoDB, with faults that tests switch on. */
 export type Connection = Faults & { readonly dynamo: OperatorDynamo }
 
 /** DynamoDB in memory, with one connection that has faults. */
 export type MemoryDynamo = Connection & {
-  /** A connection without faults, whose requests are not recorded. */
+  /** Connection without faults. Its requests are not recorded. */
   readonly direct: OperatorDynamo
   readonly connectAgain: () => Connection
 }
@@ -73,7 +70,7 @@ type Attempt = <T>(
   perform: (tried: Tried) => T | Promise<T>,
 ) => Promise<T>
 
-/** Limits in bytes, except counts. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
+/** Sizes are in bytes. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
 const MAX = {
   item: 400 * 1024,
   page: 2 ** 20,
@@ -84,7 +81,7 @@ const MAX = {
   nesting: 32,
 }
 const TRIES = 2
-/** Milliseconds for which DynamoDB recognises a repeated transaction by its client request token. */
+/** Time in milliseconds for which DynamoDB recognises a repeated transaction by its client request token. */
 const TOKEN_MS = 600_000
 
 class DynamoError extends TableError {
@@ -103,8 +100,8 @@ type Partition = Map<string, Stored>
 type Tables = Map<string, Map<string, Partition>>
 
 /**
- * Creates a DynamoDB in memory with the conditions, limits, pages and errors of the real one, and faults that tests switch on. A
- * write runs in one step. An attempt that is held runs after its release. `now` is in epoch milliseconds.
+ * Creates a DynamoDB in memory with the conditions, limits, pages and errors of the real DynamoDB. Tests can switch on faults.
+ * Writes are atomic. `now` is in milliseconds since 1970.
  */
 export function memoryDynamo({
   now = Date.now,
@@ -114,7 +111,7 @@ export function memoryDynamo({
   readonly onTry?: (tried: Tried) => void
 } = {}): MemoryDynamo {
   const tables: Tables = new Map()
-  /** Sorted sort keys of each partition, recomputed after an item is added or deleted. */
+  /** Sorted sort keys of each partition. They are recomputed after an item is added or deleted. */
   const orders = new WeakMap<Partition, readonly string[]>()
   const busy = new Set<string>()
   const tokens = new Map<string, { readonly writes: unknown; readonly at: number }>()
@@ -143,7 +140,7 @@ export function memoryDynamo({
     return order
   }
 
-  /** Prepares a write; returns undefined if its condition does not hold. */
+  /** Prepares a write without changing the table. Returns undefined if the write's condition does not hold. */
   function prepare(
     table: string,
     write: Write,
@@ -164,7 +161,6 @@ export function memoryDynamo({
     }
   }
 
-  /** Runs a single write. Refuses it while a transaction has locked its item. */
   function make(table: string, write: Write, tried: Tried): Item | null | undefined {
     checkWrite(write)
     if (busy.has(nameOf(table, keyOf(write)))) {
@@ -175,7 +171,7 @@ export function memoryDynamo({
     return prepared ? prepared.apply() : null
   }
 
-  /** Returns a page of the candidate items in order. It reads until the limit or 1 MB; the remaining items are for the next page. */
+  /** Returns the next page of items. A page ends at the limit or after 1 MB, as in DynamoDB. */
   function pageOf(
     candidates: Iterable<Stored>,
     { limit = Number.POSITIVE_INFINITY, filter, isKeysOnly }: PageOptions,
@@ -192,7 +188,7 @@ export function memoryDynamo({
         const { pk, sk } = candidate.item
         items.push(isKeysOnly ? { pk, sk } : found(candidate))
       }
-      // DynamoDB returns a next key even if the page ended with the last item.
+      // DynamoDB returns a next key even if the page ended exactly at the last item.
       if (looked >= limit || size > MAX.page) return { items, size, next: keyOfPage(candidate.item) }
     }
     return { items, size }
@@ -345,7 +341,7 @@ export function memoryDynamo({
               })
             }
             const prepared = writes.map((write) => prepare(table, write))
-            // A write in a transaction costs twice a single one, even if the transaction is refused.
+            // A write in a transaction costs twice the units of a single write, even if the transaction is refused.
             tried.units = prepared.reduce((sum, one) => sum + 2 * writeUnits(one?.size), 0)
             const refusedAt = prepared.flatMap((one, index) => (one ? [] : [index]))
             if (refusedAt.length > 0) return { refusedAt }
@@ -384,10 +380,9 @@ export function memoryDynamo({
   }
 }
 
-/** State of a connection's faults, and the tables as a lagging read sees them. */
 type Switches = Faults & {
   readonly lagging: () => Tables | undefined
-  /** Counts a write and returns the number of writes left until the caller is killed. */
+  /** Counts a write. Returns the number of writes left until the simulated crash of the caller. */
   readonly takeWrite: () => number
   readonly isKilled: () => boolean
 }
@@ -405,7 +400,6 @@ const NO_FAULTS = {
 
 function createFaults(snapshot: () => Tables): Switches {
   let lagging: Tables | undefined
-  /** Number of writes until the caller is killed. */
   let left = Number.POSITIVE_INFINITY
   const faults: Switches = {
     tries: [],
@@ -437,7 +431,7 @@ function createFaults(snapshot: () => Tables): Switches {
   return faults
 }
 
-/** Attempts a request as the SDK does: it retries after a throttle, a failure or a lost response. */
+/** Attempts a request as the AWS SDK does, with retries after throttling, a failure or a lost response. */
 function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
   return async (action, request, perform) => {
     const errors: DynamoError[] = []
@@ -446,7 +440,7 @@ function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
       const tried = triedOf(action, request, IS_WRITE.test(action) && faults.takeWrite() === 0)
       faults.tries.push(tried)
       onTry(tried)
-      // DynamoDB responds in a later turn of the event loop.
+      // DynamoDB never responds in the same turn of the event loop, so the code yields once.
       await faults.hold?.(tried)
       await Promise.resolve()
       if (faults.refuses?.(tried)) throw invalid('Item size has exceeded the maximum allowed size')
@@ -493,12 +487,10 @@ function triedOf(
   }
 }
 
-/** Returns the capacity units of a read of `size` bytes: one per 4 KB, half of that if it is not consistent. */
 function readUnits(size = 0, isConsistent = false): number {
   return Math.max(1, Math.ceil(size / 4096)) * (isConsistent ? 1 : 0.5)
 }
 
-/** Returns the capacity units of a write of `size` bytes: one per 1 KB. */
 function writeUnits(size = 0): number {
   return Math.max(1, Math.ceil(size / 1024))
 }
@@ -517,7 +509,6 @@ function keyOfBatch(write: BatchWrite): ItemKey {
   return 'put' in write ? write.put : write.delete
 }
 
-/** Compares texts as DynamoDB does: by their bytes in UTF-8. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
@@ -530,7 +521,7 @@ function isWithin(sk: string, { from, to, prefix }: KeyRange): boolean {
   )
 }
 
-/** Returns the items of a secondary index in this partition, ordered by its sort key and then by their own keys. */
+/** Returns the items of a secondary index partition. Items with equal sort keys are ordered by their table keys. */
 function inIndex(
   partitions: Map<string, Partition>,
   { partition, from, to }: KeyRange,
@@ -565,7 +556,7 @@ function typeOf(value: unknown): Type {
   throw new Error(`The SDK cannot marshall this: ${String(value)}`)
 }
 
-/** Copies a value as the table stores it: without undefined, and independent of the caller's object. */
+/** Copies a value as DynamoDB stores it: without undefined fields, and independent of the caller's object. */
 function copied<T>(value: T): T {
   return marshalled(value) as T
 }
@@ -625,7 +616,7 @@ function sizeOf(value: unknown): number {
   }
 }
 
-/** Returns an item as stored, with its size. Throws if it is too large. */
+/** Returns an item as stored, with its size in bytes. Throws if the size exceeds 400 KB. */
 function measured(item: Item, isUpdate: boolean): Stored {
   const stored = copied(item)
   const size = Object.entries(stored).reduce((sum, [name, value]) => sum + sizeOf(name) + sizeOf(value), 0)
@@ -654,7 +645,6 @@ function checkBatch(keys: readonly ItemKey[], max: number): void {
     throw invalid('Provided list of item keys contains duplicates')
 }
 
-/** Refuses a write that DynamoDB refuses as invalid, before it reads the item. */
 function checkWrite(write: Write): void {
   checkKey(keyOf(write))
   const expressions = placeholders()
@@ -752,7 +742,7 @@ function elementsIn(value: unknown): number {
   throw invalid('Incorrect operand type for operator or function; operator or function: size')
 }
 
-/** Returns an item after these changes, each of which sees the item as it was before. */
+/** Returns an item after these changes. Each change sees the item before all changes, as in DynamoDB's update expressions. */
 function updated(before: Item, changes: readonly Change[]): Item {
   const item = copied(before)
   for (const change of changes) {

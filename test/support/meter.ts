@@ -11,35 +11,36 @@ import { localConfig } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
-/** Request that a container made. */
+/** Counted request that a Lambda container of the service sent. */
 export type Metered = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
-  /** AWS action, methods of a JSON-RPC batch, or the first part of the path. */
+  /** Action of the AWS service, methods of the JSON-RPC batch, or first path segment of an HTTP API. */
   readonly asked: readonly string[]
-  /** DynamoDB capacity units. */
+  /** Consumed DynamoDB capacity units, 0 for other services. */
   readonly units: number
-  /** Number of its round. Requests of one round do not depend on each other's responses. */
+  /**
+   * Number of the round trip. Requests with the same number are sent together, so none of them waits for another's response.
+   */
   readonly round: number
 }
 
-/** Counts the requests of containers in this process. */
+/** Counts the requests that Lambda containers in this process send. */
 export type Meter = {
-  /** Returns the requests of this work, including those that it makes after it has ended. */
+  /** Returns the requests that `work` causes, including requests that continue after its promise resolves. */
   during(work: () => Promise<unknown>): Promise<Metered[]>
   stop(): void
 }
 
-/** Node of a chain. `before` runs before each response. */
+/** Node of a blockchain. `before` runs before each response of the node. */
 export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
 
 type Options = {
-  /** URL of DynamoDB. */
+  /** URL of the DynamoDB server. Requests to this URL count as table requests. */
   readonly tables: string
-  /** Returns the node that replaces a configured URL. */
+  /** Returns the local node that replaces a configured node URL. */
   readonly nodeAt: (url: string) => Node | undefined
 }
 
-/** Request of an AWS SDK. */
 type AwsRequest = {
   readonly hostname: string
   readonly port?: number
@@ -64,8 +65,8 @@ const MOCKED = [
 ]
 
 /**
- * Counts the requests of containers that load from now on, in rounds. Their timers stand still, so that no deadline passes and no
- * hedged request is sent. They sleep only while no request is held.
+ * Counts the requests of containers that load from now on, grouped into round trips. Time stands still for the containers'
+ * timers. So no deadline passes and no hedged (duplicate) request is sent.
  */
 export function startMeter({ tables, nodeAt }: Options): Meter {
   const rounds = createRounds()
@@ -107,7 +108,7 @@ export function startMeter({ tables, nodeAt }: Options): Meter {
 
   vi.doMock('node:timers/promises', async (importOriginal) => ({
     ...(await importOriginal<object>()),
-    // Other timers are deadlines and hedges, which never fire here.
+    // Timers with `ref: false` are deadlines and hedged requests. They never fire while requests are counted.
     setTimeout: (milliseconds: number, value: unknown, { ref = true }: { readonly ref?: boolean } = {}) =>
       ref ? rounds.sleep(milliseconds).then(() => value) : new Promise(() => {}),
   }))
@@ -147,7 +148,7 @@ export function startMeter({ tables, nodeAt }: Options): Meter {
   }
 }
 
-/** Lets rounds wait for crypto work on other threads. Returns a function that undoes it. */
+/** Makes round trips wait for crypto work on other threads. Returns a function that restores `crypto`. */
 function watchThreads(rounds: Rounds): () => void {
   const { scrypt } = crypto
   const { digest, importKey, verify } = crypto.subtle
@@ -159,7 +160,7 @@ function watchThreads(rounds: Rounds): () => void {
   crypto.scrypt = ((password, salt, length, options, callback) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     void rounds.during(promise)
-    // The service uses this overload only.
+    // The cast is safe because the service calls only this overload of scrypt.
     scrypt(password, salt, length, options, (error, key) => {
       resolve()
       callback(error, key)
@@ -178,8 +179,8 @@ function parseCalls(body: string): string[] | undefined {
 }
 
 /**
- * Computes the capacity units of a request. DynamoDB charges half a unit for a read, and one for a consistent read or a write.
- * It also charges for missing items and failed conditions.
+ * Computes the capacity units of a request. DynamoDB charges at least half a unit for a read, and one for a consistent read or
+ * a write. Missing items and failed conditions cost the same.
  */
 function unitsIn(action: string, asked: string, answer: string): number {
   const { success, data } = Consumed.safeParse(JSON.parse(answer))
@@ -187,7 +188,7 @@ function unitsIn(action: string, asked: string, answer: string): number {
   return Math.max(units, isReading(action) && !asked.includes('"ConsistentRead":true') ? 0.5 : 1)
 }
 
-/** True for a DynamoDB action that reads. */
+/** Returns true for a DynamoDB action that reads. */
 export function isReading(action: string): boolean {
   return /(Get|BatchGet)Item$|Query$|Scan$/.test(action)
 }

@@ -6,19 +6,19 @@ import { refresh, type viewsFor } from './records.ts'
 import type { HttpReply, Service } from './service.ts'
 import type { Silence } from './silence.ts'
 
-/** Model of a vault, written from its documentation. It predicts the service's responses for an account. */
+/** Model of a vault, written from the vault's documentation. It predicts the service's responses about an account. */
 export type VaultModel = {
   readonly vault: { readonly address: Address }
-  /** Returns whether anything of value entered or left the account. */
+  /** Returns true if anything of value entered or left the account. */
   isUsed(account: Address): boolean
   position(account: Address): object
-  /** Returns the deposits, newest first. */
+  /** Returns the predicted deposits, newest first. */
   history(account: Address): readonly object[]
-  /** Returns the withdrawals, newest first. */
+  /** Returns the predicted withdrawals, newest first. */
   withdrawals(account: Address): readonly object[]
 }
 
-/** Asserts that a client with the modelled vaults sees these accounts as the models predict. */
+/** Asserts that the service returns positions, deposits and withdrawals of these accounts as the models predict. */
 export async function expectAsModelled(
   views: ReturnType<typeof viewsFor>,
   models: readonly VaultModel[],
@@ -44,7 +44,10 @@ export async function expectAsModelled(
   }
 }
 
-/** Makes all of Base final by adding empty blocks and runs its job. Then the containers' cached progress of the records expires. */
+/**
+ * Adds empty blocks to Base until all earlier blocks are final, and runs the job refresh-chain. Then the containers' cached job
+ * progress expires.
+ */
 export async function recordAfterSilence(
   service: Pick<Service, 'pass'>,
   chain: { readonly rpcUrl: string },

@@ -1,6 +1,6 @@
 import { type Address, maxUint256, zeroAddress } from 'viem'
 
-/** A contract call as a function name and arguments. */
+/** Contract call as function name and arguments. */
 export type Call = { readonly functionName: string; readonly args: readonly unknown[] }
 
 const ALIKE: readonly (readonly string[])[] = [
@@ -10,9 +10,8 @@ const ALIKE: readonly (readonly string[])[] = [
 ]
 
 /**
- * Returns all values that differ from a value in one place, at any depth. An address becomes another one or the zero address; a
- * number or amount changes. A function becomes another one with the same types. A list lacks an item, repeats one, or swaps
- * two.
+ * Returns all values that differ from `value` in exactly one place, at any depth. An address becomes another address or zero. A
+ * number changes. A function becomes another one with the same parameter types. A list lacks an item, repeats one or swaps two.
  */
 export function listMutants<T>(value: T, addresses: readonly Address[]): T[] {
   return [...mutate(value, addresses)] as T[]

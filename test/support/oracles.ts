@@ -10,34 +10,34 @@ import {
 import type { LocalTransaction } from '../../sandbox/transactions.ts'
 import { LAGOON } from './lagoon-abi.ts'
 
-// ABIs and addresses as third parties publish them, written independently of the service. A mistake in the service therefore
+// ABIs and addresses as third parties publish them, written independently of the service. So a mistake in the service's ABIs
 // fails a test.
 
-/** Chain id of Base. Most tests use only Base and Arbitrum. */
+/** Chain id of Base. */
 export const BASE = 8453
 /** Chain id of Arbitrum One. */
 export const ARBITRUM = 42161
 
-/** The bridge's message handler, on every chain. */
+/** Address of the bridge's message handler contract, the same on every chain. */
 export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 
-/** The bridge's pools, by chain id. */
+/** Addresses of the bridge's pool contracts, by chain id. */
 export const POOLS: Readonly<Record<number, Address>> = {
   56: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
   [BASE]: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
   [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
 }
 
-/** The address that stands for a chain's native coin. */
+/** Placeholder address that stands for a chain's native coin, such as ether. */
 export const COIN: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
-/** The wrapped native coin, by chain id. */
+/** Addresses of wrapped ether (WETH), by chain id. */
 export const WETH: Readonly<Record<number, Address>> = {
   [BASE]: '0x4200000000000000000000000000000000000006',
   [ARBITRUM]: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
 }
 
-/** ABI of ERC-20 and of further functions that some tokens have. */
+/** ABI of ERC-20, with functions that only some tokens have. */
 export const TOKEN_ABI = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount) returns (bool)',
@@ -51,7 +51,7 @@ export const TOKEN_ABI = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-/** ABI of every kind of vault: ERC-4626, and all versions of Lagoon. */
+/** ABI of every kind of vault: ERC-4626 and all versions of Lagoon. */
 export const VAULT_ABI = [
   ...LAGOON,
   ...parseAbi([
@@ -68,7 +68,7 @@ export const VAULT_ABI = [
   ]),
 ]
 
-/** ABI of ERC-7887: cancellations of requests to asynchronous vaults. */
+/** ABI of ERC-7887, which cancels requests to asynchronous vaults. */
 export const CANCELLATION_ABI = parseAbi([
   'function cancelDepositRequest(uint256 requestId, address controller)',
   'function claimCancelDepositRequest(uint256 requestId, address receiver, address controller)',
@@ -76,7 +76,7 @@ export const CANCELLATION_ABI = parseAbi([
   'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
 ])
 
-/** ABI of the bridge's pool. */
+/** ABI of the bridge's pool contract. */
 export const POOL_ABI = parseAbi([
   'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
   'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -93,7 +93,7 @@ export const POOL_ABI = parseAbi([
   'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
 ])
 
-/** ABI of the bridge's message handler. */
+/** ABI of the bridge's message handler contract. */
 export const HANDLER_ABI = parseAbi([
   'struct Call { address target; bytes callData; uint256 value; }',
   'struct Replacement { address token; uint256 offset; }',
@@ -104,14 +104,14 @@ export const HANDLER_ABI = parseAbi([
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
 ])
 
-/** ABI parameters that encode a message to the handler. */
+/** ABI parameters of the message that a bridge deposit sends to the handler contract. */
 export const MESSAGE = parseAbiParameters([
   'Instructions instructions',
   'struct Instructions { Call[] calls; address fallbackRecipient; }',
   'struct Call { address target; bytes callData; uint256 value; }',
 ])
 
-/** ABI of Multicall3. */
+/** ABI of Multicall3, the contract that batches calls. */
 export const MULTICALL_ABI = parseAbi([
   'struct Call { address target; bool allowFailure; bytes callData; }',
   'struct Result { bool success; bytes returnData; }',
@@ -122,21 +122,21 @@ export const MULTICALL_ABI = parseAbi([
 
 const ALL = [...TOKEN_ABI, ...VAULT_ABI, ...POOL_ABI, ...HANDLER_ABI, ...MULTICALL_ABI]
 
-/** Name of a function in any of these ABIs. */
+/** Name of a function in any ABI of this file. */
 export type FunctionName = ContractFunctionName<typeof ALL>
 
-/** Encodes the calldata of one of these functions. */
+/** Encodes the calldata of a function in any ABI of this file. */
 export function encodeCall(functionName: FunctionName, args: readonly unknown[] = []): Hex {
-  // The cast is needed because viem infers arguments only from a literal name; the contract checks them.
+  // The cast is needed because viem infers arguments only from a literal function name. The contract rejects wrong arguments.
   return encodeFunctionData({ abi: ALL, functionName, args } as never)
 }
 
-/** Builds a local account's transaction that calls one of these functions. */
+/** Builds a local account's transaction that calls a function in any ABI of this file. */
 export function transaction(from: Address, to: Address, ...call: Parameters<typeof encodeCall>): LocalTransaction {
   return { label: call[0], from, to, data: encodeCall(...call) }
 }
 
-/** Decodes the deposit that a call of the pool makes. Throws if it is another call. */
+/** Decodes the bridge deposit in a call of the pool contract. Throws for a call of any other function. */
 export function decodeBridgeDeposit(data: Hex) {
   const { functionName, args } = decodeFunctionData({ abi: POOL_ABI, data })
   if (functionName !== 'depositV3') throw new Error(`This is no deposit but ${functionName}`)

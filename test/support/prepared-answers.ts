@@ -8,7 +8,10 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from './vaults
 const [ALICE, BOB] = USERS
 const ONE = 10n ** 6n
 
-/** A response of the service that contains transactions: the request, the signed exchange, and the vault's data to verify against. */
+/**
+ * Recorded response of the service that contains transactions: its request, the signed HTTP exchange, and the vault's data for
+ * verification.
+ */
 export type Recorded = {
   readonly preparation: Preparation
   readonly input: Readonly<Record<string, unknown>>
@@ -16,11 +19,11 @@ export type Recorded = {
   readonly exchange: Exchange
   readonly vault: PinnedVault
 }
-/** A call as a wallet executes it. */
+/** Contract call as a wallet executes it. */
 export type Call = { readonly to: string; readonly data: string; readonly value: string }
-/** A call with its chain. */
+/** Contract call with its chain id. */
 export type Transaction = Call & { readonly chainId: number }
-/** Fields of a response that a wallet acts on. */
+/** Fields of a response on which a wallet acts. */
 export type Answer = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -28,7 +31,10 @@ export type Answer = {
   readonly [field: string]: unknown
 }
 
-/** Wraps a service to record its responses that contain transactions. `onAnswer` gets each response before the chain changes. */
+/**
+ * Wraps a service to record its responses that contain transactions. `onAnswer` runs after each response, before the chain
+ * changes.
+ */
 export function recordResponses(service: Service, onAnswer?: (one: Recorded) => Promise<unknown>) {
   const recorded: Recorded[] = []
   const call: Service['call'] = async (method, path, options = {}) => {
@@ -65,7 +71,7 @@ export function recordResponses(service: Service, onAnswer?: (one: Recorded) => 
   return { recorded, service: { ...service, call } }
 }
 
-/** Sends Alice's requests to vaults of every protocol, on one chain and across chains, so that each kind of response occurs. */
+/** Sends a user's requests to vaults of every protocol, on one chain and across chains, to record each kind of response. */
 export async function play(service: Service): Promise<void> {
   const savings = await openYieldVault(service)
   await savings.mint(ALICE.address, 500n * ONE)

@@ -1,6 +1,6 @@
 import type { Service } from './service.ts'
 
-/** An event of any type as a client's webhook receives it. */
+/** Webhook event of any type, as a receiver gets it. */
 export type ReceivedEvent = {
   readonly id: string
   readonly type: string
@@ -10,7 +10,7 @@ export type ReceivedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Runs the functions that consume queues, and returns all events for a client so far, in order. */
+/** Runs the functions that consume queues. Then returns all webhook events of an API key's client so far, in order. */
 export async function listEvents(service: Service, key: string): Promise<ReceivedEvent[]> {
   await service.consume()
   const told: ReceivedEvent[] = []
@@ -24,12 +24,12 @@ export async function listEvents(service: Service, key: string): Promise<Receive
   return told
 }
 
-/** A deposit or withdrawal as a webhook receiver stores it. `entry` is null once it no longer exists. */
+/** Deposit or withdrawal as a webhook receiver stores it. `entry` is null after a chain reorganisation has removed it. */
 type Stored = { readonly version: number; readonly entry: Readonly<Record<string, unknown>> | null }
 
 /**
- * Returns the deposits and withdrawals that a webhook receiver has after these events, by id. The highest version wins; among
- * equal versions, the last event.
+ * Returns the deposits and withdrawals, by id, that a webhook receiver stores after these events. The event with the highest
+ * version wins. The last event wins among equal versions.
  */
 export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, Stored> {
   const stored = new Map<string, Stored>()
@@ -43,7 +43,7 @@ export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, S
   return stored
 }
 
-/** Returns an account's deposits and withdrawals from the API by id, without the fields that events lack. */
+/** Returns an account's deposits and withdrawals from the API, by id. Fields that webhook events lack are removed. */
 export async function shownTo(
   service: Service,
   key: string,

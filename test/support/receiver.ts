@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 
-/** The example webhook receiver of docs/guides/webhooks.md in its own process, with its table. */
+/** Example webhook receiver of docs/guides/webhooks.md in its own process, with its database. */
 export type Receiver = {
   readonly url: string
   readonly database: DatabaseSync
   readonly restart: () => Promise<void>
 }
 
-/** Starts a receiver that runs until the test ends. */
+/** Starts the example webhook receiver. It runs until the test ends. */
 export async function startReceiver({
   folder,
   file = 'receiver.ts',

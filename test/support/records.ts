@@ -13,12 +13,12 @@ import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
 import { resetTable, scanTable } from './tables.ts'
 
-/** Opens the service's store of recorded events, so that tests can write to it directly. */
+/** Opens the service's store of recorded blockchain events, so that tests can write to it directly. */
 export function recordsOf({ tables }: Service) {
   return recordingStore(tables.deposits)
 }
 
-/** Report of one run of the job refresh-chain. */
+/** Result of one run of the job refresh-chain. */
 export type Report = {
   readonly outcome: string
   readonly through: number | null
@@ -33,19 +33,19 @@ export type Report = {
   readonly unreportedVaults: number
 }
 
-/** Runs the job refresh-chain once for a chain, with this much time left. */
+/** Runs the job refresh-chain once for a chain. `remainingMs` is the time until the Lambda timeout, in milliseconds. */
 export async function refresh(chainId: number, { remainingMs = 30_000 } = {}): Promise<Report> {
   return (await handler({ chainId }, someContext({ remainingMs }))) as Report
 }
 
 type Chain = { readonly chainId: number; readonly rpcUrl: string }
 
-/** Makes everything that happened on a chain so far final. Returns the number of a final block. */
+/** Mines blocks and advances the time until every present block is final. Returns the number of the newest of those blocks. */
 export async function finalize(chain: Chain): Promise<number> {
   const { tag, seconds } = evmChain(chain.chainId)?.finality ?? { tag: 'safe', seconds: 0 }
   const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-  // The block tag (`safe` or `finalized`) is then two or four blocks below the head, before the jump in time. The calls are sent
-  // one by one, because anvil runs a batch in no fixed order.
+  // The mined blocks move the tag `safe` or `finalized` past every earlier block. The calls go one by one, because anvil runs a
+  // batch in no fixed order.
   for (const { method, params } of [
     { method: 'anvil_mine', params: [numberToHex(3)] },
     { method: 'evm_increaseTime', params: [seconds] },
@@ -56,7 +56,7 @@ export async function finalize(chain: Chain): Promise<number> {
   return Number(head)
 }
 
-/** Makes everything that happened on a chain so far final, and runs the job refresh-chain until all of it is recorded. */
+/** Makes all present blocks of a chain final. Then runs the job refresh-chain until it has recorded them. */
 export async function recordAll(chain: Chain): Promise<void> {
   const final = await finalize(chain)
   for (let run = 0; run < 20; run += 1) {
@@ -66,7 +66,10 @@ export async function recordAll(chain: Chain): Promise<void> {
   throw new Error('The records do not catch up with the chain')
 }
 
-/** Records share prices of a vault at these times, in seconds since 1970, without the service. The prices get the chain's first blocks. */
+/**
+ * Records share prices of a vault in the table without the service. Times are in seconds since 1970. The prices get the block
+ * numbers 0, 1, 2 and so on.
+ */
 export async function recordPrices(
   service: Service,
   vault: VaultKey,
@@ -83,8 +86,8 @@ export async function recordPrices(
 }
 
 /**
- * Returns all items that the job has recorded, by key. It omits write counters, and open requests that were left behind by a
- * killed run and are never read.
+ * Returns all items that the job refresh-chain has recorded, by key. Write counters are left out. So are stale open requests of
+ * a killed run, because the service never reads them.
  */
 export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(tables.deposits)
@@ -100,12 +103,15 @@ export async function scanRecords({ tables }: Service): Promise<Map<string, Item
   )
 }
 
-/** Resets the records to those of an earlier scan. */
+/** Replaces all recorded items by those of an earlier `scanRecords`. */
 export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string, Item>): Promise<void> {
   return resetTable(tables.deposits, earlier)
 }
 
-/** Returns functions that request users' data over HTTP with a client's key. They omit the evidence. */
+/**
+ * Returns functions that request users' positions, deposits and withdrawals with a client's API key. The responses lack the
+ * evidence.
+ */
 export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
   const get = async (path: string): Promise<HttpReply> => {
     const reply = await service.call('GET', `/defi-vaults/v1/defi/user/${path}`, key === undefined ? {} : { key })
@@ -120,7 +126,10 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
   }
 }
 
-/** Returns a user's histories and position twice: read only from the chain, and from the job's records. */
+/**
+ * Reads a user's position, deposits and withdrawals live from the chain, then from the job's records. Asserts that both are
+ * equal.
+ */
 export async function shownOf(service: Service, { key, chain }: { key: string; chain: Chain }, user: string) {
   const views = viewsFor(service, key)
   const show = async () => ({

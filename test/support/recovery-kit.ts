@@ -5,12 +5,12 @@ const { subtle } = webcrypto
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const ORIGIN = 'http://localhost:3000'
 
-/** A recovery key as a user keeps it: its id, and the text that decrypts its private key. */
+/** Recovery key as a user keeps it: its id, and the secret text that decrypts its private key. */
 export type RecoveryKit = { readonly id: string; readonly secret: string }
 
 /**
- * Creates a recovery key with WebCrypto exactly as DFNS's example of a delegated recovery does
- * (https://github.com/dfns/dfns-sdk-ts, examples/sdk/nextjs-delegated-recovery).
+ * Creates a recovery key with WebCrypto exactly as DFNS's example of a delegated recovery (https://github.com/dfns/dfns-sdk-ts,
+ * examples/sdk/nextjs-delegated-recovery).
  */
 export async function someRecoveryKit({ challenge, user }: CreationOptions & { readonly user: { name: string } }) {
   const { publicKey, privateKey } = await subtle.generateKey(P256, true, ['sign', 'verify'])
@@ -37,7 +37,7 @@ export async function someRecoveryKit({ challenge, user }: CreationOptions & { r
   }
 }
 
-/** Signs new credentials with the encrypted key that the service stored. Fails if the kit's secret does not decrypt it. */
+/** Decrypts the stored private key with the user's secret and signs new credentials. Rejects if the secret is wrong. */
 export async function signWithKit(
   { id, secret }: RecoveryKit,
   email: string,
@@ -71,7 +71,7 @@ async function wrappingKey(secret: string, username: string) {
   return await subtle.deriveKey(derivation, material, { name: 'AES-GCM', length: 256 }, true, ['wrapKey', 'unwrapKey'])
 }
 
-/** Signs with ECDSA in ASN.1, which WebCrypto leaves to its callers. */
+/** Signs with ECDSA in ASN.1 format. WebCrypto signatures have another format. */
 function signWith(pkcs8: ArrayBuffer, text: string): Buffer {
   const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
   return signBytes('sha256', Buffer.from(text), key)

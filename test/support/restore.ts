@@ -3,16 +3,16 @@ import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
-/** Builds a state under a name at the first call, and restores that state at each later call. */
+/** Restores a named state of chains and tables. The first call with a name builds the state instead. */
 export type Restore = <T>(name: string, build: () => Promise<T>) => Promise<T>
 
-/** Takes a snapshot. The returned function restores it and works once. */
+/** Takes a snapshot. The returned function restores the snapshot once. */
 export type TakeSnapshot = () => Promise<() => Promise<void>>
 
 /**
- * Returns a function that builds a state under a name once. Each call first undoes all changes since the last call. Otherwise
- * leftovers of tests would slow down all later ones: anvil hashes its whole state for every block, and jobs read every vault in
- * the tables.
+ * Creates a function that builds a named state once and restores it at later calls. Each call first undoes the changes since
+ * the previous one. Otherwise leftovers would slow down later tests: anvil hashes its whole state per block, and jobs read
+ * every stored vault.
  */
 export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
   const built = new Map<string, unknown>()
@@ -28,8 +28,8 @@ export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
 }
 
 /**
- * Returns a function that takes snapshots of a chain. Restoring keeps the deployer's nonce, so that no two contracts get the same
- * address.
+ * Creates a function that takes snapshots of a local chain. Restoring keeps the deployer's nonce, so that no two contracts get
+ * the same address.
  */
 export function createChainSnapshots(chain: LocalChain): TakeSnapshot {
   const deployer = ACCOUNTS.admin.address

@@ -1,17 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** Request that waits for its round. */
 type Held = { readonly perform: () => Promise<() => void> }
 type Sleeper = { readonly at: number; readonly wake: () => void }
 
-/** Turns of the event loop without a new request after which a round begins. */
+/** Number of event loop turns without a new request after which all waiting requests are sent. */
 const MIN_QUIET_TURNS = 6
 
 export type Rounds = ReturnType<typeof createRounds>
 
 /**
- * Holds requests until this process only waits for them. Then it sends them in their order, one at a time, and releases all
- * responses together. Such a round is one round trip, however busy the machine is.
+ * Groups requests into round trips. Requests wait until the process does nothing else. Then they run one after another, and all
+ * responses arrive together. So the number of round trips does not depend on the machine's speed.
  */
 export function createRounds() {
   let held: Held[] = []
@@ -51,9 +50,7 @@ export function createRounds() {
   }
 
   return {
-    /** Returns the number of the current round. */
     current: () => round,
-    /** Runs a request in the next round. */
     ask<T>(request: () => Promise<T>): Promise<T> {
       return new Promise((resolve, reject) => {
         const perform = () =>
@@ -65,13 +62,13 @@ export function createRounds() {
         start()
       })
     },
-    /** Resolves when no request is held, after all shorter sleeps. */
+    /** Resolves when no request waits and all shorter sleeps have ended. No real time passes. */
     sleep: (milliseconds: number) =>
       new Promise<void>((wake) => {
         sleepers.push({ at: slept + milliseconds, wake })
         start()
       }),
-    /** Delays the next round until this work of another thread has ended. */
+    /** Delays the next round trip until `work` on another thread has ended. */
     async during<T>(work: Promise<T>): Promise<T> {
       busy += 1
       return await work.finally(() => {
@@ -79,7 +76,6 @@ export function createRounds() {
         arrivals += 1
       })
     },
-    /** Resolves when no request is held. */
     async settle(): Promise<void> {
       await (running ?? quiet())
     },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Returns the number of samples for a property test: `samples`, times FC_RUNS if the environment sets it. */
+/** Returns the number of samples of a property test: `samples`, multiplied by the environment variable FC_RUNS. */
 export function runs(samples: number): number {
   return samples * Number(process.env['FC_RUNS'] ?? 1)
 }

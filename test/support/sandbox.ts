@@ -5,17 +5,17 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The script of `npm start`. */
+/** Path of the script that `npm start` runs. */
 export const START = join(import.meta.dirname, '../../sandbox/start.ts')
 
-/** `npm start` in its own process and folder. */
+/** Local service (`npm start`) in its own process and folder. */
 export type Sandbox = {
   readonly child: ChildProcess
   readonly folder: string
   readonly printed: () => string
 }
 
-/** Starts `npm start` with these environment variables, by default in a new folder. */
+/** Starts `npm start` with these environment variables, by default in a new temporary folder. */
 export function runSandbox(
   settings: Readonly<Record<string, string>> = {},
   folder = mkdtempSync(join(tmpdir(), 'sandbox-')),
@@ -32,7 +32,7 @@ export function runSandbox(
   return { child, folder, printed: () => printed }
 }
 
-/** Starts the service and waits for its whole start-up text. Throws if it exits. */
+/** Starts `npm start` and waits until its start-up text is complete. Throws if the process exits before. */
 export async function startSandbox(settings?: Readonly<Record<string, string>>): Promise<Sandbox> {
   const sandbox = runSandbox(settings)
   const { child, printed } = sandbox
@@ -43,7 +43,7 @@ export async function startSandbox(settings?: Readonly<Record<string, string>>):
   return sandbox
 }
 
-/** Kills a service in any state and deletes its folder. */
+/** Kills the local service, if it still runs, and deletes its folder. */
 export async function clearSandbox({ child, folder }: Sandbox): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     child.kill('SIGKILL')
@@ -52,24 +52,24 @@ export async function clearSandbox({ child, folder }: Sandbox): Promise<void> {
   rmSync(folder, { recursive: true })
 }
 
-/** Returns the path of a service's state file. */
+/** Returns the path of the local service's state file. */
 export function stateFileOf({ folder }: Sandbox): string {
   return join(folder, '.local/state.json')
 }
 
-/** Reads a service's state file. */
+/** Reads the local service's state file. */
 export function readStateFile(sandbox: Sandbox): unknown {
   return JSON.parse(readFileSync(stateFileOf(sandbox), 'utf8'))
 }
 
-/** Starts a server that occupies a port of this machine, by default any free one. */
+/** Starts a server that occupies a local port, by default any free one. */
 export async function listen(port = 0): Promise<Server> {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
   return server
 }
 
-/** Returns a free port of this machine. */
+/** Returns a free local port. */
 export async function freePort(): Promise<number> {
   const server = await listen()
   const { port } = server.address() as AddressInfo

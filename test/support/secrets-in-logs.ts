@@ -1,9 +1,9 @@
 import { afterAll, afterEach } from 'vitest'
 
-/** Pattern of secrets in logs: e-mail addresses, API keys, sessions, secrets of one-time codes and webhooks, private keys. */
+/** Matches secrets: e-mail addresses, API keys, session tokens, one-time code URLs, webhook secrets, private keys. */
 const SECRET = /[\w.+-]@[\w-]+\.[a-z]{2,}|jk_(?:live|test|local)_\w{20,}|Bearer \S{20,}|otpauth:|whsec_|-----BEGIN/i
 
-/** Log lines since the last test, each with a function that prints it. */
+/** Log lines since the last test. `show` prints the line. */
 const logged: { readonly line: string; readonly show: () => void }[] = []
 
 for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const) {
@@ -12,7 +12,7 @@ for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const
   console[method] = (...parts: unknown[]) => {
     logged.push({ line: parts.map(String).join(' '), show: () => write(...parts) })
   }
-  // The console is restored for the next test file, which runs in the same process.
+  // The next test file runs in the same process, so the console is restored.
   afterAll(() => {
     console[method] = write
   })
@@ -20,7 +20,7 @@ for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const
 
 afterEach(({ task }) => {
   const lines = logged.splice(0)
-  // Lines are printed only for failed tests. To pass each line to vitest would take longer than the tests.
+  // Log lines are printed only for failed tests, because printing all of them would take longer than the tests.
   if (task.result?.state === 'fail') for (const { show } of lines) show()
   for (const { line } of lines) {
     const [secret] = SECRET.exec(line) ?? []

@@ -28,48 +28,49 @@ import { createChainSnapshots, createRestore, type Restore } from './restore.ts'
 import { createTableSnapshots, openTables, type Tables, TEST_TABLES } from './tables.ts'
 import { startWire, type Wire } from './wire.ts'
 
-/** An HTTP response as a caller sees it. */
+/** HTTP response as a caller receives it. */
 export type HttpReply = {
   readonly status: number
   readonly headers: Headers
-  // Tests read response bodies freely; the endpoint contracts check their shape.
+  // Tests read response bodies freely. The endpoint contracts check the bodies' shape.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   readonly body: any
 }
 
-/** A transaction as the service's responses contain it. */
+/** Unsigned transaction in a response of the service. */
 export type HandedOut = { readonly to: Address; readonly data: Hash; readonly value: string }
 
-/** The whole service from outside: its HTTP interface, its chains, and a proxy in front of each chain. */
+/** Running service with local chains, tables and queues. A proxy in front of each chain's node can change its responses. */
 export type Service = {
   readonly backends: Backends
   readonly baseUrl: string
-  /** API key of the first client, which has all vaults. */
+  /** API key of the first client, which has access to all vaults. */
   readonly apiKey: string
   readonly rpc: Readonly<Record<number, Wire>>
-  /** DynamoDB as the service's functions reach it, with their recorded requests, and faults that tests switch on. */
+  /** DynamoDB in memory, as the service's functions use it. It records their requests, and tests switch on faults. */
   readonly table: MemoryDynamo
-  /** The same tables, opened without faults and recording. */
+  /** The same tables, but without faults and recording. */
   readonly tables: Tables
-  /** Calls the service, by default with the first client's key; `key: null` sends none. */
+  /** Sends an HTTP request to the service, by default with the first client's API key. `key: null` sends no API key. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[], limits?: KeyLimits): Promise<string>
-  /** Runs the functions that consume queues until all queues are empty. Returns the number of messages. */
+  /** Runs the functions that consume queues until all queues are empty. Returns the number of consumed messages. */
   consume(): Promise<number>
-  /** Advances the clock of all containers by this many seconds. Reads that requests share expire after half a second. */
   readonly pass: (seconds: number) => void
-  /** Runs `work` while the containers' clock stands still, except for `pass`, however slow the machine is. */
+  /** Runs `work` while the containers' clock stands still, however slow the machine is. Only `pass` advances the clock. */
   standingStill<T>(work: () => Promise<T>): Promise<T>
-  /** Restores the chains, the clients with their vaults, the records and the users to a named state, which it builds at first. */
+  /** Restores chains, clients, recorded events and users to a named state. The first call builds the state. */
   readonly restore: Restore
-  /** Signs and sends transactions in order as an ordinary wallet does. Returns the receipts, also of reverted transactions. */
+  /** Signs and sends transactions in order, as an ordinary wallet does. Returns all receipts, also of reverted transactions. */
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
 
-/** Options of an HTTP call. `body` is sent as JSON, unless it is text or bytes. */
 type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }
 
-/** Tests of the running service, with one service per test file. All proxies forward faithfully again before each test. */
+/**
+ * Test fixtures of the running service, with one service per test file. Before each test, all proxies forward unchanged
+ * responses again.
+ */
 export const test = base
   .extend('backendsOptions', { scope: 'file' }, (): BackendsOptions => ({}))
   .extend('sharedService', { scope: 'file' }, async ({ backendsOptions }, { onCleanup }) => {
@@ -81,7 +82,7 @@ export const test = base
     for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
     return sharedService
   })
-  /** Clock of containers that start later. A test must request it before they start. */
+  /** Clock of containers that start later. A test must request this fixture before the containers start. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('clock', ({}, { onCleanup }) => {
     const { now } = Date
@@ -89,7 +90,7 @@ export const test = base
     Date.now = () => now() + passed
     onCleanup(() => {
       Date.now = now
-      // Requests that started meanwhile may still read this clock, so its advance is reset.
+      // Requests of the test may still read this clock, so its advance is reset too.
       passed = 0
     })
     return {
@@ -98,7 +99,7 @@ export const test = base
       },
     }
   })
-  /** The same service in new containers, whose memory is empty and which read their configuration again. */
+  /** The same service in new containers: their memory is empty, and they read their configuration again. */
   .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
     const cold = await startAnew(service)
     onCleanup(cold.stop)
@@ -106,9 +107,8 @@ export const test = base
   })
 
 /**
- * Starts the same service in new containers, whose memory is empty and which read their environment and configuration again. A
- * function loads at its first request, and throws if newer containers have started by then. With `isWhole` all functions load
- * now.
+ * Starts the same service in new containers, which read environment and configuration again. A function loads at its first
+ * request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions now.
  */
 export async function startAnew(
   service: Service,
@@ -131,14 +131,14 @@ export async function startAnew(
   return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
 }
 
-/** Settings of the API gateway in tests. */
+/** Settings of the local API gateway in tests. */
 export const GATEWAY = {
   port: 0,
   cors: { allowOrigins: ['https://wallet.example', 'http://localhost:3000'] },
   schedule: false,
 }
 
-/** A URL where no server listens: requests fail if they do not use the database in memory. */
+/** URL where no server listens. Requests fail unless they use the in-memory database. */
 const NOWHERE = 'http://127.0.0.1:1'
 
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
@@ -147,7 +147,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   let standing: number | undefined
   Date.now = () => (standing ?? now()) + passed
   const table = memoryDynamo()
-  // A test with its own database leaves this undefined, so that the functions reach DynamoDB over HTTP.
+  // Undefined makes the functions connect to the test's own database over HTTP.
   globalThis.functionsDatabase = options.database ? undefined : table.dynamo
   const database = { endpoint: NOWHERE, tableNames: TEST_TABLES, connection: table.direct, stop: async () => {} }
   const backends = await startBackends({ database, ...options })
@@ -197,7 +197,10 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   return { service, stop }
 }
 
-/** Returns a function that creates a client with these vaults and returns its key. It skips the checks of an operator's commands. */
+/**
+ * The function creates a client directly in the table, without the checks of the operator's commands. It returns the client's
+ * API key.
+ */
 function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
   return async (places, limits = NO_RATE) => {
     const client = someClient()
@@ -219,14 +222,14 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
   }
 }
 
-/** Returns a function that signs and sends transactions on these chains in order, as an ordinary wallet does. */
+/** Returns a function that signs and sends transactions in order on these chains, as an ordinary wallet does. */
 export function senderOn(chains: readonly LocalChain[]): Service['send'] {
   return async (chainId, user, transactions) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
     if (!chain) throw new Error(`There is no chain ${chainId}`)
     const account = privateKeyToAccount(user.privateKey)
     const [nonce] = await callRpc(chain, [{ method: 'eth_getTransactionCount', params: [account.address, 'latest'] }])
-    // A fixed gas limit makes a reverting transaction be mined instead of refused.
+    // With a fixed gas limit, the wallet skips the gas estimate. So a reverting transaction is mined instead of refused.
     const terms = { chainId, gas: 3_000_000n, maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: 0n }
     const receipts: TransactionReceipt[] = []
     for (const [index, { to, data, value }] of transactions.entries()) {
@@ -241,8 +244,8 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
 }
 
 /**
- * Returns a function that calls the service and verifies each response. Responses are signed only if their contract says so. The
- * client package must recognise the transactions, and responses must match the API document.
+ * Returns a function that sends a request to the service and verifies the response. It checks the signature, if the endpoint's
+ * contract demands one. It checks the transactions with the client package, and the body against the API document.
  */
 export function callerOf({
   baseUrl,
@@ -262,7 +265,7 @@ export function callerOf({
     if (received.has('signature') || (status < 300 && text !== '' && isSigned(findEndpoint(method, path).contract))) {
       const response = { status, headers: Object.fromEntries(received) }
       const asked = { method, url, headers: sent }
-      // A signature is verified as of the time it was created, because tests advance the clocks of some containers.
+      // The signature is verified at its creation time, because tests advance the clocks of some containers.
       const [, created] = /;created=(\d+)/.exec(received.get('signature-input') ?? '') ?? []
       const isRight = await isSignedBy(backends.signingKey, { request: asked, response }, text, Number(created) * 1000)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
@@ -274,7 +277,6 @@ export function callerOf({
   }
 }
 
-/** Throws if the client package does not recognise a response's transactions for its request. */
 function verifyPrepared(
   preparation: Preparation | undefined,
   input: unknown,
@@ -283,9 +285,9 @@ function verifyPrepared(
   if (status !== 200 || preparation === undefined) return
   const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
   const answer = JSON.parse(text)
-  // `bond` is a made-up protocol that the client package does not know.
+  // The client package does not know the made-up test protocol `bond`.
   if (answer.protocol === 'bond') return
-  // The caller accepts the quote's input amount, as a user who has seen it does.
+  // A real user sees and accepts the quote's input amount, so the check accepts it too.
   const mostSent = BigInt(answer.quote?.inputAmount ?? 0)
   const verdict = verifyTransactions(preparation, asked, answer, undefined, mostSent)
   if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
@@ -303,12 +305,12 @@ function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {
   return { chainId, address }
 }
 
-/** Tests of the running service without a chain, which makes it start quickly. */
+/** Test fixtures of the running service without any chain, which makes it start quickly. */
 export const chainlessTest = test.extend(
   'backendsOptions',
   { scope: 'file' },
   (): BackendsOptions => ({ chainIds: [] }),
 )
 
-/** Local accounts whose tokens tests may spend. */
+/** Local accounts with test tokens. */
 export const USERS = ACCOUNTS.users

@@ -2,7 +2,7 @@ import { type Hex, numberToHex, toFunctionSelector } from 'viem'
 import { BLOCK_NUMBER, type Call, changeAggregate, rewriteResults } from './chain-answers.ts'
 import type { Wire } from './wire.ts'
 
-/** Filter of an event query by block range. */
+/** Filter of an event query (`eth_getLogs`) by block range. */
 export type EventFilter = {
   readonly address: string | readonly string[]
   readonly topics: readonly (string | readonly string[] | null)[]
@@ -13,9 +13,8 @@ export type EventFilter = {
 const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
 
 /**
- * Simulates any number of empty blocks at no cost: the proxy in front of a node reports them, although the node does not have
- * them. Events after them therefore have higher block numbers at the proxy. The empty blocks have the time of the block after
- * them.
+ * Simulates empty blocks at no cost: a proxy in front of a node reports blocks that the node does not have. Later events have
+ * higher block numbers at the proxy. The empty blocks have the time of the block after them.
  */
 export function createSilence() {
   const gaps: { after: number; by: number }[] = []
@@ -38,13 +37,13 @@ export function createSilence() {
     const from = real(Number(filter.fromBlock), 'from')
     if (filter.toBlock === 'latest') return { ...filter, fromBlock: numberToHex(from) }
     const to = real(Number(filter.toBlock), 'to')
-    // The range has only simulated blocks. Block 0 stands for it, because it has no events.
+    // The range has only simulated blocks. The query reads block 0 instead, which has no events.
     const [fromBlock, toBlock] = from > to ? [0, 0] : [from, to]
     return { ...filter, fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) }
   }
 
   return {
-    /** Adds this many empty blocks after the node's block `after`. `undo` removes them. */
+    /** Adds `by` empty blocks after the node's block `after`. `undo` removes them. */
     add(after: number, by: number): { undo(): void } {
       const gap = { after, by }
       gaps.push(gap)
@@ -86,7 +85,7 @@ export function createSilence() {
       })
       const { rewrite } = wire
       wire.rewrite = (answer, request) => {
-        // The node refuses an event query that begins after its last block. The proxy then reports no events.
+        // The node rejects an event query that begins after its last block. The proxy turns that error into an empty result.
         const calls: Call[] = JSON.parse(request)
         const isOpen = ({ id, error }: { id: number; error?: unknown }) =>
           error !== undefined && (calls.find((call) => call.id === id)?.params[0] as EventFilter)?.toBlock === 'latest'

@@ -2,7 +2,7 @@ import { type Address, pad } from 'viem'
 import type { Transfer } from '../../lib/bridge/transfer.ts'
 import { ARBITRUM, BASE } from './oracles.ts'
 
-/** Creates the record of a plain transfer from Arbitrum that is final there. Different ids make different transfers. */
+/** Creates the record of a bridge transfer from Arbitrum without a vault deposit. `id` is the bridge's deposit id. */
 export function someTransfer(
   account: Address,
   { id = 1, to = BASE, fillDeadline = 2_000_000_000, at = new Date(0) } = {},

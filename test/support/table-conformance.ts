@@ -28,14 +28,17 @@ const refused = { name: 'ValidationException' }
 
 type Opened = { readonly dynamo: OperatorDynamo; readonly name: string; readonly table: OperatorTable }
 
-/** Opens an empty table in this DynamoDB, with the secondary index `followedTransfers`. */
+/** Opens the table `name` in this DynamoDB. */
 export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
   dynamo,
   name,
   table: createOperatorTable(dynamo, name),
 })
 
-/** Requests by the name of a DynamoDB limit. The request is at the limit if `over` is 0, and exceeds it if `over` is 1. */
+/**
+ * Requests by the name of the DynamoDB limit that they test. With `over` 0 a request is exactly at the limit, with 1 it exceeds
+ * the limit.
+ */
 const LIMITS: Readonly<Record<string, (opened: Opened, over: number) => Promise<unknown>>> = {
   'an item of more than 400 KB, whatever its characters': ({ table }, over) =>
     table.putMany([{ ...KEY, text: `${'é'.repeat(204_795)}${TEXT.repeat(over)}` }]),
@@ -85,7 +88,7 @@ function nested(levels: number): unknown {
   return levels === 0 ? 'leaf' : { inner: nested(levels - 1) }
 }
 
-/** Condition expressions of every kind. Each has its result for ITEM, and its result if there is no item. */
+/** Condition expressions of every kind. The two booleans are the expected results for ITEM and for a missing item. */
 const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = [
   ['an attribute exists', exists('text'), true, false],
   ['a part of a map exists', exists(['map', 'part']), true, false],
@@ -114,7 +117,7 @@ const CONDITIONS: readonly (readonly [string, Condition, boolean, boolean])[] = 
 ]
 const ITEM = { ...KEY, text: 'word', number: 5, set: new Set(['x', 'y']), map: { part: 1 } }
 
-/** Defines the tests that every implementation of DynamoDB must pass. `open` returns a new table for each test. */
+/** Defines the tests that the in-memory DynamoDB and the real one must pass. `open` returns an empty table for each test. */
 export function describeTable(open: () => Opened | Promise<Opened>): void {
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   const test = base.extend('opened', async ({}) => await open())
@@ -352,7 +355,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await expect(dynamo.batchWriteItem({ table: name, writes: [] })).rejects.toMatchObject(refused)
       await expect(table.transact([])).rejects.toMatchObject(refused)
       await expect(table.write(KEY, [set('sk', 'c')])).rejects.toMatchObject(refused)
-      // The SDK refuses an empty set itself.
+      // The SDK itself rejects an empty set.
       await expect(table.putMany([{ ...KEY, set: new Set() }])).rejects.toThrow()
     })
   })

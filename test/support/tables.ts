@@ -8,10 +8,10 @@ import type { TakeSnapshot } from './restore.ts'
 
 const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
 
-/** The service's DynamoDB tables. */
+/** DynamoDB tables of the service. */
 export type Tables = Readonly<Record<TableKey, OperatorTable>>
 
-/** Opens the tables with these names. */
+/** Opens the service's tables by these table names. */
 export function openTables(dynamo: OperatorDynamo, names: TableNames): Tables {
   const open = (key: TableKey) => createOperatorTable(dynamo, names[key])
   return {
@@ -23,7 +23,7 @@ export function openTables(dynamo: OperatorDynamo, names: TableNames): Tables {
   }
 }
 
-/** Names of the tables in tests. */
+/** Table names in tests. */
 export const TEST_TABLES: TableNames = {
   clients: 'test-clients',
   deposits: 'test-deposits',
@@ -41,7 +41,7 @@ export async function scanTable(table: OperatorTable): Promise<Map<string, Item>
   return items
 }
 
-/** Resets a table to the items of an earlier scan. */
+/** Restores a table to the items that an earlier `scanTable` returned. */
 export async function resetTable(table: OperatorTable, earlier: ReadonlyMap<string, Item>): Promise<void> {
   const now = await scanTable(table)
   await table.deleteMany([...now].flatMap(([key, item]) => (earlier.has(key) ? [] : [item])))

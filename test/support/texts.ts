@@ -1,4 +1,6 @@
 import fc from 'fast-check'
 
-/** Any code point as a text, including lone surrogates. fast-check's own unit 'binary' would take a second to start. */
+/**
+ * Generates any code point as a text, including lone surrogates. fast-check's own unit 'binary' would take a second to start.
+ */
 export const CODE_POINT = fc.nat(0x10ffff).map((code) => String.fromCodePoint(code))

@@ -13,13 +13,16 @@ const STRANGER = ACCOUNTS.anchor.address
 const DUST_SECONDS = 7200
 
 /**
- * Ways in which the bridge refunds an expired deposit. `deferred` leaves the refund for the depositor to claim; `claimed` claims
- * it too.
+ * Ways in which the bridge refunds an expired deposit. `alone` uses a transaction of its own; `together` a transaction for many
+ * deposits. `deferred` leaves the refund in the pool; `claimed` also claims it there.
  */
 export const REFUND_WAYS = ['alone', 'together', 'deferred', 'claimed'] as const
 type RefundWay = (typeof REFUND_WAYS)[number]
 
-/** Creates troubles for transfers between these chains; only the pools and the relayer take part. */
+/**
+ * Creates rare and failing cases of bridge transfers between these chains: refunds, replaced transactions, reorganisations.
+ * Only the bridge's contracts and relayer take part, not the service.
+ */
 export function createTransferTroubles({
   chains,
   relayer,
@@ -34,8 +37,8 @@ export function createTransferTroubles({
   }
 
   /**
-   * Makes `count` deposits of one token unit in a victim's name, in one transaction that a third party pays. The relayer does not
-   * fill them, so they expire. The token must let anyone mint.
+   * Makes `count` bridge deposits of one token unit in a victim's name. A third party sends them in one transaction. No relayer
+   * fills the deposits, so they expire. Anyone must be able to mint the token.
    */
   const dust = async (
     victim: Address,
@@ -66,12 +69,12 @@ export function createTransferTroubles({
   return {
     dust,
 
-    /** Sends a transaction that stays in the mempool. `mine` mines it, or its last replacement. */
+    /** Sends a transaction that stays in the mempool until `mine` is called. */
     async sendWaiting(chainId: number, from: Address, first: Call) {
       const chain = chainOf(chainId)
       const [nonce = 0] = await readNonces(chain, [from])
       let fee = parseGwei('10')
-      // anvil accepts a replacement only if both of its fees are higher.
+      // anvil accepts a replacement transaction only if both of its fees are higher.
       const send = async ({ target: to, callData: data }: Call): Promise<Hash> => {
         const fees = { maxFeePerGas: numberToHex(2n * fee), maxPriorityFeePerGas: numberToHex(fee) }
         fee *= 2n
@@ -82,11 +85,10 @@ export function createTransferTroubles({
       await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       return {
         hash: await send(first),
-        /** Replaces the transaction by the same call with a higher fee, and returns the new hash. */
+        /** Replaces the waiting transaction by the same call with a higher fee. Returns the new hash. */
         speedUp: () => send(first),
-        /** Replaces the transaction by another call with a higher fee, and returns the new hash. */
         replace: (call: Call) => send(call),
-        /** Replaces the transaction by one to the sender itself, and returns the new hash. */
+        /** Replaces the waiting transaction by an empty call of the sender's own account. Returns the new hash. */
         cancel: () => send({ target: from, callData: '0x' }),
         async mine() {
           await callRpc(chain, [{ method: 'evm_mine', params: [] }])
@@ -96,8 +98,8 @@ export function createTransferTroubles({
     },
 
     /**
-     * Fills a deposit with a changed message, recipient or amount that its depositor signs; an empty message is `0x`. Returns
-     * the transactions of the speed-up on the origin and of the fill on the destination.
+     * Fills a bridge deposit with a changed message, recipient or amount, which the depositor signs. Returns two transactions:
+     * `speedUp` announces the change on the origin chain, and `fill` pays on the destination.
      */
     async fillChanged(
       deposit: BridgeDeposit,
@@ -108,9 +110,9 @@ export function createTransferTroubles({
     },
 
     /**
-     * Reorganises a chain around a bridge deposit. The deposit is included, its block is dropped, a third party deposits, and the
-     * deposit is included again with another deposit id. `include` sends it both times, unless `again` is given for the second
-     * time. `between` runs before the block is dropped.
+     * Simulates a chain reorganisation around a bridge deposit. First `include` sends the deposit, and its block is dropped.
+     * Then a third party deposits. Finally `again`, by default `include`, sends the deposit again, which then gets another id.
+     * `between` runs before the block is dropped.
      */
     async reorganise(options: {
       readonly chainId: number
@@ -130,9 +132,9 @@ export function createTransferTroubles({
     },
 
     /**
-     * Refunds expired deposits of one account and token in one way. Returns the hashes of the transactions. Way `alone` has one
-     * transaction per deposit, the others have the bundle's transactions and the claim's. `otherDebt` is another debt of the pool
-     * to the account, paid in the same sum unless the way is `alone`.
+     * Refunds one account's expired deposits of one token. Returns the hashes of the transactions. `alone` sends one
+     * transaction per deposit; the other ways pay all in one sum. `otherDebt` is another debt of the pool to the account, added
+     * to that sum.
      */
     async refund(deposits: readonly BridgeDeposit[], way: RefundWay, otherDebt = 0n): Promise<readonly Hash[]> {
       const [first] = deposits

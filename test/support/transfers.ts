@@ -22,13 +22,12 @@ import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import { createTransferTroubles } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
-/** Maximum number of polls after which every search of the chains in these tests has ended. */
+/** Maximum number of status requests until the service has finished any search of the test chains. */
 const MAX_QUESTIONS = 12
-/** Age in seconds from which a block of Base or Arbitrum is final. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
-/** A contract call without a value. */
+/** Contract call without native coin. */
 export type Call = { readonly target: Address; readonly callData: Hex }
 
 /** Builds a call of a function in the ABIs of oracles.ts. */
@@ -36,10 +35,10 @@ export function call(target: Address, ...of: Parameters<typeof encodeCall>): Cal
   return { target, callData: encodeCall(...of) }
 }
 
-/** The vault function by which a bridge message deposits. */
+/** Vault function that the bridge message calls to deposit. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-/** Builds the service's bridge message: it deposits all arrived units of a token into a vault for a user. */
+/** Builds the message of the service's bridge deposits: the handler contract deposits all received tokens into a vault for a user. */
 export function depositMessage(options: {
   readonly token: Address
   readonly vault: Address
@@ -55,12 +54,12 @@ export function depositMessage(options: {
   return handlerMessage([approve, withBalance(approve, 36n), withBalance(deposit, 4n)], user)
 }
 
-/** Encodes a message to the handler: the calls, and the recipient of the tokens if one of them fails. */
+/** `fallbackRecipient` gets the tokens if one of the calls fails. */
 function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
 }
 
-/** Options of a deposit into the bridge, all with defaults. */
+/** Options of a bridge deposit. Each option has a default. */
 export type Order = {
   readonly from?: number
   readonly to?: number
@@ -68,7 +67,7 @@ export type Order = {
   readonly user?: LocalAccount
   readonly inputAmount?: bigint
   readonly outputAmount?: bigint
-  /** The vault into which the message deposits by `entry`. Undefined makes a plain transfer to the user. */
+  /** Vault into which the bridge message deposits by `entry`. Undefined makes a plain transfer to the user. */
   readonly into?: Pick<TestVault, 'address' | 'asset' | 'chain'>
   readonly entry?: Entry
   readonly message?: Hex
@@ -90,9 +89,9 @@ const STATES = {
   no_deposit_in_transaction: { status: 'failed', reason: 'no_deposit_in_transaction', terminal: true },
   destination_action_failed: { status: 'failed', reason: 'destination_action_failed', terminal: true },
   expired: { status: 'failed', reason: 'expired', terminal: false },
-  // The search for a refund is over, and one that was found may belong to this transfer or to another.
+  // The search for a refund has ended. A refund was found, but it may belong to another transfer.
   undecided: { status: 'failed', reason: 'expired', terminal: true },
-  // The pool kept the refund, so the depositor has to claim it.
+  // The pool keeps the refund until the depositor claims it.
   refund_owed: { status: 'failed', reason: 'expired', terminal: false },
   refunded: { status: 'failed', reason: 'refunded', terminal: true },
   undelivered: { status: 'failed', reason: 'undelivered', terminal: true },
@@ -100,10 +99,10 @@ const STATES = {
   refund_not_found: { status: 'failed', reason: 'refund_not_found', terminal: true },
   destination_not_followed: { status: 'bridging', reason: 'destination_not_followed', terminal: true },
 } as const satisfies Record<string, State>
-/** Name of a transfer status in STATES. */
+/** Name of an expected transfer status: a key of `STATES`. */
 export type StateName = keyof typeof STATES
 
-/** Expected fields of a status response. Omitted fields are expected to be null, except those known of every transfer. */
+/** Expected fields of a status response. A field that a test omits must be null, unless every transfer has it. */
 type Expected = {
   readonly hash: Hash
   readonly from: number
@@ -115,11 +114,11 @@ type Expected = {
   readonly fill?: Hash
   readonly protocol?: ProtocolName
   readonly action?: 'deposit' | 'none'
-  /** True if no reorganisation can change the status any more. Undefined accepts both values. */
+  /** True if no chain reorganisation can change the status any more. Undefined accepts both values. */
   readonly final?: boolean
 }
 
-/** Asserts that a reply has this status with all documented fields, and does not name the bridge. */
+/** Asserts that a status response has this state and all documented fields. The response must not name the bridge. */
 export function expectStatus(reply: HttpReply, state: StateName, expected: Expected): void {
   const { status, headers } = reply
   const { transfers, ...whole } = reply.body
@@ -168,12 +167,12 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
   for (const { chainId } of to === undefined ? [] : body.evidence) expect([from, to]).toContain(chainId)
   if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
   expect(headers.get('cache-control')).toBe('no-store')
-  // Headers with random text are left out, because it may contain any word.
+  // Headers with random text are left out, because random text may contain any word.
   const words = [...headers].filter(([name]) => !/signature|digest|request-id/.test(name))
   expect(JSON.stringify([body, words])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
 }
 
-/** Last evidence event for each state. A state that rests on missing events has none. */
+/** Kinds that the last evidence event of a state may have. States that rest on a missing event are not listed. */
 const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   bridging: ['deposited', 'slow_fill_requested', 'filled'],
   completed: ['vault_deposited', 'delivered'],
@@ -184,7 +183,7 @@ const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   undelivered: ['undelivered'],
 }
 
-/** Asserts that the evidence events prove the state, and that all data reported of the transfer match them. */
+/** Asserts that the events in a status response prove the state and match the reported amounts and accounts. */
 function expectEvidence(
   told: Pick<HttpReply, 'body'>['body'],
   state: StateName,
@@ -215,38 +214,36 @@ function expectEvidence(
   expect(links.source).toContain(deposited.txHash)
 }
 
-/** Sender of a status request: by default the first client of the service that the test started. */
 type Asking = { readonly key?: string; readonly as?: Service }
 type Shown = Asking & {
   readonly fill?: Hash
-  /** Amount that the fill delivered, by default the deposit's. */
   readonly outputAmount?: bigint
   readonly protocol?: ProtocolName
-  /** Expected action at the destination: by default `deposit` if the transfer has a message. */
+  /** Expected action at the destination: by default `deposit` if the transfer has a message, otherwise `none`. */
   readonly action?: 'deposit' | 'none'
   readonly final?: boolean
 }
 
-/** A transfer that was sent. */
+/** Bridge transfer that a test has sent. */
 export type Transfer = {
   readonly deposit: BridgeDeposit
   readonly hash: Hash
-  /** Position of the transfer's deposit among the deposits of its transaction. */
   readonly index: number
   ask(asking?: Asking): Promise<HttpReply>
-  /** Requests the status and asserts all of its fields. */
   shows(state: StateName, shown?: Shown): Promise<void>
-  /** Polls until the transfer has this status, at most as often as a search takes. */
+  /** Requests the transfer's status until it is `state`, at most `MAX_QUESTIONS` times. Then asserts all fields. */
   becomes(state: StateName, shown?: Shown): Promise<void>
 }
 
-/** The bridge between the service's chains, with the actions of users, relayers and third parties. */
+/** Simulated bridge between the service's chains, with the actions of users, relayers and third parties. */
 export type Transfers = ReturnType<typeof transfersOn>
 
 const togetherCall = (calls: readonly Call[]) =>
   call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))])
 
-/** Makes the bridge's API report no fill and no refund until the test ends, so that the service must search the chains. */
+/**
+ * Makes the bridge's status API unavailable until the test ends. So the service must search the chains for fills and refunds.
+ */
 export function withoutHints(service: Service): void {
   const { acrossApi } = service.backends.providers
   acrossApi.rewrite = (reply, { url }) => (url.pathname.endsWith('/deposit/status') ? { status: 503, body: {} } : reply)
@@ -274,7 +271,7 @@ function transfersOn(service: Service) {
     const [header] = await callRpc(chainOf(chainId), [{ method: 'eth_getBlockByNumber', params: [tag, false] }])
     return Number((header as { timestamp: Hex }).timestamp)
   }
-  /** Sets the clock of a chain to a time in seconds since 1970, in a new block. */
+  /** Mines a block with this time, in seconds since 1970. */
   const setClock = async (chainId: number, seconds: number): Promise<void> => {
     await callRpc(chainOf(chainId), [{ method: 'evm_setNextBlockTimestamp', params: [seconds] }])
     await callRpc(chainOf(chainId), [{ method: 'evm_mine', params: [] }])
@@ -396,7 +393,7 @@ function transfersOn(service: Service) {
     askFor,
     ...createTransferTroubles({ chains, relayer }),
 
-    /** Sends one transaction to the pool and returns its only transfer. */
+    /** Sends one bridge deposit in a transaction of its own. Returns its transfer. */
     async open(order: Order = {}): Promise<Transfer> {
       const { from = ARBITRUM, user = ALICE } = order
       const hash = await send(from, user.address, await depositCall(order))
@@ -404,14 +401,13 @@ function transfersOn(service: Service) {
       if (!transfer) throw new Error('The pool took no deposit')
       return transfer
     },
-    /** Sends these deposits of one user in one transaction and returns their transfers. */
     async openTogether(orders: readonly Order[]): Promise<Transfer[]> {
       const [{ from = ARBITRUM, user = ALICE } = {}] = orders
       const calls = await Promise.all(orders.map(depositCall))
       const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
       return transfersIn(from, await send(from, user.address, together))
     },
-    /** Signs a user's transaction without sending it. Its nonce and fees are fixed, whatever is sent later. */
+    /** Signs a user's transaction without sending it. Its nonce and fees are fixed, even if the user sends others before. */
     async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {
       const [nonce = 0] = await readNonces(chainOf(chainId), [user.address])
       const terms = { gas: 3_000_000n, gasPrice: parseGwei('100'), nonce, chainId, type: 'legacy' } as const
@@ -422,7 +418,7 @@ function transfersOn(service: Service) {
       await confirmTransactions(chainOf(chainId), [], [hash as Hash])
       return hash as Hash
     },
-    /** Builds the calls with which anyone can fill deposits from freshly minted tokens. */
+    /** Builds the calls with which anyone can fill a bridge deposit from freshly minted tokens. */
     fillCalls: ({ deposit }: Pick<Transfer, 'deposit'>, pool = poolOf(deposit.destinationChainId)): Call[] => {
       const token: Address = `0x${deposit.outputToken.slice(26)}`
       return [
@@ -432,20 +428,20 @@ function transfersOn(service: Service) {
         call(pool, 'fillRelay', [relayDataOf(deposit), BigInt(deposit.originChainId), pad(MULTICALL3)]),
       ]
     },
-    /** Pays a token from the pool to several accounts in one transaction, in the form of refunds. */
+    /** Pays a token from the bridge's pool to several accounts in one transaction, as the bridge pays refunds. */
     async refundTogether(chainId: number, token: Address, payments: readonly (readonly [Address, bigint])[]) {
       const due = payments.map(([account, amount]) => ({ chainId, token, account, amount }))
       const [hash] = await relayer.refundTogether([], { payments: due })
       return hash as Hash
     },
-    /** Builds a direct call of the bridge's handler with this message, which anyone may make. */
+    /** Builds a direct call of the bridge's handler contract with this message. Anyone may make such a call. */
     handlerCall: (message: Hex): Call =>
       call(HANDLER, 'handleV3AcrossMessage', [tokenOf(BASE, 'USDC'), 0n, HANDLER, message]),
-    /** Mines blocks on a chain, each this many seconds after the last. */
+    /** Mines blocks. `seconds` is the time between two blocks. */
     mine: (chainId: number, blocks: number, seconds = 1) =>
       callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: [numberToHex(blocks), numberToHex(seconds)] }]),
     setClock,
-    /** Makes all blocks so far final on these chains, by default on both. The clocks of both chains stay equal. */
+    /** Makes all present blocks final on these chains, by default on all. The chains' clocks stay equal. */
     async finalise(...only: number[]): Promise<void> {
       const ids = only.length > 0 ? only : chains.map(({ chainId }) => chainId)
       const times = await Promise.all(ids.map((chainId) => clockOf(chainId)))
@@ -463,7 +459,6 @@ function transfersOn(service: Service) {
         await setClock(chainId, Math.max(deposit.fillDeadline, await clockOf(chainId)) + 1)
       }
     },
-    /** Takes a snapshot of a chain. The returned function reverts all changes since. */
     async remember(chainId: number): Promise<() => Promise<void>> {
       const [id] = await callRpc(chainOf(chainId), [{ method: 'evm_snapshot', params: [] }])
       return async () => {
@@ -486,7 +481,7 @@ async function approvePool(chain: LocalChain & { readonly tokens: readonly { rea
   await transact(chain, approvals)
 }
 
-/** Tests of transfers between chains. Alice and Bob have approved the pools. */
+/** Test fixtures of bridge transfers. Both users have approved the bridge's pools for all tokens. */
 export const test = base
   .extend('sharedTransfers', { scope: 'file' }, async ({ sharedService }) => {
     await Promise.all(sharedService.backends.chains.map(approvePool))

@@ -1,4 +1,4 @@
-// Unpacks Chromium, and the libraries that some machines lack, into the folder for temporary files.
+// Unpacks Chromium, and libraries that some machines lack, into the folder for temporary files.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import chromium, { inflate } from '@sparticuz/chromium'

@@ -2,17 +2,17 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { createUpstream, type Upstream } from '../../lib/core/http.ts'
 import type { Payment } from '../../lib/meter/meter.ts'
 
-/** A request budget that is never exhausted. */
+/** Request budget that is never exhausted. */
 export const UNLIMITED: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
-/** A response of a service: `body` is sent as JSON, or unchanged if it is text. */
+/** Response of an external HTTP service. `body` is sent as JSON, or unchanged if it is text. */
 export type Reply = {
   readonly status?: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Failing responses of an external service, each with the resulting error code. */
+/** Failing responses of an external HTTP service, each with the error code that the service returns for it. */
 export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[] = [
   ['429', { status: 429, body: 'Too Many Requests' }, 'upstream_unavailable'],
   ['500', { status: 500, body: 'Internal Server Error' }, 'upstream_unavailable'],
@@ -24,7 +24,7 @@ export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[]
   ['400', { status: 400, body: { error: true } }, 'upstream_bad_answer'],
 ]
 
-/** Creates an Upstream that returns these replies. `urls` and `requests` record its requests. */
+/** Creates a fake external service that returns these responses. `urls` and `requests` record the requests that it receives. */
 export function createFakeUpstream(
   reply: (url: URL) => Reply,
   headers: Readonly<Record<string, string>> = {},

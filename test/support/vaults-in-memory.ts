@@ -9,20 +9,22 @@ const COMMON = {
   ...{ chainId: CHAINS[0]?.id ?? 1, firstBlock: 0, address: LAGOON_VAULT.address, shareToken: LAGOON_VAULT.address },
   ...{ asset: LAGOON_VAULT.asset, assetSymbol: 'USDC', assetDecimals: 6, shareDecimals: 18 },
 }
-/** A synchronous ERC-4626 vault. */
+/** Configuration of a synchronous ERC-4626 vault. */
 export const SYNC_VAULT: Erc4626Vault = { ...COMMON, protocol: 'erc4626' }
-/** A vault with a cooldown before withdrawals. */
+/** Configuration of a vault with a cooldown before withdrawals. */
 export const COOLDOWN_VAULT: CooldownVault = {
   ...{ ...COMMON, protocol: 'cooldown' },
   silo: '0x0000000000000000000000000000000000005110',
 }
-/** An asynchronous ERC-7540 vault. */
+/** Configuration of an asynchronous ERC-7540 vault. */
 export const ASYNC_VAULT: Erc7540Vault = {
   ...{ ...COMMON, protocol: 'erc7540' },
   ...{ isDepositAsync: true, isRedemptionAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
 }
 
-/** State of a vault with instant withdrawals, and of an account in it. Amounts are in the smallest units, the fee in basis points. */
+/**
+ * State of a vault with instant withdrawals, and one account's shares. Amounts are in smallest units, the fee in basis points.
+ */
 export type SyncFacts = {
   readonly totalAssets: bigint
   readonly totalSupply: bigint
@@ -32,13 +34,16 @@ export type SyncFacts = {
 
 const PLAIN: SyncFacts = { totalAssets: 10n ** 12n, totalSupply: 10n ** 24n, exitFee: 0n, shares: 0n }
 
-/** Returns ERC-4626's conversions: shares to assets, rounded down, and assets to shares, rounded up or down. */
+/** Returns the conversions of ERC-4626: shares to assets, rounded down, and assets to shares, rounded up or down. */
 export const conversionOf = ({ totalAssets, totalSupply }: Pick<SyncFacts, 'totalAssets' | 'totalSupply'>) => ({
   assetsOf: (shares: bigint) => (shares * totalAssets) / totalSupply,
   sharesFor: (assets: bigint, isUp: boolean) => (assets * totalSupply + (isUp ? totalAssets - 1n : 0n)) / totalAssets,
 })
 
-/** Builds the contracts of such a vault. It deducts its fee from the assets that it pays. `answers` overrides the results of functions. */
+/**
+ * Builds the simulated contracts of a vault with instant withdrawals. The vault deducts its exit fee from the paid assets.
+ * `answers` overrides function results.
+ */
 export function vaultContracts(facts: Partial<SyncFacts>, answers: Contracts['answers'] = {}): Contracts {
   const all = { ...PLAIN, ...facts }
   const { assetsOf, sharesFor } = conversionOf(all)

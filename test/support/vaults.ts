@@ -30,7 +30,7 @@ import { createChainClient } from './chain-client.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
-/** Tokens of the local chains: USDC has 6 decimals, DAI has 18, USDT's functions return nothing, WETH is the wrapped native coin. */
+/** Tokens of the local chains. USDT is the variant whose functions return nothing; WETH is wrapped ether. */
 export type Asset = 'USDC' | 'DAI' | 'USDT' | 'WETH'
 
 const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
@@ -38,7 +38,7 @@ const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
 type Write = ContractFunctionName<typeof VAULT_ABI, 'payable' | 'nonpayable'>
 type View = ContractFunctionName<typeof VAULT_ABI, 'view' | 'pure'>
 
-/** Accounts with special permissions in every vault of these tests. */
+/** Accounts with special permissions in every test vault. */
 export const ROLES = {
   admin: ACCOUNTS.admin.address,
   safe: ACCOUNTS.safe.address,
@@ -46,13 +46,16 @@ export const ROLES = {
   feeReceiver: ACCOUNTS.feeReceiver.address,
 }
 
-/** A new vault with an API client of its own. It has the client's HTTP requests, and calls by other accounts on the chain. */
+/**
+ * New vault with an API client that has only this vault. `TestVault` has functions for the client's requests and for contract
+ * calls.
+ */
 export type TestVault = ReturnType<typeof testVault>
 
 type Place = { readonly chainId?: number; readonly asset?: Asset }
 type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'whitelisted' | 'hasBeacon'> & Partial<LagoonRates>
 
-/** Deploys a vault of Lagoon's kind, by default on Base with USDC, and creates a client for it. */
+/** Deploys a Lagoon vault, by default on Base with USDC. Creates an API client that has only this vault. */
 export async function openLagoonVault(service: Service, options: LagoonOptions): Promise<TestVault> {
   const { chainId = 8453, asset = 'USDC', ...rest } = options
   const { chain, token } = placeOf(service, chainId, asset)
@@ -61,7 +64,10 @@ export async function openLagoonVault(service: Service, options: LagoonOptions):
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 
-/** Deploys a synchronous vault, by default a plain ERC-4626 vault on Base with USDC, and creates a client for it. */
+/**
+ * Deploys a synchronous vault, by default a plain ERC-4626 vault on Base with USDC. Creates an API client that has only this
+ * vault.
+ */
 export async function openYieldVault(
   service: Service,
   { chainId = 8453, asset = 'USDC', make = 'plain' }: Place & { readonly make?: YieldVaultKind } = {},
@@ -71,7 +77,9 @@ export async function openYieldVault(
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 
-/** Deploys an ERC-7540 vault other than Lagoon's, by default on Base with USDC and shares of 6 decimals. */
+/**
+ * Deploys an ERC-7540 vault that is not Lagoon's, by default on Base with USDC. Creates an API client that has only this vault.
+ */
 export async function openAsyncVault(service: Service, options: AsyncOptions) {
   const { chainId = 8453, asset = 'USDC', ...rest } = options
   const { chain, token } = placeOf(service, chainId, asset)
@@ -96,7 +104,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
     readContract(client, { address: at, abi: ASYNC_VAULT, functionName, args } as never) as Promise<bigint>
   return {
     ...vault,
-    /** The vault's share token. A vault of the kind `redemptions` is its own share token. */
+    /** Token contract of the vault's shares. A vault of the kind `redemptions` is its own share token. */
     share,
     encode,
     act: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>
@@ -110,7 +118,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
 type AsyncOptions = Place & Pick<AsyncVaultOptions, 'make' | 'shareDecimals'>
 type AsyncWrite = ContractFunctionName<typeof ASYNC_VAULT, 'payable' | 'nonpayable'>
 type AsyncView = ContractFunctionName<typeof ASYNC_VAULT, 'view' | 'pure'>
-/** An ERC-7540 vault other than Lagoon's, with its own client. */
+/** ERC-7540 vault that is not Lagoon's, with an API client of its own. */
 export type TestAsyncVault = Awaited<ReturnType<typeof openAsyncVault>>
 
 function placeOf(service: Service, chainId: number, asset: Asset) {
@@ -138,13 +146,11 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   return {
     chain,
     address,
-    /** API key of the client that has only this vault. */
     key,
     asset,
     token,
 
-    // HTTP requests of the client
-    /** Lists the client's vaults with the chain's current state. Cached reads expire first. */
+    /** Lists the client's vaults. Cached chain reads expire first, so the vaults are up to date. */
     list: () => {
       service.pass(0.5)
       return call('GET', '/vaults')
@@ -164,30 +170,30 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     withdrawStatus: ({ address: userAddress }: Pick<LocalAccount, 'address'>) =>
       call('GET', `/defi/vault/${address}/withdraw-status?userAddress=${userAddress}`),
 
-    // Transactions of the user's wallet
-    /** Signs and sends the transactions of a reply in order. Returns the receipts, reverted or not. */
+    /**
+     * Signs and sends the transactions in the service's reply, in order. Returns all receipts, also of reverted transactions.
+     */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
       const transactions: HandedOut[] = [...body.approval, ...body.operations]
       return service.send(chainId, user, transactions)
     },
 
-    // Calls by other accounts on the chain
     units: (whole: string) => parseUnits(whole, DECIMALS[asset]),
-    /** Calls the vault from a local account and mines the transaction. Throws if it reverts. */
+    /** Sends a vault call from a local account and mines it. Throws if the transaction reverts. */
     act: (from: Address, functionName: Write, ...args: readonly unknown[]) =>
       transact(chain, [onVault(from, functionName, args)]),
     approve: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'approve', address, amount)]),
     mint: (to: Address, amount: bigint) => transact(chain, [onToken(ROLES.admin, 'mint', to, amount)]),
-    /** Mints tokens to the owner, who requests a deposit on the chain without the service. */
+    /** Mints tokens to the owner, who then requests a vault deposit directly on the chain. */
     request: (owner: Address, amount: bigint, controller = owner) =>
       transact(chain, [
         onToken(owner, 'mint', owner, amount),
         onToken(owner, 'approve', address, amount),
         onVault(owner, 'requestDeposit', [amount, controller, owner]),
       ]),
-    /** Values the vault at its assets plus `gain` and settles pending requests. */
+    /** Sets the vault's valuation to its assets plus `gain` and settles the pending requests. */
     settle: (gain = 0n) => settle(chain, address, { gain }),
-    /** Settles as `settle` does. The valuation then stays valid for a day, so that deposits are instant. */
+    /** Settles like `settle`. Afterwards the valuation stays valid for a day, so that deposits are instant. */
     async settleForADay(gain = 0n) {
       await transact(chain, [onVault(ROLES.safe, 'updateTotalAssetsLifespan', [86_400n])])
       return settle(chain, address, { gain })
@@ -195,13 +201,15 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     upgrade: (generation: LagoonGeneration) => upgradeLagoonVault(chain, address, generation),
     destroy: () => callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x'] }]),
 
-    // Views of the contracts
     read: (functionName: View, ...args: readonly unknown[]) =>
       // The cast is needed because viem infers arguments only from a literal function name.
       readContract(client, { address, abi: VAULT_ABI, functionName, args } as never) as Promise<bigint>,
     balanceOf: (account: Address) => tokenView('balanceOf', [account]),
     allowance: (owner: Address) => tokenView('allowance', [owner, address]),
-    /** Returns the name of the contract error with which this call would revert now, or undefined if it would succeed. */
+    /**
+     * Returns the name of the contract error with which this vault call would revert. Undefined means that the call would
+     * succeed.
+     */
     async refusal(from: Address, functionName: Write, ...args: readonly unknown[]): Promise<string | undefined> {
       try {
         // The cast is needed because viem infers arguments only from a literal function name.
@@ -216,13 +224,13 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   }
 }
 
-/** Asserts that all of these transactions were mined and none reverted. */
+/** Asserts that there are transactions and that none of them reverted. */
 export function expectSuccess(receipts: readonly { readonly status: string; readonly transactionHash: Hash }[]): void {
   expect(receipts.length).toBeGreaterThan(0)
   expect(receipts.map(({ status }) => status)).toEqual(receipts.map(() => 'success'))
 }
 
-/** Asserts that a reply's `estimatedGas` covers the gas that its transactions used, and exceeds it by at most 30 %. */
+/** Asserts that `estimatedGas` in a reply is between 100 % and 130 % of the gas that the transactions used. */
 export function expectFairGas({ body }: HttpReply, receipts: readonly TransactionReceipt[]): void {
   const used = receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
   expect(body.simulation).toEqual({ status: 'success' })
@@ -230,7 +238,7 @@ export function expectFairGas({ body }: HttpReply, receipts: readonly Transactio
   expect(BigInt(body.estimatedGas) * 10n).toBeLessThanOrEqual(used * 13n)
 }
 
-/** Returns the shares that `assets` buy at a rate, by ERC-4626's formula with Lagoon's virtual shares, less the entry fee. */
+/** Returns the shares that a deposit of `assets` issues: ERC-4626's formula with Lagoon's virtual shares, minus the entry fee. */
 export function sharesFor(
   assets: bigint,
   rate: { readonly totalAssets: bigint; readonly totalSupply: bigint; readonly virtualShares: bigint },
@@ -241,7 +249,10 @@ export function sharesFor(
   return shares - (shares * BigInt(feeBasisPoints) + 9_999n) / 10_000n
 }
 
-/** Replaces a vault's bytecode. The function with this selector runs the bytecode `answer`; all other calls are delegated to the vault. */
+/**
+ * Replaces a vault's bytecode so that the function with this selector runs the bytecode `answer`. All other calls still reach
+ * the vault's code.
+ */
 export async function answerInItsPlace(vault: Pick<TestVault, 'address' | 'chain'>, selector: string, answer: string) {
   const elsewhere = '9'.repeat(40)
   const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])

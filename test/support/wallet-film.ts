@@ -8,7 +8,7 @@ import { test as base } from './browser.ts'
 import { clearSandbox, freePort, readStateFile, startSandbox } from './sandbox.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Window sizes and colour schemes in which pages are pictured. */
+/** Window sizes and colour schemes of the screenshots. */
 export const VIEWS = [
   { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
   { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
@@ -26,9 +26,12 @@ const State = z.object({
   chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url(), nodeUrls: z.array(z.url()) })),
 })
 
-/** Tests of `npm start` with nodes that have public nodes' limits, and one visitor of its wallet with a virtual authenticator. */
+/**
+ * Test fixtures that run `npm start` with nodes that have public nodes' request limits. One visitor with a virtual
+ * authenticator uses the wallet.
+ */
 export const test = base
-  /** Environment variables of `npm start`, which a test file may override. */
+  /** Environment variables of `npm start`. A test file may override them. */
   .extend('settings', { scope: 'file' }, (): Readonly<Record<string, string>> => ({ PAST: 'none' }))
   .extend('sandbox', { scope: 'file' }, async ({ settings }, { onCleanup }) => {
     const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
@@ -46,7 +49,7 @@ export const test = base
       },
     }
   })
-  /** One visitor for all tests, with an account and a wallet after the first test creates them. */
+  /** One browser visitor for all tests of the file. The first test creates the visitor's account and wallet. */
   .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
     const context = await browser.newContext({
       baseURL: sandbox.walletUrl,
@@ -69,21 +72,21 @@ function isLocal(url: string): boolean {
   return /^(data|blob):/.test(url) || /^http:\/\/(localhost|127\.0\.0\.1)[:/]/.test(url)
 }
 
-/** Presses the button with this name. */
+/** Clicks the button with this name. */
 export async function press(page: Page, name: RegExp | string): Promise<void> {
   await page.getByRole('button', { name }).click()
 }
 
-/** Opens a vault's page by its name, from any page. */
+/** Opens the page of a vault by the vault's name, from any page of the wallet. */
 export async function openVault(page: Page, name: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()
   await page.getByRole('link', { name }).click()
   await page.getByLabel('Amount').waitFor()
 }
 
-/** Returns the axe violations of the current page. */
+/** Returns the accessibility violations that axe finds on the current page. */
 export async function violations(page: Page): Promise<string[]> {
-  // axe runs by `evaluate`, because the page's content security policy blocks third-party scripts.
+  // axe runs by `evaluate`, because the page's content security policy blocks added script elements.
   await page.evaluate(AXE)
   return page.evaluate(async () => {
     // @ts-expect-error: the script has put it there.

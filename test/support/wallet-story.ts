@@ -10,12 +10,11 @@ import { type HttpReply, type Service, USERS } from './service.ts'
 const [ALICE] = USERS
 const AMOUNT = '1000000000'
 
-/** Setting of `playWallet`: the vault that Alice deposits into, USDC on the other chain, and a function that publishes events. */
+/** Data of the simulated user story: the vault for the deposit, USDC on the other chain, and `tell`, which publishes webhook events. */
 export type Stage = {
   readonly asyncVault: Address
   readonly otherUsdc: Address
   readonly tell: () => Promise<void>
-  /** Account and e-mail address that the requests use in place of Alice's. */
   readonly alice?: Alice
 }
 type Alice = { readonly account: LocalAccount; readonly email: string }
@@ -23,8 +22,8 @@ type Alice = { readonly account: LocalAccount; readonly email: string }
 const HERSELF: Alice = { account: ALICE, email: 'alice@example.com' }
 
 /**
- * Sends a wallet's requests in a sensible order. Alice registers, links her wallet, browses, deposits and withdraws, loses her
- * passkey, and deletes her account. The requests use every operation of the service, and all succeed.
+ * Sends the requests of a wallet's user in a realistic order. The user registers, links a wallet, deposits, withdraws, loses
+ * the passkey and deletes the account. The requests cover every operation of the service, and all succeed.
  */
 export async function playWallet(service: Service, stage: Stage): Promise<void> {
   for (const path of ['/health', '/openapi.json', '/.well-known/apple-app-site-association']) {
@@ -32,7 +31,7 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   }
   for (const path of ['assetlinks', 'jwks']) await service.call('GET', `/.well-known/${path}.json`, { key: null })
   const { alice = HERSELF } = stage
-  // The reward is granted first, because a later Merkle tree of rewards would change its proof.
+  // The reward comes first, because each later Merkle root of rewards changes the proof of this reward.
   await payReward(service, stage, alice)
   const { recoveryKey, headers } = await join(service, alice)
   await lookAround(service, headers, stage)
@@ -48,7 +47,6 @@ async function payReward({ backends }: Service, { asyncVault }: Stage, { account
   await backends.rewards.grant(chainId, [reward])
 }
 
-/** Registers Alice with a passkey, logs in, renews her recovery key, ends her other sessions and links her wallet to her account. */
 async function join(service: Service, { account, email }: Alice) {
   const passkey = somePasskey()
   const recoveryKey = someKeyPair()
@@ -82,7 +80,6 @@ async function join(service: Service, { account, email }: Alice) {
   return { recoveryKey, headers }
 }
 
-/** Requests the balances of Alice's wallet and the market data. */
 async function lookAround(service: Service, headers: Record<string, string>, { otherUsdc }: Stage): Promise<void> {
   const portfolio = '/portfolio-indexor'
   await service.call('GET', `${portfolio}/allBalances?currency=eur`, { headers })
@@ -95,7 +92,6 @@ async function lookAround(service: Service, headers: Record<string, string>, { o
   await service.call('GET', `${portfolio}/token/address/arbitrum-mainnet/${otherUsdc}?days=1`)
 }
 
-/** Deposits into the vault, once from another chain, and withdraws. All requests are settled and claimed. */
 async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { account }: Alice): Promise<void> {
   const { chains, relayer } = service.backends
   const [chain, source] = chains
@@ -140,7 +136,6 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
   await service.call('GET', `${user}/withdrawals?limit=2`)
 }
 
-/** Registers a webhook, receives events about the vaults, rotates the webhook's secret, tests it and deletes it. */
 async function receiveWebhooks(service: Service, { tell }: Stage): Promise<void> {
   const url = await serve((_, response) => response.writeHead(204).end())
   const { body } = await service.call('POST', '/webhooks', { body: { url: `${url}/vaultline` } })
@@ -153,7 +148,6 @@ async function receiveWebhooks(service: Service, { tell }: Stage): Promise<void>
   await service.call('DELETE', `/webhooks/${body.id}`)
 }
 
-/** Recovers Alice's account with another passkey and deletes the remaining data. */
 async function leave(
   service: Service,
   recoveryKey: ReturnType<typeof someKeyPair>,

@@ -6,7 +6,7 @@ import type { Service } from './service.ts'
 
 type Session = { readonly headers: Record<string, string> }
 
-/** Links an EVM wallet to the user. */
+/** Links an EVM wallet to the logged-in user. */
 export async function linkEvm(
   service: Service,
   session: Session,
@@ -16,7 +16,7 @@ export async function linkEvm(
   await link(service, session, { address, chain: 'evm' }, (message) => wallet.signMessage({ message }))
 }
 
-/** Links the local Solana wallet to the user. */
+/** Links the local test wallet on Solana to the logged-in user. */
 export async function linkSolana(service: Service, session: Session): Promise<void> {
   const toSign = { address: SOLANA_WALLET.address, chain: 'solana' }
   await link(service, session, toSign, async (message) => signOnSolana(message))

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
-/** Returns the headers of a webhook delivery sent now, signed by the Standard Webhooks library. */
+/** Returns the headers of a webhook delivery that is sent now. The Standard Webhooks library signs the delivery. */
 export function signedHeaders(secret: string, id: string, body: string): Record<string, string> {
   const sentAt = new Date()
   return {
@@ -11,7 +11,10 @@ export function signedHeaders(secret: string, id: string, body: string): Record<
   }
 }
 
-/** Verifies a webhook delivery by the Standard Webhooks library and returns its body. Throws if the signature is invalid. */
+/**
+ * Verifies a webhook delivery with the Standard Webhooks library. Returns the parsed body, or throws if the signature is
+ * invalid.
+ */
 export function verifyDelivery(
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: string },
   secret: string,

@@ -8,7 +8,7 @@ import type { Service } from './service.ts'
 
 type Completed = Extract<Notice, { type: 'deposit.completed' }>
 
-/** Creates an event to publish about a completed deposit. Tests override the fields that they depend on. */
+/** Creates a webhook event about a completed deposit, ready to be published. Tests override the fields on which they depend. */
 export function someNotice(
   key: string,
   { data, ...overrides }: Partial<Omit<Completed, 'data'>> & { data?: Partial<Completed['data']> } = {},
@@ -35,7 +35,7 @@ export function someNotice(
   }
 }
 
-/** Creates a client's webhook as if registered before the client's first event. Tests override the fields that they depend on. */
+/** Creates a client's webhook that receives all final events of the client. Tests override the fields on which they depend. */
 export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}): Webhook {
   const url = overrides.url ?? 'https://receiver.example/'
   return {
@@ -44,13 +44,13 @@ export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}):
   }
 }
 
-/** Publishes events to a client as the job refresh-chain does, and delivers them. */
+/** Publishes webhook events to a client as the job refresh-chain does, and delivers them. */
 export async function tell(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   await publishTo(service, clientId, notices)
   await service.consume()
 }
 
-/** Publishes events to a client. The functions that consume queues deliver them later. */
+/** Publishes webhook events to a client. The functions that consume queues deliver them later. */
 export async function publishTo(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   const { DELIVERY_QUEUE_URL: deliveryQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
   const env = { deliveryQueue, webhooks: table }
@@ -58,13 +58,16 @@ export async function publishTo(service: Service, clientId: string, notices: rea
   await publish({ ...services, now: Date.now, random: Math.random }, notices, () => [clientId])
 }
 
-/** Decides when a database request runs. It throws before or after the request if the caller is killed. */
+/** Decides when a database request runs. To simulate a crash of the caller, a gate throws before or after the request. */
 export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 
-/** A gate that passes every request immediately. */
+/** Gate that runs every request at once. */
 export const passing: Gate = (request) => request()
 
-/** Wraps DynamoDB so that each request passes a gate. A query passes it for each item, because a query is no snapshot. */
+/**
+ * Wraps DynamoDB so that each request passes a gate. A query passes the gate once per item, because other writes may happen
+ * between the items.
+ */
 export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo {
   if (gate === passing) return dynamo
   const atGate =
@@ -94,8 +97,8 @@ export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo 
 }
 
 /**
- * Returns a gate that lets the first `passed` requests through, and kills the caller before the next one runs. A kill after a
- * request would have the same effect as one before the following request.
+ * Returns a gate that runs the first `passed` requests, then throws before the next one, as if the caller had crashed. A crash
+ * after a request has the same effect as one before the next request.
  */
 export function killedAfter(passed: number): { readonly gate: Gate; readonly count: () => number } {
   let asked = 0
@@ -110,8 +113,8 @@ export function killedAfter(passed: number): { readonly gate: Gate; readonly cou
 }
 
 /**
- * Runs several functions concurrently, with one request at a time. `choose` gets the number of waiting requests and returns the
- * index of the one to run next. Errors of the functions are ignored.
+ * Runs functions concurrently, but only one of their requests at a time. `choose` gets the number of waiting requests and
+ * returns the index of the next one. Errors of the functions are ignored.
  */
 export async function interleave(
   runs: readonly ((gate: Gate) => Promise<unknown>)[],
@@ -131,7 +134,7 @@ export async function interleave(
   )
   const isReady = () => [...live].every((index) => waiting.some(({ run }) => run === index))
   while (live.size > 0) {
-    // A function continues to its next request or its end after it gets a response.
+    // The loop waits until every running function has ended or waits at its next request.
     do await new Promise((resolve) => setImmediate(resolve))
     while (!isReady())
     await waiting.splice(choose(waiting.length), 1)[0]?.pass()

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
-/** Behaviour of a proxy in front of a server: `faithful`, or one way in which servers fail. */
+/** Behaviour of a proxy in front of a server: `pass` forwards unchanged, and every other value is a way in which servers fail. */
 export type Behaviour =
   | 'pass'
   | 'refuse connections'
@@ -23,7 +23,7 @@ export type Behaviour =
   | 'answer nonsense hex'
   | 'refuse every call'
 
-/** Every failing behaviour of a node, with the error that the service returns if no other node can respond. */
+/** Failing behaviours of a blockchain node, each with the error code that the service returns if no other node responds. */
 export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse connections', 'upstream_unavailable'],
   ['cut the connection', 'upstream_unavailable'],
@@ -41,18 +41,18 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse every call', 'upstream_bad_answer'],
 ]
 
-/** One failing behaviour for each error code. Tests of the requests to nodes cover the others. */
+/** One failing behaviour of a node for each error code. The tests of node requests cover all others. */
 export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
   ['refuse connections', 'never answer', 'answer results of the wrong type'].includes(behaviour),
 )
 
-/** A proxy in front of an HTTP server that records the body of every request. */
+/** Proxy in front of an HTTP server. It records the body of every request. */
 export type Wire = {
   readonly url: string
-  /** Bodies of all requests since the last `reset`, without the eth_chainId call that each container makes once. */
+  /** Bodies of all requests since the last `reset`. The `eth_chainId` call that each container makes once is removed. */
   readonly bodies: string[]
   behaviour: Behaviour
-  /** Promise that every request awaits before it is forwarded. */
+  /** Promise for which every request waits before the proxy forwards it. */
   hold: Promise<unknown> | undefined
   rewrite: ((answer: string, request: string) => string) | undefined
   rewriteRequest: ((request: string) => string) | undefined
@@ -70,7 +70,7 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
 
 type Result = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
 
-/** Changes that a failing behaviour makes to each item of a batch response. */
+/** Changes that a failing behaviour makes to each response of a JSON-RPC batch. */
 const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unknown>> = {
   'answer other calls': ({ id, ...answer }) => ({ ...answer, id: id + 1000 }),
   'answer results of the wrong type': ({ id }, index) => ({
@@ -86,7 +86,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
   }),
 }
 
-/** Starts a proxy in front of a URL. It forwards faithfully until a test changes its behaviour. */
+/** Starts a proxy in front of a URL. The proxy forwards unchanged until a test changes its behaviour. */
 export async function startWire(target: string): Promise<Wire> {
   const ask = (asked: RequestParts, path = '/') => exchange(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
@@ -131,7 +131,7 @@ export async function startWire(target: string): Promise<Wire> {
     const told = wire.rewrite?.(text, body.toString()) ?? text
     response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
   }
-  // The server's port is closed while it stops, so requests in between fail.
+  // The server's port is closed while the server stops, so requests in between fail.
   const { url, stop } = await listen((request, response) => {
     pass(request, response).catch(() => request.socket.destroy())
   })
@@ -160,19 +160,19 @@ function spoil(text: string, behaviour: Behaviour): string {
   return spoilOne ? JSON.stringify(JSON.parse(text).map(spoilOne)) : text
 }
 
-/** Returns the JSON-RPC calls in the recorded requests, as one list per HTTP request. */
+/** Returns the JSON-RPC calls of the recorded requests, one list per HTTP request. */
 export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }[][] {
   return bodies.map((body) => [JSON.parse(body)].flat())
 }
 
 const CHAIN_CHECK = '{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
 
-/** Removes the eth_chainId call that may precede a batch, so that new and used containers count alike. */
+/** Removes the `eth_chainId` call that a new container puts before its first batch. So new and used containers count alike. */
 function withoutChainCheck(body: string): string {
   return body.startsWith(`[${CHAIN_CHECK},`) ? renumbered(`[${body.slice(CHAIN_CHECK.length + 2)}`, -1) : body
 }
 
-/** Returns the responses to a batch, preceded by the true response to the eth_chainId call. */
+/** Adds the real response to `eth_chainId` in front of the responses to a batch. */
 async function withChainCheck(text: string, ask: (asked: RequestParts) => Promise<HttpResponse>): Promise<string> {
   if (!text.startsWith('[')) return text
   const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })

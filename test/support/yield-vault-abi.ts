@@ -1,6 +1,9 @@
 import { parseAbi } from 'viem'
 
-/** ABI of ERC-4626 and of the sandbox's synchronous vaults. It is written independently of the contracts under test. */
+/**
+ * ABI of ERC-4626 and of the sandbox's synchronous vaults. Written independently, so that it can reveal mistakes in the tested
+ * ABI.
+ */
 export const YIELD_VAULT = parseAbi([
   'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
   'function mint(uint256 shares, address receiver) returns (uint256 assets)',

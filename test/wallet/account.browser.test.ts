@@ -3,11 +3,11 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// Account pages of the demo wallet in a real Chromium: passkeys, sessions, recovery, a Solana wallet, and deletion.
+// Account pages of the demo wallet in a real Chromium: passkeys, sessions, recovery, a Solana wallet, deletion.
 
 const EMAIL = 'owner@example.com'
 
-/** Recovery kits that the wallet has shown to the tests, oldest first. */
+/** Recovery kits (key id and secret) that the wallet has shown during the tests, oldest first. */
 const kits: string[] = []
 
 function passkeysOf(page: Page) {
@@ -18,7 +18,7 @@ function sessionsOf(page: Page) {
   return page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
 }
 
-/** Returns accessibility violations (by axe) and overflowing elements at both widths, in light and dark mode. */
+/** Returns accessibility violations (by axe) and overflowing elements, once in a wide light window and once in a narrow dark one. */
 async function complaintsAbout(page: Page): Promise<string[]> {
   const found: string[] = []
   for (const { viewport, colorScheme } of VIEWS.slice(0, 2)) {
@@ -31,7 +31,6 @@ async function complaintsAbout(page: Page): Promise<string[]> {
   return found
 }
 
-/** Returns the text of the page's developer drawer, which lists the page's API requests. */
 async function readDrawer(page: Page): Promise<string> {
   await press(page, /^Requests/)
   const drawer = page.getByRole('complementary', { name: 'Requests of this page' })
@@ -42,7 +41,7 @@ async function readDrawer(page: Page): Promise<string> {
 
 type Refusal = { readonly status: number; readonly code: string; readonly retryAfter?: string }
 
-/** Makes the service refuse the next request of this method and path. */
+/** Makes the next request of this method and URL fail with an error response. */
 async function refuseOnce(page: Page, [method, url]: readonly [string, string], refusal: Refusal): Promise<void> {
   const { status, code, retryAfter } = refusal
   const handle = async (route: Route) => {
@@ -58,7 +57,7 @@ async function refuseOnce(page: Page, [method, url]: readonly [string, string], 
   await page.route(url, handle)
 }
 
-/** Lets the service execute the next POST to this URL, and cuts the connection before its response. */
+/** The service executes the next POST to this URL, but the connection closes before the response. */
 async function loseResponse(page: Page, url: string): Promise<void> {
   const handle = async (route: Route) => {
     if (route.request().method() !== 'POST') return route.fallback()
@@ -317,7 +316,7 @@ describe('A recovery kit', () => {
     await press(page, 'Log in with the new passkey')
     await page.getByText(`Logged in as ${EMAIL}`).waitFor()
     const { passkey } = JSON.parse((await page.evaluate(() => sessionStorage.getItem('vaultline.session'))) ?? '')
-    // The old passkey is removed, because the device would still offer it although it is no longer valid.
+    // The old passkey is removed from the device. Otherwise the device would still offer it, although it is no longer valid.
     await authenticator.keepOnly(passkey.toString())
     await press(page, 'Log out')
     await page.getByRole('button', { name: 'Log in', exact: true }).waitFor()

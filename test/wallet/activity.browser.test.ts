@@ -3,7 +3,7 @@ import { createWalletClient, encodeFunctionData, getAddress, http, parseAbi, pub
 import { describe, expect, onTestFinished } from 'vitest'
 import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The wallet's timeline in a real Chromium: deposits and withdrawals of a visitor on two chains.
+// Timeline page of the demo wallet in a real Chromium, with a visitor's deposits and withdrawals on two chains.
 
 async function openActivity(page: Page): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
@@ -24,7 +24,7 @@ const DEPOSITS = parseAbi([
   'function deposit(uint256 assets, address receiver)',
 ])
 
-/** Deposits 1 USDC several times without the wallet, by accounts whose keys the sandbox's nodes hold. */
+/** Deposits 1 USDC several times without the wallet. The node of the local chain signs for the depositing accounts. */
 async function depositOften(
   {
     chains,
@@ -96,7 +96,8 @@ describe('A deposit that settles', () => {
     expect(await open.count()).toBe(0)
     await rows.locator('summary').click()
     await expect.poll(() => stepsOf(page, 'Harbor USDC')).toEqual(['Requested', 'Settled', 'Claimed'])
-    // The deposit's steps show the transactions of its settlement and of its claim, which events report.
+    // The deposit's steps link the transactions of the request, the settlement and the claim. Webhook events report the last
+    // two.
     await expect
       .poll(() => rows.getByRole('link', { name: /transaction's hash 0x/ }).count(), { timeout: 80_000 })
       .toBe(3)

@@ -231,7 +231,7 @@ describe('A transfer', () => {
 describe('The timeline', () => {
   const time = (minute: number) => new Date(Date.UTC(2026, 10, 1) + minute * 60_000).toISOString()
   const hash = (index: number) => `0x${index.toString(16).padStart(4, '0')}` as const
-  /** Deposits and withdrawals, newest first, some of them with a cross-chain transfer. */
+  /** Generates deposits and withdrawals, newest first, some with a cross-chain transfer. */
   const histories = fc
     .array(
       fc.record({
@@ -290,7 +290,7 @@ describe('The timeline', () => {
     const pages = fc.integer({ min: 1, max: 20 })
     const isPrefix = fc.property(histories, pages, pages, (all, first, second) => {
       const whole = timeline({ ...all, deposits: load(all.deposits, 99), withdrawals: load(all.withdrawals, 99) })
-      // Transfers are left out, because they would add entries before their page of the history is loaded.
+      // Transfers are left out. They would add timeline entries before the page of the history with their deposit is loaded.
       const part = timeline({
         deposits: load(all.deposits, first),
         withdrawals: load(all.withdrawals, second),

@@ -15,7 +15,7 @@ const Manifest = z.record(
 )
 
 /**
- * Builds the demo wallet as for deployment. A separate process is needed, because the tests' NODE_ENV would select React's
+ * Builds the demo wallet as for deployment, in a separate process. Otherwise the tests' NODE_ENV would select React's
  * development build.
  */
 function buildWallet() {

@@ -2,7 +2,7 @@ import type { Page, Request } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The control room of `npm start`, a page that steers the sandbox, in a real Chromium. It shows the wallet in a frame.
+// Control page of `npm start` in a real Chromium. The page controls the local service and shows the demo wallet in a frame.
 
 const walletOf = (page: Page) => page.frameLocator('iframe')
 
@@ -10,7 +10,6 @@ async function openGroup(page: Page, name: string): Promise<void> {
   await page.getByRole('radio', { name, exact: true }).check()
 }
 
-/** Submits the form of the control with this title, with these values. */
 async function use(page: Page, title: string, choices: Readonly<Record<string, string>> = {}): Promise<void> {
   const form = page.getByRole('form', { name: title, exact: true })
   for (const [field, label] of Object.entries(choices)) await form.getByLabel(field).selectOption({ label })

@@ -4,12 +4,12 @@ import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The demo wallet of `npm start` in a real Chromium: a new user with a passkey moves tokens on two chains. The nodes have the
-// limits of public ones. FILM=<folder> saves a screenshot of each page, at two widths, light and dark.
+// Demo wallet of `npm start` in a real Chromium: a new user with a passkey moves tokens on two chains. The nodes have the
+// limits of public nodes. `FILM=<folder>` saves a screenshot of each page, at two widths, light and dark.
 
 const PICTURES = process.env['FILM']
 
-/** Paths of pages that the tests share, by name. */
+/** Paths of pages that one test opens and later tests open again, by name. */
 const paths = new Map<string, string>()
 
 describe('A newcomer', () => {

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
 import { test as base, openVault, press, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The home page and the deposit box: holdings by chain, sources of deposits, and texts during an outage.
+// Home page and deposit form of the demo wallet: holdings by chain, sources of deposits, and texts during an outage.
 
 const PHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 Safari/604.1'
 
@@ -13,7 +13,6 @@ const test = base.extend('smart', { scope: 'file' }, async ({ browser, sandbox }
   return joinAs(context, 'Local smart account')
 })
 
-/** Opens a page, signs up and links a local account. */
 async function joinAs(context: BrowserContext, account: string): Promise<Page> {
   const page = await context.newPage()
   page.setDefaultTimeout(40_000)
@@ -31,7 +30,6 @@ async function join(page: Page, account: string): Promise<void> {
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
 }
 
-/** Returns click and fill functions for a page that count their calls. */
 function countActs(page: Page) {
   const acts = { clicks: 0, fields: 0 }
   return {
@@ -97,7 +95,7 @@ test('A reload shows a pending batch, and offers no second deposit before it end
   await page.reload()
   await card.waitFor()
   expect(await page.getByLabel('Amount').count()).toBe(0)
-  // The user can withdraw while a deposit is under way, but cannot start a second deposit.
+  // The user can withdraw while a deposit is in progress, but cannot start a second deposit.
   await press(page, 'Withdraw')
   await page.getByLabel('Amount').waitFor()
   await press(page, 'Deposit')
@@ -200,7 +198,7 @@ test('Rewards of campaigns are shown by chain, and claimed with one confirmation
   await page.getByText('A year, on top of the yield').waitFor()
   expect(await violations(page)).toEqual([])
 
-  // Users without rewards see no section about them.
+  // Users without rewards see no section about rewards.
   await smart.goto('/')
   await smart.getByRole('heading', { name: 'In vaults' }).waitFor()
   await smart.waitForLoadState('networkidle')
@@ -256,7 +254,6 @@ test('A page says what to check if no node knows a transaction after two minutes
   expect(await page.getByText('We have not seen this transaction yet').count()).toBe(0)
 })
 
-/** Builds a stored transfer whose hash no node knows. */
 function transferOf(end: string, startedAt: number) {
   const [hash, account] = [`0x${end.padStart(64, '0')}`, `0x${'11'.repeat(20)}`]
   const [vault, usdc] = [

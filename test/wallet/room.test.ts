@@ -19,7 +19,10 @@ function controlOf(schema: Control['schema'], example: Control['example'] = {}):
   return { name: 'some/control', group: 'Some', does: 'It does.', schema, example, on: [] }
 }
 
-/** Builds the request body of a control's form. Each entry is the label of a field's option, or the field's text. */
+/**
+ * Builds the request body that a sandbox control's form submits. `entries` maps field keys to an option's label, or to the text
+ * of the field.
+ */
 function fill(control: Control, entries: Readonly<Record<string, string>>): object {
   const fields = listFields(control, CHOICES)
   const form = new FormData()

@@ -7,7 +7,7 @@ const BITCOIN = { address: 'bc1', chains: ['bitcoin:mainnet'], features: ['bitco
 const HARDWARE = { address: 'Ledger', chains: ['solana:mainnet'], features: ['solana:signTransaction'] }
 const SOLANA = { address: 'So1', chains: ['solana:mainnet'], features: ['solana:signMessage'] }
 
-/** Creates a wallet with these accounts. It prepends `header` to each message before it signs. */
+/** Creates a Solana wallet with these accounts. It signs each message with `header` in front. */
 function walletOf(accounts: readonly Account[], header: readonly number[] = []): SolanaWallet {
   return {
     ...{ name: 'Many chains', icon: '', accounts },

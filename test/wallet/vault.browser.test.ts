@@ -2,9 +2,10 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
-// The list of vaults and a vault's page, with recorded price histories, first without a wallet, then with deposits.
+// Vault list and vault page of the demo wallet, with recorded price histories: first without a connected wallet, then with
+// deposits.
 
-// These nodes serve old states, so the service can read each vault's earlier prices.
+// These nodes serve old blocks, so the service can read each vault's earlier prices.
 test.override('settings', { scope: 'file' }, () => ({ NODES: 'plain,plain' }))
 
 async function openFromList(page: Page, name: string): Promise<void> {
@@ -25,7 +26,7 @@ describe('A visitor without a wallet', () => {
     // The first page load waits until the sandbox has built the wallet.
     await page.goto('/vaults', { timeout: 120_000 })
     await openFromList(page, 'Harbor USDC')
-    // A job may still record earlier prices, and the page loads them again only each minute.
+    // A job may still be recording earlier prices, and the page loads them again only once a minute.
     await page.getByRole('slider', { name: 'Share price of Harbor USDC' }).waitFor({ timeout: 100_000 })
     for (const days of [7, 30, 90]) {
       const tile = page.locator('.tile', { hasText: `${days}-day yield` })

@@ -19,7 +19,7 @@ import {
 let bridge: Awaited<ReturnType<typeof openBridge>>
 let providers: Providers
 beforeAll(async () => {
-  // The chains are Base and BNB Smart Chain, because USDC has 6 decimals on one and 18 on the other.
+  // The test uses Base and BNB Smart Chain, because USDC has 6 decimals on Base and 18 on BNB Smart Chain.
   bridge = await openBridge({ to: 56 })
   const chains = [bridge.origin, bridge.destination].map((side) => ({ ...side.chain, tokens: tokensOf(side) }))
   providers = await startProviders({ secrets: {}, chains, relayer: bridge.relayer })
@@ -35,7 +35,7 @@ const tokensOf = ({ chainId, usdc, usdt, decimals }: Side) => [
 ]
 
 type Params = Readonly<Record<string, string>>
-// Tests read response bodies freely, because they verify the shape.
+// Response bodies have type `any` because the tests themselves verify their shape.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Answer = { readonly status: number; readonly body: any }
 
@@ -43,14 +43,13 @@ const ask = async (params: Params, path = 'suggested-fees'): Promise<Answer> => 
   const response = await fetch(`${providers.url}/api/${path}?${new URLSearchParams(params)}`)
   return { status: response.status, body: JSON.parse(await response.text()) }
 }
-/** Query parameters for a quote of USDT from Base. The token has the same decimals on both chains. */
+/** Query parameters for a quote of USDT from Base. In this test, USDT has the same decimals on both chains. */
 const tether = (): Params => ({
   inputToken: bridge.origin.usdt,
   outputToken: bridge.destination.usdt,
   originChainId: '8453',
   destinationChainId: '56',
 })
-/** Query parameters for a quote of USDC from Base. The token has other decimals on the destination. */
 const dollars = (): Params => ({
   ...tether(),
   inputToken: bridge.origin.usdc,
@@ -76,7 +75,7 @@ describe('suggested fees', () => {
       relayFeePct: '1000000000000000',
       relayFeeTotal: '100000',
       lpFeePct: '0',
-      // The API dates a quote some minutes back, as Across's real API does.
+      // The quote's timestamp is five minutes back, as in quotes of Across's real API.
       timestamp: (timestamp - 300n).toString(),
       isAmountTooLow: false,
       quoteBlock: number.toString(),
@@ -145,7 +144,7 @@ describe('the API refuses', () => {
     expect(await ask({ ...tether(), amount: '200319' })).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
     const carrying = { ...tether(), ...withMessage(), amount: '480768' }
     expect(await ask(carrying)).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
-    // `skipAmountLimit` gives a quote even for an amount whose fee exceeds it.
+    // With `skipAmountLimit` the API quotes even an amount that is smaller than its fee.
     expect(await ask({ ...tether(), amount: '1', skipAmountLimit: 'true' })).toMatchObject({
       status: 200,
       body: { isAmountTooLow: true, outputAmount: '-49999', limits: { minDeposit: '200320' } },
@@ -284,7 +283,7 @@ describe('the status of a deposit', () => {
     const [{ outputAmount, ...data }, ...rest] = bridge.fillArgs(deposit)
     await destination.mint(STRANGER, 2n * outputAmount)
     await destination.act(STRANGER, destination.usdc, approval(destination.pool, 2n * outputAmount))
-    // The destination pool accepts any fill that a relayer pays for, even with changed relay data.
+    // The pool on the destination chain accepts any fill for which a relayer pays, even with changed relay data.
     const fills = [
       { ...data, outputAmount: 1n },
       { ...data, outputAmount },
@@ -338,7 +337,7 @@ describe('the status of a deposit', () => {
     // `deferred` has the later deadline, so both deposits expire.
     await relayer.expire(deferred)
     expect(await statusOf(paid)).toMatchObject({ status: 'expired', depositRefundTxnRef: null })
-    // The bundle of refunds has a larger payment to another account in an earlier leaf.
+    // The bundle pays a larger amount to another account in an earlier leaf of the Merkle tree.
     const payment = { chainId: 8453, token: origin.usdc, account: BOB, amount: 2n * paid.inputAmount }
     const [first, second] = await relayer.refundTogether([paid], { payments: [payment], paymentsPerLeaf: 1 })
     expect(await relayer.look({ depositId: paid.depositId })).toMatchObject([{ refundTransaction: second }])

@@ -12,7 +12,6 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Builds an account's calls that approve the pool and deposit this amount for the account itself. */
 const depositing = async ({ address }: SmartAccount, inputAmount: bigint) => {
   const { pool, usdc } = bridge.origin
   const args = await bridge.argsOf({ depositor: address, inputAmount, outputAmount: inputAmount - 60_000n })
@@ -29,7 +28,7 @@ test('The real EntryPoint takes the deposits of two accounts in one transaction 
   const [alice, bob] = bundler.accounts
   await origin.mint(alice.address, 222_000_000n)
   await origin.mint(bob.address, 444_000_000n)
-  // The first round of user operations deploys the accounts, the second one uses them.
+  // The first bundle of user operations deploys the smart accounts; the second bundle uses them.
   for (const [by, other] of [
     [STRANGER, RELAYER],
     [RELAYER, STRANGER],
@@ -57,7 +56,7 @@ test('A failing operation does not affect the other one of its bundle', async ()
   const [alice, bob] = bundler.accounts
   await origin.mint(bob.address, 5_000_000n)
   const operations = [
-    // Alice's deposit exceeds her balance, so her operation reverts.
+    // Alice's deposit exceeds her balance, so her user operation reverts.
     await bundler.sign(alice, await depositing(alice, 10n ** 15n)),
     await bundler.sign(bob, await depositing(bob, 5_000_000n)),
   ]

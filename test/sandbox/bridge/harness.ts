@@ -33,25 +33,28 @@ import { createChainClient } from '../../support/chain-client.ts'
 import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 
-/** Users who deposit and receive in these tests. */
+/** Test users who deposit and receive tokens. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 export const RELAYER = ACCOUNTS.relayer.address
 export const STRANGER = ACCOUNTS.feeReceiver.address
 
-/** One call in a message that the handler executes after a fill. */
+/** Contract call in a bridge message. The handler contract executes it after the fill. */
 export type Call = { readonly target: Address; readonly callData: Hex; readonly value: bigint }
 
-/** Encodes a message to the handler without the service's own code. */
+/** Encodes a bridge message to the handler contract, without the service's own code. */
 export function messageOf(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient }])
 }
 
-/** Builds one call of a message to the handler. */
+/** Builds one contract call of a bridge message. */
 export function callOf(target: Address, callData: Hex, value = 0n): Call {
   return { target, callData, value }
 }
 
-/** Builds a call whose calldata gets the handler's token balances at these offsets before it runs. */
+/**
+ * Builds a call by the handler contract. Before the call, the handler writes its token balances into the calldata at these
+ * offsets.
+ */
 export function callWithBalance(
   handler: Address,
   target: Address,
@@ -62,17 +65,17 @@ export function callWithBalance(
   return callOf(handler, encodeFunctionData({ abi: multicallHandlerAbi, functionName: 'makeCallWithBalance', args }))
 }
 
-/** Encodes an approval of a token. */
+/** Encodes the calldata of an ERC-20 approval. */
 export function approval(spender: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [spender, amount] })
 }
 
-/** Encodes a transfer of a token. */
+/** Encodes the calldata of an ERC-20 transfer. */
 export function transferOf(to: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'transfer', args: [to, amount] })
 }
 
-/** Encodes an address as a 32-byte word. */
+/** Encodes an address as a 32-byte word in lower-case hex. */
 export function word(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
@@ -86,13 +89,13 @@ function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: 
   })
 }
 
-/** One chain of the bridge with its contracts and tokens. */
+/** One chain of the bridge, with its contracts and tokens. */
 export type Side = Awaited<ReturnType<typeof openSide>>
 
-/** Starts a chain with the bridge, an ordinary token, and one like USDT, whose functions return nothing. */
+/** USDT is the variant whose functions return nothing. */
 async function openSide(chainId: number) {
   const chain = await startChain({ chainId })
-  // Contracts have different addresses on each chain, so that a mix-up of chains fails a test.
+  // Contracts have different addresses on each chain. So code that confuses two chains fails a test.
   const nonce = numberToHex(chainId % 1000)
   await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, nonce] }])
   const [token] = await deployBridgeTokens(chain, ['USDC'])
@@ -129,17 +132,14 @@ async function openSide(chainId: number) {
       ),
     fillStatus: (relayHash: Hash) =>
       readContract(client, { address: pool, abi: spokePoolAbi, functionName: 'fillStatuses', args: [relayHash] }),
-    /** Returns the name of the error with which the pool refuses a call. */
     refusal: (account: Address, functionName: string, args: readonly unknown[], value = 0n) =>
       errorOf(
         simulateContract(client, { address: pool, abi: spokePoolAbi, functionName, args, account, value } as never),
       ),
-    /** Returns the name of the error with which the handler refuses a call. */
     handlerRefusal: (account: Address, functionName: string, args: readonly unknown[]) =>
       errorOf(
         simulateContract(client, { address: handler, abi: multicallHandlerAbi, functionName, args, account } as never),
       ),
-    /** Returns the events of the pool, the handler and the tokens in a transaction, in order. */
     async eventsOf(hash: Hash | undefined) {
       if (!hash) throw new Error('There is no transaction')
       const { logs } = await getTransactionReceipt(client, { hash })
@@ -167,7 +167,7 @@ function mintOf(token: Address, to: Address, amount: bigint): LocalTransaction {
   return { label: 'mint', from: STRANGER, to: token, data }
 }
 
-/** Differences from the default deposit: 100 dollars by Alice for herself. */
+/** Options that differ from the default deposit: Alice sends 100 USDC to herself. */
 export type DepositOptions = {
   readonly depositor?: Address
   readonly recipient?: Address
@@ -177,19 +177,18 @@ export type DepositOptions = {
   readonly outputAmount?: bigint
   readonly destinationChainId?: number
   readonly exclusiveRelayer?: Address
-  /** Time of the quote, in seconds from now; the next two are in seconds from now too. */
+  /** Time of the quote in seconds from now. The deadline and the exclusivity are in seconds from now too. */
   readonly quotedIn?: number
   readonly deadlineIn?: number
   readonly exclusivityParameter?: number
   readonly message?: Hex
 }
 
-/** Starts two chains with the bridge, by default Base and Arbitrum, and a relayer between them. */
+/** Starts two local chains with the bridge, by default Base and Arbitrum, and a relayer between them. */
 export async function openBridge({ to = 42161 } = {}) {
   const [origin, destination] = await Promise.all([openSide(8453), openSide(to)])
   const relayer = createRelayer({ chains: [origin.chain, destination.chain] })
 
-  /** Builds the arguments of the pool's function `depositV3`. */
   const argsOf = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const now = await from.now()
     const { depositor = ALICE, inputAmount = from.units('100'), outputAmount = into.units('99.9') } = options
@@ -209,7 +208,6 @@ export async function openBridge({ to = 42161 } = {}) {
     ] as const
   }
 
-  /** Builds transactions that give Alice the tokens, approve the pool, and deposit. */
   const depositing = async (options: DepositOptions = {}, from = origin, into = destination) => {
     const args = await argsOf(options, from, into)
     const token = args[2]
@@ -231,14 +229,12 @@ export async function openBridge({ to = 42161 } = {}) {
       await Promise.all([origin.stop(), destination.stop()])
     },
     argsOf,
-    /** Makes a deposit and returns it as the pool's event reports it. */
     async deposit(options: DepositOptions = {}, from = origin, into = destination): Promise<BridgeDeposit> {
       const hash = (await transact(from.chain, await depositing(options, from, into))).at(-1)
       const deposit = (await readDeposits(from.chain)).find(({ transactionHash }) => transactionHash === hash)
       if (!deposit) throw new Error('The pool told of no deposit')
       return deposit
     },
-    /** Builds the arguments of a fill of this deposit. */
     fillArgs: (deposit: BridgeDeposit, change: Partial<ReturnType<typeof relayDataOf>> = {}) =>
       [{ ...relayDataOf(deposit), ...change }, BigInt(deposit.destinationChainId), word(RELAYER)] as const,
   }

@@ -33,10 +33,9 @@ beforeAll(async () => {
 })
 afterAll(() => bridge.stop())
 
-/** Amount of USDC that each fill in these tests delivers to the handler. */
 const amount = () => bridge.destination.units('99.9')
 
-/** Fills a deposit whose message has these calls. Returns the fill's events, except approvals. */
+/** Fills a bridge deposit whose message has these calls. Returns the fill's events, except approvals. */
 const carry = async (calls: readonly Call[], fallbackRecipient: Address, token?: 'usdt') => {
   const { origin, destination } = bridge
   const deposit = await bridge.deposit({
@@ -163,7 +162,7 @@ describe('a call with the balance', () => {
     expect(await destination.allowance(handler, handler)).toBe(0n)
     expect(await handlerHolds()).toBe(0n)
 
-    // The target stores its first argument, which shows the balance that the handler wrote.
+    // The target contract stores its first argument. So the test sees the balance that the handler wrote into the calldata.
     const { address, noted } = await deployNote()
     await carry(
       [callWithBalance(handler, address, `0xdeadbeef${'00'.repeat(64)}`, [{ token: usdc, offset: 4n }])],
@@ -202,7 +201,6 @@ describe('a call with the balance', () => {
 
   let notes = 0n
 
-  /** Deploys a contract that stores the first argument of any call. */
   async function deployNote(): Promise<{ address: Address; noted: () => Promise<bigint> }> {
     const { chain } = bridge.destination
     notes += 1n

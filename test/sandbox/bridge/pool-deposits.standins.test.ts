@@ -60,7 +60,7 @@ describe('the interface', () => {
       abi.filter(({ type }) => type === 'error' || type === 'event').map(({ name }) => name)
     const { abi: pool } = await compiledContract('SpokePool')
     const { abi: handler } = await compiledContract('MulticallHandler')
-    // The service's ABIs omit the errors of reentrancy guards, because no client handles them.
+    // The service's ABIs omit the errors of reentrancy guards, because no client of the service handles them.
     const guards = ['ReentrancyGuardReentrantCall']
     expect(names(spokePoolAbi)).toEqual(
       expect.arrayContaining(names(pool as never).filter((name) => !guards.includes(String(name)))),
@@ -184,7 +184,8 @@ describe('a deposit', () => {
     for (const other of others) expect(same(other)).toEqual(same(first))
     for (const { quoteTimestamp, fillDeadline } of made) expect(fillDeadline - quoteTimestamp).toBe(7200)
 
-    // The id of an unsafe deposit is computed beforehand, has up to 256 bits, and does not change the pool's counter.
+    // Senders know the id of an unsafe deposit in advance. The id has up to 256 bits and does not change the pool's deposit
+    // counter.
     const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, word(ALICE), 7n])))
     expect(made.at(-1)?.depositId).toBe(id)
     const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
@@ -213,7 +214,7 @@ describe('a deposit is refused', () => {
   const refusal = async (options: Parameters<typeof bridge.argsOf>[0], value?: bigint) =>
     bridge.origin.refusal(ALICE, 'depositV3', await bridge.argsOf(options), value)
 
-  // The simulation runs one block after the block whose time the arguments use, so the times have a margin.
+  // The simulation runs in a later block than the one whose time the arguments use. So the times have a margin.
   test.for([
     ['with a quote of the future', { quotedIn: 100 }, 'InvalidQuoteTimestamp'],
     ['with a quote of more than an hour ago', { quotedIn: -3700 }, 'InvalidQuoteTimestamp'],

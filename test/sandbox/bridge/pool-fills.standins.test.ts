@@ -457,7 +457,7 @@ describe('a refund', () => {
     keccak256(
       encodeAbiParameters(LEAF, [[amountToReturn, chainId, refundAmounts, leafId, l2TokenAddress, refundAddresses]]),
     )
-  /** Publishes a bundle of refunds with this Merkle root on the origin and returns its id. */
+  /** Publishes the Merkle root of a refund bundle on the origin chain. Returns the bundle's id. */
   const bring = async (root: Hash): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
@@ -548,7 +548,7 @@ describe('a refund', () => {
     await blacklist(ALICE, 'blacklist')
     const events = await execute(bundleId, leaf)
     await blacklist(ALICE, 'unBlacklist')
-    // The leaf pays Bob although the token refuses Alice. Its event does not say that Alice is unpaid.
+    // The refund pays Bob, although the token rejects the payment to Alice. The event does not say that Alice is unpaid.
     expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'ExecutedRelayerRefundRoot'])
     expect(events[1]?.args).toMatchObject({ refundAddresses: [ALICE, BOB], deferredRefunds: true })
 

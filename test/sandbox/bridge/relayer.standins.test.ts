@@ -10,7 +10,7 @@ import { createRewards } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
 
-/** Origin of a page that may call the relayer's control server. */
+/** Origin of a web page that may call the relayer's control server. */
 const PAGE = 'http://localhost:5173'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
@@ -30,7 +30,7 @@ afterAll(async () => {
   await controls.stop()
   await bridge.stop()
 })
-// The relayer fills all open transfers, so that none affects the next test.
+// The relayer fills all open transfers, so that none of them affects the next test.
 afterEach(() => bridge.relayer.fillAll())
 
 type Report = {
@@ -44,7 +44,6 @@ type Report = {
 
 const post = (command: string, body: unknown) =>
   fetch(`${controls.url}/${command}`, { method: 'POST', body: JSON.stringify(body) })
-/** Sends a command to the relayer's control server and returns the relayer's state after it. */
 const tell = async (command: string, body: unknown = {}): Promise<Report> => {
   const response = await post(command, body)
   const text = await response.text()

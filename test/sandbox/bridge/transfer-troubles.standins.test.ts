@@ -27,10 +27,9 @@ beforeAll(async () => {
   troubles = createTransferTroubles({ chains: [origin.chain, destination.chain], relayer })
 })
 afterAll(() => bridge.stop())
-// The relayer fills all open transfers, so that none affects the next test.
+// The relayer fills all open transfers, so that none of them affects the next test.
 afterEach(() => bridge.relayer.fillAll())
 
-/** Builds a deposit that Alice can send: she has the tokens, and the pool may take them. */
 const depositCall = async (options: DepositOptions = {}) => {
   const { origin } = bridge
   const args = await bridge.argsOf(options)
@@ -106,7 +105,7 @@ describe('a speed-up by message', () => {
     expect(await destination.balanceOf(destination.handler)).toBe(before + deposit.outputAmount - 1n)
     expect(await vault.sharesOf(ALICE)).toBe(0n)
     expect((await destination.eventsOf(fill)).map(({ eventName }) => eventName)).toEqual(['FilledRelay', 'Transfer'])
-    // Anyone can take the tokens that a fill left at the handler.
+    // Anyone can take the tokens that a fill left at the handler contract.
     const { handler, usdc } = destination
     const args = [usdc, 0n, BOB, messageOf([], BOB)] as const
     const data = encodeFunctionData({
@@ -154,7 +153,7 @@ describe('a reorganisation', () => {
     const { depositId: _, blockNumber: __, logIndex: ___, transactionHash: ____, ...terms } = seen as BridgeDeposit
     expect(again).toMatchObject(terms)
     expect(await relayer.look({ transactionHash: hash })).toMatchObject([{ state: 'waiting', deposit: again }])
-    // The relayer no longer knows the deposit whose block was dropped.
+    // The relayer has forgotten the deposit whose block was dropped.
     const known = (await relayer.look()).map(({ deposit }) => deposit)
     expect(known.filter(({ originChainId }) => originChainId === 8453)).toEqual(await readDeposits(origin.chain))
   })
