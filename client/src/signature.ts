@@ -1,6 +1,9 @@
 import { Refusal } from './refusal.ts'
 
-/** Public key in the form of `GET /.well-known/jwks.json`, in which the operator's command prints it too. */
+/**
+ * Public Ed25519 key as a JWK, in the form of `GET /.well-known/jwks.json`. The operator's command prints keys in the
+ * same form.
+ */
 export type PublicKey = { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string; readonly kid: string }
 
 /** Request as sent, and response as received. */
@@ -19,7 +22,7 @@ export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readon
 /** Maximum error of the caller's clock. */
 const CLOCK_TOLERANCE_MS = 120_000
 
-/** Only form of the service's signature headers (RFC 9421). Any other form is refused, so no parser is needed. */
+/** Only accepted form of the header Signature-Input (RFC 9421). Any other form is refused, so no parser is needed. */
 const FORM =
   /^sig=(\("@status" "content-digest" "content-type" "@method";req "@path";req "@query";req( "content-digest";req)?\);created=(\d{1,11});expires=(\d{1,11});keyid="([\w-]{43})";alg="ed25519";tag="vaultline")$/
 
@@ -27,8 +30,8 @@ const FORM =
 const SIGNATURE = /^sig=:([A-Za-z0-9+/]{85}[AQgw]==):$/
 
 /**
- * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that the signature is valid at
- * `now`; null skips this for a saved response. Throws a Refusal.
+ * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that the
+ * signature is valid at `now`; null skips this check for a saved response. Throws a Refusal if a check fails.
  */
 export async function verifySignature(
   { request, answer }: Exchange,

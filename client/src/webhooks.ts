@@ -8,7 +8,10 @@ export type Delivery =
       readonly body: string | Uint8Array
     }
 
-/** Event of a type that this version of the client does not know. Respond with 2xx to it too, or it is sent again. */
+/**
+ * Event of a type that this version of the client does not know. Respond with 2xx to such an event too, or the service
+ * sends it again.
+ */
 export type UnknownEvent = {
   readonly id: string
   readonly type: UnknownType

@@ -10,7 +10,7 @@ export type OwnNode = NodeAccess & {
   readonly tolerancePercent?: number | undefined
 }
 
-/** Response whose transactions were already found to match the known pattern. */
+/** Response whose transactions `verifyPattern` already accepted, with the request's input and the transactions' effects. */
 export type PatternedAnswer = {
   readonly preparation: Preparation
   readonly input: unknown
@@ -71,8 +71,8 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // A vault's call reverts without the approval that it needs, so it is not tried. An approval for the bridge is not needed by the
-    // vault's call.
+    // The node's state lacks the approvals. So a vault call that needs an approval would revert, and is not tried. An
+    // approval for the bridge does not concern the vault's call.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
@@ -95,7 +95,7 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     user: readAddress(request['userAddress']),
     /** Rewards belong to no vault, so the contract that pays them takes the vault's place. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
-    /** False for a deposit from another chain, because this chain's node does not know the vault. */
+    /** False for a deposit from another chain, because the source chain's node does not know the vault. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
     /** True if the vault's preview functions report the amount that a withdrawal pays. */
@@ -114,7 +114,7 @@ function listOf(response: Json, name: string) {
   })
 }
 
-/** Encodes the view calls that yield the figures which the response should have. */
+/** Encodes the view calls whose results are compared with the response's amounts. */
 function viewsOf({ preparation, request, response, isHere, user, transactions, approvals }: Context) {
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
     [name]: `0x${VIEWS[name]}${args.map(encodeWord).join('')}`,
@@ -122,7 +122,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
   const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
-  // Some functions have the id of a request as their first argument, before the user.
+  // A cancellation with two or three arguments has the id of the request as its first argument.
   const data = transactions[approvals]?.data ?? ''
   const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
   return {
