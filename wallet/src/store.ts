@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Value that components share, and that outlives them. */
+/** Value that several components share. It stays when the components disappear. */
 type Store<Value> = {
   get(): Value
   set(value: Value): void

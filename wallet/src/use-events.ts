@@ -43,7 +43,10 @@ function useOwner(): Owner {
   return { accounts, transfers: new Set(sent.map(({ hash }) => hash)) }
 }
 
-/** Refetches everything on the page when a webhook event about the user arrives or one is reverted. */
+/**
+ * Refetches all data of the page when a webhook event about the user arrives. An event that undoes another one, after a
+ * chain reorganisation, has the same effect.
+ */
 export function useFreshness(): void {
   const queries = useQueryClient()
   const owner = useOwner()

@@ -141,7 +141,7 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
   )
 }
 
-/** Returns the connected account's positions that hold money, by the vault's key. */
+/** Returns the connected account's positions that hold money, by chain id and vault address. */
 function useOwnPositions() {
   const { address: account } = useConnection()
   const service = useService()
