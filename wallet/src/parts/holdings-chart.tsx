@@ -19,7 +19,10 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Maximum number of tokens whose price history is fetched. Each costs a request, and the rest adds little value. */
+/**
+ * Maximum number of tokens whose price history is fetched. Each token costs a request, and less valuable tokens change
+ * the sum little.
+ */
 const MAX_TOKENS = 12
 
 /** Draws the past value of today's holdings, with a note on tokens without past prices. */

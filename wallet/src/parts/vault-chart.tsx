@@ -80,7 +80,10 @@ const EMPTY: Readonly<Record<Measure, string>> = {
   total: 'No history yet. The total is recorded about every hour.',
 }
 
-/** Returns the points of a vault's chart, without unknown values. Numbers are exact enough, because no transaction depends on them. */
+/**
+ * Returns the points of a vault's chart, without unknown values. Floating-point precision suffices, because no
+ * transaction depends on it.
+ */
 function pointsOf({ history }: GetVaultHistoryResponse, measure: Measure, decimals: number): [number, number][] {
   return history.flatMap(({ at, sharePrice, totalAssets, annualYield }) => {
     const value = {

@@ -21,8 +21,8 @@ const UNKNOWN_CHAIN = 4902
 const UNKNOWN_BUNDLE = 5730
 
 /**
- * Announces the funded accounts of the sandbox's local chains as wallets (EIP-6963), beside the browser's own. The local chain nodes sign
- * for them, so the page has no key.
+ * Announces the funded accounts of the sandbox's local chains as browser wallets (EIP-6963). The local chain nodes sign
+ * for these accounts, so the page has no key.
  */
 export function announceLocalAccounts({ chains, sandbox }: Config): void {
   const accounts: readonly Announced[] = sandbox?.shown
@@ -32,7 +32,7 @@ export function announceLocalAccounts({ chains, sandbox }: Config): void {
         { name: 'Fresh local account', account: sandbox?.accounts.at(-1) },
         { name: 'Local smart account', account: sandbox?.smartAccount, isSmart: true },
       ]
-  // A prepared state offers only its own account, and that is already connected.
+  // A prepared state offers only its own account, which is connected without a click.
   if (sandbox?.shown) sessionStorage.setItem(storedName(sandbox.shown.account), 'connected')
   const details = accounts.flatMap(({ name, account, isSmart = false }, index) =>
     account
@@ -111,7 +111,7 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
     return { version: '2.0.0', id, chainId: batchChainId, status, atomic: true, receipts: receipt ? [receipt] : [] }
   }
 
-  /** Handles the wallet methods for batches (EIP-5792) as MetaMask does. */
+  /** Handles the wallet methods for batches (EIP-5792). Returns undefined for any other method. */
   function batch({ method, params: [first] = [] }: RequestArguments): unknown {
     switch (method) {
       case 'wallet_getCapabilities':
@@ -133,7 +133,7 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
         sessionStorage.setItem(name, 'connected')
         return [account]
       case 'eth_accounts':
-        // Like every wallet, it reports no account before the user connects it.
+        // Like every wallet, this one reports no account before the user connects it.
         return sessionStorage.getItem(name) ? [account] : []
       case 'eth_chainId':
         return toHex(chainId)
