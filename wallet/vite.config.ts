@@ -24,8 +24,7 @@ export default defineConfig({
   plugins: [react(), runningService],
   // Imports of the client package use its source, not its last build.
   resolve: { conditions: ['@vaultline/source', 'module', 'browser', 'development|production'] },
-  // The development server runs beside `npm start`, which serves the wallet at port 3000. The API allows pages of both
-  // ports.
+  // The development server runs beside `npm start`, which serves the wallet at port 3000. The API allows pages of both ports.
   server: { port: 5173, strictPort: true },
   build: {
     target: 'es2022',

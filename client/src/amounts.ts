@@ -2,8 +2,8 @@
 export type AmountToken = { readonly symbol: string; readonly decimals: number }
 
 /**
- * Formats an amount in whole tokens with the symbol, such as `1,234.56 USDC`. It rounds up or down to `digits`
- * significant digits, but never more coarsely than to two decimals.
+ * Formats an amount in whole tokens with the symbol, such as `1,234.56 USDC`. It rounds up or down to `digits` significant digits, but
+ * never more coarsely than to two decimals.
  */
 export function formatAmount(
   units: bigint,

@@ -13,9 +13,7 @@ import { demand } from './refusal.ts'
 // Source of their ABIs and addresses: https://github.com/across-protocol/contracts (broadcast/deployed-addresses.json)
 // and npm @across-protocol/constants 3.1.127.
 
-/**
- * Address of Across' SpokePool contract by chain id. A SpokePool takes the tokens that a user sends to another chain.
- */
+/** Address of Across' SpokePool contract by chain id. A SpokePool takes the tokens that a user sends to another chain. */
 const POOLS: Readonly<Record<number, string>> = {
   1: '0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5',
   10: '0x6f26bf09b1c792e3228e5467807a900a503c0281',
@@ -25,18 +23,14 @@ const POOLS: Readonly<Record<number, string>> = {
   42161: '0xe35e9842fceaca96570b734083f4a58e8f7c5f2a',
 }
 
-/**
- * Across' MulticallHandler, with the same address on all these chains. It receives bridged tokens and deposits them
- * into the vault.
- */
+/** Across' MulticallHandler, with the same address on all these chains. It receives bridged tokens and deposits them into the vault. */
 const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
 
 /** Placeholder address of a chain's native coin. */
 const COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /**
- * One entry for each asset, such as USDC: its token address and decimals by chain id. `wrapsCoin` marks the chain's
- * wrapped native coin.
+ * One entry for each asset, such as USDC: its token address and decimals by chain id. `wrapsCoin` marks the chain's wrapped native coin.
  */
 const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number, wrapsCoin?: true]>>[] = [
   {
@@ -98,13 +92,13 @@ export type Transfer = {
   /** Amount that arrives according to the response, in the smallest unit of the token on `toChain`. */
   readonly outputAmount: bigint
   /**
-   * Vault on `toChain` that takes the arriving tokens, and the vault functions that may deposit them. Without `into`
-   * the user gets the tokens.
+   * Vault on `toChain` that takes the arriving tokens, and the vault functions that may deposit them. Without `into` the user gets the
+   * tokens.
    */
   readonly into?: { readonly vault: string; readonly functions: readonly FunctionName[] }
 }
 
-/** Returns Across' SpokePool contract on this chain. Throws a Refusal for an unknown chain. */
+/** Returns the address of Across' SpokePool contract on this chain. Throws a Refusal for an unknown chain. */
 export function poolAddress(chainId: number): string {
   const { [chainId]: pool } = POOLS
   demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
@@ -117,8 +111,8 @@ export function isCoin(token: string): boolean {
 }
 
 /**
- * Returns the token that the bridge takes for `token`: the wrapped coin for a native coin, else `token` itself. Throws
- * a Refusal if the bridge takes no native coin on this chain.
+ * Returns the token that the bridge takes for `token`: the wrapped coin for a native coin, else `token` itself. Throws a Refusal if the
+ * bridge takes no native coin on this chain.
  */
 export function toBridgedToken(chainId: number, token: string): string {
   if (!isCoin(token)) return token
@@ -128,8 +122,8 @@ export function toBridgedToken(chainId: number, token: string): string {
 }
 
 /**
- * Verifies that a transaction makes exactly this transfer. Returns the name of the function that deposits the tokens
- * into the vault; undefined without a vault. Throws a Refusal on any difference.
+ * Verifies that a transaction makes exactly this transfer. Returns the name of the function that deposits the tokens into the vault, or
+ * undefined if no vault takes the tokens. Throws a Refusal on any difference.
  */
 export function verifyTransfer(
   { to, data }: Pick<Transaction, 'to' | 'data'>,
@@ -145,8 +139,8 @@ export function verifyTransfer(
   demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
   verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
 
-  // The bridge chooses the relayer and the times, so the verifier cannot predict them. It reads them from the call,
-  // checks them against limits, and encodes the whole call again for the comparison.
+  // The bridge chooses the relayer and the times, so the verifier cannot predict them. It reads them from the call, checks them against
+  // limits, and encodes the whole call again for the comparison.
   const [relayer = 0n, quotedAt = 0n, deadline = 0n, exclusivity = 0n] = [7, 8, 9, 10].map((index) => {
     const text = data.slice(8 + 64 * index, 72 + 64 * index)
     return text.length < 64 ? 0n : BigInt(`0x${text}`)
@@ -199,9 +193,8 @@ function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' 
 }
 
 /**
- * Encodes instructions for Across' MulticallHandler: approve the vault, then deposit the whole balance for the user. If
- * the deposit fails, the handler sends the tokens to the user. Form: `abi.encode(Instructions { Call[] calls; address
- * fallbackRecipient })`.
+ * Encodes instructions for Across' MulticallHandler: approve the vault, then deposit the whole balance for the user. If the deposit fails,
+ * the handler sends the tokens to the user. Form: `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
  */
 function depositMessage(
   user: string,

@@ -1,8 +1,7 @@
 import { demand } from './refusal.ts'
 
-// This file encodes calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts from their specifications. It
-// shares no code with the service that builds the calls. A byte-for-byte comparison with these calls thus reveals a
-// wrong call of the service.
+// This file encodes calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts from their specifications. It shares no code with
+// the service that builds the calls. A byte-for-byte comparison with these calls thus reveals a wrong call of the service.
 
 /** Encodes a 20-byte address or an amount as a 32-byte word, without 0x. */
 export function encodeWord(value: string | bigint): string {
@@ -24,8 +23,8 @@ export function encodeDynamicParts(parts: readonly string[]): string {
 }
 
 /**
- * Selector and argument names of each function. `user` is the receiver or controller, `payer` the owner or controller.
- * `nobody` is the zero address.
+ * Selector and argument names of each function. `user` is the receiver or controller, `payer` the owner or controller. `nobody` is the zero
+ * address.
  */
 const FUNCTIONS = {
   approve: ['095ea7b3', 'spender', 'amount'],
@@ -75,8 +74,8 @@ export type DecodedCall = {
 }
 
 /**
- * Decodes a transaction as a call of one of the functions `names`. Throws a Refusal if it calls another function, or
- * names other addresses than `people`.
+ * Decodes a transaction as a call of one of the functions `names`. Throws a Refusal if it calls another function, or names other addresses
+ * than `people`.
  */
 export function decodeCall(
   { data }: Pick<Transaction, 'data'>,

@@ -77,10 +77,7 @@ function parseCurl(text: string, url: string, data: string | undefined): Exchang
   return { request: { method, url, ...(data !== undefined && { body: data }) }, answer: { status, headers, body } }
 }
 
-/**
- * Parses public keys from JSON: one key, a list, or a key set (JWKS). Throws an error that names `source` if the format
- * is wrong.
- */
+/** Parses public keys from JSON: one key, a list, or a key set (JWKS). Throws an error that names `source` if the format is wrong. */
 export function parseKeys(text: string, source: string): PublicKey[] {
   const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, source)
   const keys: readonly unknown[] = [parsed].flatMap((one) => (hasFields(one, 'keys') ? one.keys : one)).flat()
@@ -92,9 +89,7 @@ export function parseKeys(text: string, source: string): PublicKey[] {
   return [...keys]
 }
 
-/**
- * Parses a JSON list of the vaults that the caller trusts. Throws an error that names `source` if the format is wrong.
- */
+/** Parses a JSON list of the vaults that the caller trusts. Throws an error that names `source` if the format is wrong. */
 export function parseVaults(text: string, source: string): PinnedVault[] {
   const vaults: unknown = parseJson(text, source)
   const isVault = (vault: unknown): vault is PinnedVault => hasFields(vault, 'chainId', 'address', 'protocol', 'asset')
@@ -123,10 +118,7 @@ function hasFields<Name extends string>(value: unknown, ...names: readonly Name[
   return typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name))
 }
 
-/**
- * Parses JSON as the type `Form`, without a check of its fields. Throws an error that names `source` if the text is no
- * JSON.
- */
+/** Parses JSON as the type `Form`, without a check of its fields. Throws an error that names `source` if the text is no JSON. */
 export function parseJson<Form>(text: string, source: string): Form {
   try {
     return JSON.parse(text)

@@ -36,8 +36,8 @@ import { type Call, toCalls } from './transactions.ts'
 export type { Prepared }
 
 /**
- * Input of each kind of flow. `settle` and `arrive` begin with a wait for a transaction that was sent earlier. All
- * other kinds begin with transactions to sign.
+ * Input of each kind of flow. `settle` and `arrive` begin with a wait for a transaction that was sent earlier. All other kinds begin with
+ * transactions to sign.
  */
 export type FlowInputs = {
   readonly deposit: PrepareDepositRequest
@@ -50,7 +50,7 @@ export type FlowInputs = {
   readonly arrive: {
     readonly txHash: TransactionHash
     readonly srcChainId: number
-    /** Selects the account's transfer if one transaction contains several. */
+    /** Selects the account's transfer if one transaction contains several transfers. */
     readonly userAddress?: Address | undefined
   }
 }
@@ -59,15 +59,13 @@ export type FlowInputs = {
 export type Step = {
   readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
   /**
-   * `confirming`: the wallet waits for the user. `pending`: the transaction is not mined yet, or the settlement or
-   * arrival is still to come.
+   * `confirming`: the wallet waits for the user. `pending`: the transaction is not mined yet, or the settlement or arrival is still to
+   * come.
    */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
   /** Chain of the step's transaction; undefined if the step only waits. */
   readonly chainId: number | undefined
-  /**
-   * Transaction hash. It is undefined until the transaction is sent or, in a batch of calls, until the batch is mined.
-   */
+  /** Transaction hash. It is undefined until the transaction is sent or, in a batch of calls, until the batch is mined. */
   readonly hash: TransactionHash | undefined
   /** Wallet's id of the batch, for `wallet_getCallsStatus`; undefined for a step that was not sent in a batch. */
   readonly batchId: string | undefined
@@ -92,7 +90,7 @@ export type FlowError =
       readonly cause?: unknown
     }
 
-/** State of a flow, with everything that a page needs to show it. */
+/** State of a flow (a deposit, withdrawal, claim or cancellation in progress), as a page shows it. */
 export type FlowState = {
   /** `ready`: the method `next` continues, or tries again after an error. `failed` is final. */
   readonly status: 'busy' | 'ready' | 'done' | 'failed'
@@ -114,10 +112,9 @@ export type Receipt =
   | { readonly status: 'reverted' | 'cancelled'; readonly transactionHash?: TransactionHash | undefined }
 
 /**
- * Wallet access that the caller provides. `send` signs and sends one call. `sendCalls` signs and sends all calls as one
- * atomic batch (EIP-5792). Both send from `account`, for which the calls were prepared. Both must throw if the wallet
- * uses another account. `wait` returns the receipt, also of a reverted transaction. If `wait` throws, the flow waits
- * again at the next try and sends nothing twice.
+ * Wallet access that the caller provides. `send` signs and sends one call. `sendCalls` signs and sends all calls as one atomic batch
+ * (EIP-5792). Both send from `account`, for which the calls were prepared. Both must throw if the wallet uses another account. `wait`
+ * returns the receipt, also of a reverted transaction. If `wait` throws, the flow waits again at the next try and sends nothing twice.
  */
 export type Sender =
   | {
@@ -137,10 +134,9 @@ export type Flow = {
   /** Calls the listener on each new state, until the returned function is called. The flow sends requests only while it has listeners. */
   readonly subscribe: (listener: () => void) => () => void
   /**
-   * Runs the current step: has its transaction signed and waits for the receipt. After an error it tries the step
-   * again. Before the signature it prepares the transaction again, and stops if the steps differ or the terms are worse
-   * than shown. It skips this while a bridge quote is valid, or after one transaction of the operation is done. Does
-   * nothing unless the flow is `ready`.
+   * Runs the current step: has its transaction signed and waits for the receipt. After an error it tries the step again. Before the
+   * signature it prepares the transactions again, and stops if the steps differ or the terms are worse than shown. It prepares nothing
+   * again while a bridge quote is valid, or after one transaction of the operation is done. Does nothing unless the flow is `ready`.
    */
   readonly next: (sender: Sender) => Promise<void>
 }
@@ -177,8 +173,7 @@ const TERMS_CHANGED = {
   message: 'The terms have changed since they were shown. Please review them again.',
 } as const
 
-// Milliseconds before a repeated request. The service's nodes may lag some blocks behind the node that returned the
-// receipt.
+// Milliseconds before a repeated request. The service's nodes may lag some blocks behind the node that returned the receipt.
 const LAG_MS = 1000
 const MAX_POLLS = 5
 
@@ -190,10 +185,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   // The cast pairs a kind with its own input; the compiler cannot infer this from a type parameter.
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
-  /**
-   * Number of status responses that do not show the request that this flow just sent. The flow ends after MAX_POLLS of
-   * them.
-   */
+  /** Number of status responses without the request that this flow just sent. After MAX_POLLS such responses the flow ends. */
   let pollCount = MAX_POLLS
   let prepared: Prepared | undefined
   /** Prepared calls that are not yet executed. */
@@ -225,9 +217,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return state.steps.map((step, index) => (index >= first && index < first + count ? { ...step, ...change } : step))
   }
 
-  /**
-   * Awaits the work. If the work throws, the flow stops with an error, because it would otherwise stay `busy` forever.
-   */
+  /** Awaits the work. If the work throws, the flow stops with an error, because it would otherwise stay `busy` forever. */
   async function stopOnError(work: Promise<unknown>): Promise<void> {
     try {
       await work
@@ -303,8 +293,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   }
 
   /**
-   * Prepares the transactions again. Returns true if the steps are those that the page shows, and the terms are no
-   * worse and still valid.
+   * Prepares the transactions again. Returns true if the steps are those that the page shows, and the terms are no worse and still valid.
    */
   async function recheck(of: Signing): Promise<boolean> {
     if (!prepared) {
@@ -469,8 +458,8 @@ function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'
 function stepsOf(leg: Signing, prepared: Prepared): Step[] {
   const { approval, operations, isCrossChain, isAsync } = prepared
   const chainId = chainOf(leg, prepared)
-  // Index of the vault's own operation: the last one, or the one before a transfer to another chain. Operations before
-  // it claim amounts of earlier requests.
+  // Index of the vault's own operation: the last one, or the one before a transfer to another chain. Operations before it claim amounts of
+  // earlier requests.
   const own = operations.length - (isCrossChain ? 2 : 1)
   return [
     ...approval.map(() => createStep('approve', chainId)),
@@ -504,8 +493,7 @@ const REJECTIONS: readonly unknown[] = [4001, 5000, 5750, 'ACTION_REJECTED']
 /** Returns true if a wallet's error, or an error inside it, means that the user rejected the request. */
 export function isRejection(thrown: unknown): boolean {
   const errors = new Set([thrown])
-  // The loop also visits the errors that its body adds. A Set holds each error once, so a circular `cause` cannot loop
-  // forever.
+  // The loop also visits the errors that its body adds. A Set holds each error once, so a circular `cause` cannot loop forever.
   for (const error of errors) {
     if (typeof error !== 'object' || error === null) continue
     if ('code' in error && REJECTIONS.includes(error.code)) return true

@@ -4,8 +4,8 @@ import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type 
 type Polled = { readonly nextPollAfterMs: number | null }
 
 /**
- * Polls a status and yields each response, which names the pause before the next poll. Ends if no further poll is
- * needed, on an error that waiting does not fix, and when the signal aborts.
+ * Polls a status and yields each response, which names the pause before the next poll. Ends if no further poll is needed, on an error that
+ * waiting does not fix, and when the signal aborts.
  */
 export async function* poll<Input, Data extends Polled, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -22,10 +22,7 @@ export async function* poll<Input, Data extends Polled, Code extends string>(
   }
 }
 
-/**
- * Returns the last result of a poll, a response or an error. Returns the error `aborted` if the signal aborts before
- * any response.
- */
+/** Returns the last result of a poll, a response or an error. Returns the error `aborted` if the signal aborts before any response. */
 async function findLast<Data, Code extends string>(
   answers: AsyncGenerator<Result<Data, Code>, void>,
   onAnswer: ((data: Data) => void) | undefined,
@@ -50,9 +47,7 @@ const ABORTED = {
   },
 } as const
 
-/**
- * Options of `waitForDeposit`, `waitForWithdrawal` and `waitForTransfer`. `onAnswer` receives each successful response.
- */
+/** Options of `waitForDeposit`, `waitForWithdrawal` and `waitForTransfer`. `onAnswer` receives each successful response. */
 export type WaitOptions<Data> = CallOptions & { readonly onAnswer?: (data: Data) => void }
 type InputOf<Operation> = Operation extends (client: Client, input: infer Input, ...rest: never[]) => unknown
   ? Input
@@ -61,8 +56,7 @@ type DataOf<Operation> = Operation extends (...args: never[]) => Promise<Result<
 type Waiting<Operation> = WaitOptions<DataOf<Operation>>
 
 /**
- * Polls a deposit into an asynchronous vault until the vault settles it, and returns the last result. Call it after the
- * deposit is mined.
+ * Polls a deposit into an asynchronous vault until the vault settles it, and returns the last result. Call it after the deposit is mined.
  */
 export function waitForDeposit(
   client: Client,
@@ -73,8 +67,8 @@ export function waitForDeposit(
 }
 
 /**
- * Polls a withdrawal from an asynchronous vault until the vault settles it, and returns the last result. Call it after
- * the request is mined.
+ * Polls a withdrawal from an asynchronous vault until the vault settles it, and returns the last result. Call it after the request is
+ * mined.
  */
 export function waitForWithdrawal(
   client: Client,

@@ -8,9 +8,8 @@ export type { AmountToken }
 export type AmountTokens = { readonly amount?: AmountToken | undefined; readonly shares?: AmountToken | undefined }
 
 /**
- * Returns an error's text for the user, in English: one or two sentences that say what to do next. With `tokens`, the
- * text includes the smallest or largest valid amount if the error has one. The text is empty for `aborted`, because the
- * user has left.
+ * Returns an error's text for the user, in English: one or two sentences that say what to do next. With `tokens`, the text includes the
+ * smallest or largest valid amount if the error has one. The text is empty for `aborted`, because the user has left.
  */
 export function messageForUser(error: Failure['error'], tokens: AmountTokens = {}): string {
   const { code, requestId, retryAfterMs, details } = error

@@ -28,14 +28,14 @@ export type DryRun = {
   readonly views: readonly (readonly bigint[])[]
   /** 32-byte words that each transaction returned; undefined if it was not simulated. */
   readonly returned: readonly (readonly bigint[] | undefined)[]
-  /** Tokens that moved; undefined if the node cannot simulate several transactions, or leaves out logs. */
+  /** Amounts of tokens that left and reached the user. Undefined if the node cannot simulate several transactions, or leaves out logs. */
   readonly moved: Moved | undefined
 }
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /**
- * Gas limit of one view call: one million. It suffices for a vault that invests in many markets. Seven such calls, the
- * most in one simulation, fit into a block of any chain.
+ * Gas limit of one view call: one million. It suffices for a vault that invests in many markets. Seven such calls, the most in one
+ * simulation, fit into a block of any chain.
  */
 const VIEW_GAS = '0xf4240'
 const REVERT_CODE = 3
@@ -73,9 +73,8 @@ export async function openNode(
 }
 
 /**
- * Simulates view calls and then a user's transactions in order, on the node's latest block (`eth_simulateV1`). If the
- * node cannot simulate, or leaves out logs, only the transaction with index `first` is tried, by `eth_call`. Throws a
- * Refusal if a transaction reverts.
+ * Simulates view calls and then a user's transactions in order, on the node's latest block (`eth_simulateV1`). If the node cannot simulate,
+ * or leaves out logs, only the transaction with index `first` is tried, by `eth_call`. Throws a Refusal if a transaction reverts.
  */
 export async function dryRun(
   rpc: Rpc,
@@ -97,7 +96,7 @@ export async function dryRun(
   const tried = results.slice(views.length)
   const reverted = tried.findIndex(({ status }) => status !== '0x1')
   if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
-  // Only logs show which tokens move, so a simulation without them is not used.
+  // Only logs show which tokens move, so a simulation without logs is not used.
   if (!tried.every(({ logs }) => Array.isArray(logs))) return callFirst(rpc, user, { views, transactions, first })
   return {
     views: results

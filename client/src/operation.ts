@@ -38,8 +38,8 @@ export type Success<Data> = {
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
 /**
- * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are the limits of a
- * valid amount in the token's smallest unit, if known.
+ * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are the limits of a valid amount in the
+ * token's smallest unit, if known.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -79,7 +79,7 @@ export type CallError = {
   readonly reason?: Reason | undefined
 }
 
-/** Call of the API; never throws. */
+/** Function that calls one endpoint of the API; never throws. */
 export type Operation<Input, Data, Code extends string> = {
   (client: Client, input: Input, options?: CallOptions): Promise<Result<Data, Code>>
   /** Unique name of the operation, such as `GET /defi-vaults/v1/vaults`. */
@@ -89,8 +89,7 @@ export type Operation<Input, Data, Code extends string> = {
 }
 
 /**
- * Input fields that go into the URL's query or the headers, and the form of the response. `items` names its list;
- * `isEmpty` means no body.
+ * Input fields that go into the URL's query or the headers, and the form of the response. `items` names its list; `isEmpty` means no body.
  */
 type InputPlaces = {
   readonly query?: readonly string[]

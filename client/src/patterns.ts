@@ -19,8 +19,8 @@ export type Known = {
   /** Vaults that may be used. Without them the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
-   * Maximum amount that may go to another chain, in the smallest unit of the vault's asset. Required if neither the
-   * request nor the vault's calls limit the payment: withdrawals by `shares` or `max`, and claims that redeem shares.
+   * Maximum amount that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the vault's
+   * calls limit the payment: withdrawals by `shares` or `max`, and claims that redeem shares.
    */
   readonly mostSent?: bigint | undefined
 }
@@ -51,8 +51,7 @@ const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
 }
 
 /**
- * Withdrawal calls of each protocol. `pays` are calls that pay the user. `claims` are calls that may precede them to
- * claim settled amounts.
+ * Withdrawal calls of each protocol. `pays` are calls that pay the user. `claims` are calls that may precede them to claim settled amounts.
  */
 const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
@@ -121,8 +120,8 @@ type Context = {
 }
 
 /**
- * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of
- * each transaction. Throws a Refusal on any difference.
+ * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of each transaction.
+ * Throws a Refusal on any difference.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
   if (preparation === 'rewards') return verifyRewards(readObject(input), readObject(answer))
@@ -195,7 +194,6 @@ function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
-/** Verifies that a vault pays the user, and verifies the transfer to another chain if the request names one. */
 function verifyPayments(
   context: Context,
   verify: (context: Context, calls: readonly Transaction[]) => DecodedCall[],
@@ -244,7 +242,6 @@ function verifyPayments(
   ]
 }
 
-/** Verifies a claim of rewards, which belongs to no vault, on the request's chain. */
 function verifyRewards(input: Json, answer: Json): Step[] {
   const user = readAddress(input['userAddress'])
   const chainId = Number(input['chainId'])
@@ -276,7 +273,7 @@ export function readRewards(answer: Json): { readonly token: string; readonly am
 }
 
 /**
- * Returns the sum that the calls pay at least or else revert, in the asset's smallest unit. Undefined if the vault
+ * Returns the guaranteed payment of all calls, in the asset's smallest unit: a call that would pay less reverts. Undefined if the vault
  * decides one of the amounts.
  */
 function readPaid(found: readonly DecodedCall[]): bigint | undefined {
@@ -310,8 +307,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // If a user has no other shares, `max` redeems only shares of settled requests. Only the vault knows how many, so
-  // the number is not compared.
+  // If a user has no other shares, `max` redeems only shares of settled requests. Only the vault knows how many, so the number is not
+  // compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
@@ -352,8 +349,8 @@ function verifyShareApprovals(context: Context, found: readonly DecodedCall[]): 
 }
 
 /**
- * Verifies that there is no approval, or one of exactly the amount. A reset to 0 may precede the approval, because some
- * tokens require a reset.
+ * Verifies that there is no approval, or one of exactly the amount. A reset to 0 may precede the approval, because some tokens require a
+ * reset.
  */
 function verifyApprovals(
   { approval, user }: Context,
@@ -497,7 +494,7 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
   return list.map((item) => {
     const transaction = readObject(item)
     const { chainId, to, data, value } = transaction
-    // A wallet might act on any other field, so only the four known ones are allowed.
+    // A wallet might act on any other field, so only the four known fields are allowed.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'an entry is no transaction')

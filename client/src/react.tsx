@@ -32,18 +32,12 @@ export function useFlow<Kind extends keyof FlowInputs>(
   return { ...useSyncExternalStore(subscribe, getState, getState), next }
 }
 
-/**
- * Runs a deposit, from the approval until the user has the shares. With `srcChainId` and `srcToken` the tokens come
- * from another chain.
- */
+/** Runs a deposit, from the approval until the user has the shares. With `srcChainId` and `srcToken` the tokens come from another chain. */
 export function useDeposit(client: Client, input: FlowInputs['deposit']) {
   return useFlow(client, 'deposit', input)
 }
 
-/**
- * Runs a withdrawal, from the vault until the user has the tokens. With `dstChainId` and `dstToken` the tokens go to
- * another chain.
- */
+/** Runs a withdrawal, from the vault until the user has the tokens. With `dstChainId` and `dstToken` the tokens go to another chain. */
 export function useWithdrawal(client: Client, input: FlowInputs['withdraw']) {
   return useFlow(client, 'withdraw', input)
 }
@@ -75,8 +69,8 @@ export type DepositProps = {
 }
 
 /**
- * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. The component has
- * no styles. Style sheets can select its elements by the attribute `data-vaultline`.
+ * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. The component has no styles. Style
+ * sheets can select its elements by the attribute `data-vaultline`.
  */
 export function Deposit(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="deposit" {...props} />

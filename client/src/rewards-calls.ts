@@ -15,9 +15,8 @@ const MAX_TOTAL = 2n ** 208n - 1n
 export type Reward = { readonly token: string; readonly amount: bigint }
 
 /**
- * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total minus its earlier
- * payments, so the total may exceed the amount. Merkle proofs are not checked, because only the chain can check them.
- * Throws a Refusal on any difference.
+ * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total minus its earlier payments, so the total
+ * may exceed the amount. Merkle proofs are not checked, because only the chain can check them. Throws a Refusal on any difference.
  */
 export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewards: readonly Reward[]): void {
   demand(isSame(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')

@@ -1,9 +1,6 @@
 import { Refusal } from './refusal.ts'
 
-/**
- * Public Ed25519 key as a JWK, in the form of `GET /.well-known/jwks.json`. The operator's command prints keys in the
- * same form.
- */
+/** Public Ed25519 key as a JWK, in the form of `GET /.well-known/jwks.json`. The operator's command prints keys in the same form. */
 export type PublicKey = { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string; readonly kid: string }
 
 /** Request as sent, and response as received. */
@@ -19,7 +16,7 @@ export type Exchange = {
 /** Times between which a signature is valid, and the id of the key that made it. */
 export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
 
-/** Maximum error of the caller's clock. */
+/** Tolerated error of the caller's clock when the times of a signature are checked. */
 const CLOCK_TOLERANCE_MS = 120_000
 
 /** Only accepted form of the header Signature-Input (RFC 9421). Any other form is refused, so no parser is needed. */
@@ -30,8 +27,8 @@ const FORM =
 const SIGNATURE = /^sig=:([A-Za-z0-9+/]{85}[AQgw]==):$/
 
 /**
- * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that the
- * signature is valid at `now`; null skips this check for a saved response. Throws a Refusal if a check fails.
+ * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that the signature is valid at
+ * `now`; null skips this check for a saved response. Throws a Refusal if a check fails.
  */
 export async function verifySignature(
   { request, answer }: Exchange,

@@ -83,9 +83,9 @@ export function verifyTransactions(
 }
 
 /**
- * Returns a `fetch` for a client that verifies responses before it returns them. It throws an UnverifiedAnswer for a
- * refused response. Errors of the service and its public documents are not signed, and pass unchecked. Market data is not
- * signed either, and passes if it contains no transactions.
+ * Returns a `fetch` for a client that verifies responses before it returns them. It throws an UnverifiedAnswer for a refused response.
+ * Errors of the service and its public documents are not signed, and pass unchecked. Market data is not signed either, and passes if it
+ * contains no transactions.
  */
 export function verifyingFetch(
   trust: Trust,

@@ -54,7 +54,7 @@ const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
 const TAKES_SHARES: readonly Step['call'][] = ['mint', 'redeem']
 
 const BASIS_POINTS = 10_000n
-/** Tolerated rounding: two conversions may each round by one unit. */
+/** Tolerated rounding error in smallest units: two conversions may each round by one unit. */
 const ROUNDING_UNITS = 2n
 
 /**
@@ -71,8 +71,8 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // The node's state lacks the approvals. So a vault call that needs an approval would revert, and is not tried. An
-    // approval for the bridge does not concern the vault's call.
+    // The node's state lacks the approvals. So a vault call that needs an approval would revert, and is not tried. An approval for the
+    // bridge does not concern the vault's call.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
@@ -93,7 +93,7 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
     user: readAddress(request['userAddress']),
-    /** Rewards belong to no vault, so the contract that pays them takes the vault's place. */
+    /** Rewards belong to no vault, so for rewards this is the contract that pays them. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
     /** False for a deposit from another chain, because the source chain's node does not know the vault. */
     isHere: chainId === Number(response['chainId']),
@@ -155,7 +155,7 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
     const seen = see(name)
     return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${encodeWord(seen).slice(24)}`
   }
-  // Lagoon versions without fees on deposits and withdrawals return only two rates.
+  // Lagoon versions without fees on deposits and withdrawals return only two rates. Then all fees count as 0.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
   const allowed = new Map<string, bigint>()
   const movedOf = (token: string | undefined, way: 'given' | 'received') =>
@@ -213,7 +213,7 @@ type Checks = Context & {
   /** Returns the amount of a token that left the user in the simulation; undefined if nothing was simulated. */
   readonly given: (token: Token) => Amount
   readonly received: (token: Token) => Amount
-  /** Permits this amount of a token to leave the user. */
+  /** Permits this amount of a token to leave the user's account. */
   readonly allow: (token: Token, amount: bigint) => void
   readonly note: (text: string) => void
   /** Throws a Refusal if a known value differs from `figure`, or if no value is known. */

@@ -39,9 +39,7 @@ export type Entry = {
   readonly transfer: StartedTransfer | undefined
 }
 
-/**
- * Transfer between chains that this browser started. `progress` is the latest status response; undefined while unknown.
- */
+/** Transfer between chains that this browser started. `progress` is the latest status response; undefined while unknown. */
 export type FollowedTransfer = {
   readonly started: StartedTransfer
   readonly progress: GetTransferStatusResponse | undefined
@@ -62,8 +60,8 @@ export type Sources = {
 }
 
 /**
- * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has pages that
- * are not loaded, the timeline ends at that list's oldest loaded item. Open deposits and withdrawals are never cut off.
+ * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has pages that are not loaded, the
+ * timeline ends at that list's oldest loaded item. Open deposits and withdrawals are never cut off.
  */
 export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
   const start = [deposits, withdrawals]
@@ -118,8 +116,8 @@ function compare(left: string, right: string): number {
 }
 
 /**
- * Returns true if the deposit's source transaction is that of this transfer. While the deposit's source is unknown, the
- * transfer's arrival transaction must be the deposit's transaction.
+ * Returns true if the deposit's source transaction is that of this transfer. While the deposit's source is unknown, the transfer's arrival
+ * transaction must be the deposit's transaction.
  */
 function isOfDeposit({ started, progress }: FollowedTransfer, deposit: Deposit): boolean {
   if (started.kind !== 'deposit' || started.account !== deposit.userAddress) return false
@@ -140,8 +138,8 @@ function isSameVault({ vault }: StartedTransfer, { chainId, vaultAddress }: Depo
 }
 
 /**
- * Returns true for a closed transfer without a status response. It gets no entry, because its deposit or withdrawal is
- * already listed.
+ * Returns true for a transfer that no page follows any more (`isClosed`) and that has no status response. It gets no entry, because its
+ * deposit or withdrawal is already listed.
  */
 function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
@@ -248,10 +246,7 @@ function statusOf(progress: GetTransferStatusResponse | undefined): Status {
   return progress.status === 'failed' ? 'cancelled' : 'completed'
 }
 
-/**
- * Returns the label of a transfer's state. Tokens can arrive without a deposit, because the vault may refuse the
- * deposit.
- */
+/** Returns the label of a transfer's state. Tokens can arrive without a deposit, because the vault may refuse the deposit. */
 function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry['state'] {
   const { status, reason, terminal } = progress ?? {}
   if (status === 'completed') return undefined

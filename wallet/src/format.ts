@@ -11,11 +11,10 @@ const DECIMALS = [
 const MIN_DECIMALS = 2
 
 /**
- * Formats an amount as the wallet shows it. `units` is the amount in the token's smallest unit. An amount from 1 up has
- * at most four decimals, from 100 up three, from 1,000 up two: 24.9999, 123.456, 1,234,567.89. Below 1 it has four
- * significant digits: 0.0001234. Below 0.0001 it is `< 0.0001`.
- * Extra digits are cut: 24.999999 USDC is 24.9999. Rounding, as Uniswap does, could show an amount that the user does
- * not have.
+ * Formats an amount as the wallet shows it. `units` is the amount in the token's smallest unit. An amount from 1 up has at most four
+ * decimals, from 100 up three, from 1,000 up two: 24.9999, 123.456, 1,234,567.89. Below 1 it has four significant digits: 0.0001234. Below
+ * 0.0001 it is `< 0.0001`.
+ * Extra digits are cut: 24.999999 USDC is 24.9999. Rounding, as in Uniswap, could show an amount that the user does not have.
  */
 export function formatAmount(units: bigint, decimals: number): string {
   const size = units < 0n ? -units : units
@@ -26,9 +25,7 @@ export function formatAmount(units: bigint, decimals: number): string {
   return new Intl.NumberFormat(LOCALE, { ...digits, roundingMode: 'trunc' }).format(asText(units, decimals))
 }
 
-/**
- * Returns true if an amount is below 0.0001 tokens, zero included. `formatAmount` does not write out such an amount.
- */
+/** Returns true if an amount is below 0.0001 tokens, the smallest amount that `formatAmount` writes out. */
 export function isBelowSmallest(units: bigint, decimals: number): boolean {
   return (units < 0n ? -units : units) * 10_000n < 10n ** BigInt(decimals)
 }

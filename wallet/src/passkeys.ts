@@ -32,8 +32,8 @@ export type ConfirmedChange = Omit<StartAddingCredentialResponse, 'confirmation'
   Pick<AddCredentialRequest, 'confirmation'>
 
 /**
- * Registers a user with a new passkey and logs in with it. If the user already exists, the device deletes the new
- * passkey. Throws a CallFailure, or the browser's own error.
+ * Registers a user with a new passkey and logs in with it. If the user already exists, the browser is told to drop the new passkey. Throws
+ * a CallFailure, or the browser's own error.
  */
 export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
@@ -44,8 +44,7 @@ export async function signUp(service: Client, email: string): Promise<void> {
     temporaryAuthenticationToken,
     firstFactorCredential: { ...passkey, credentialName: describeDevice() },
   })
-  // The service did not store this passkey, so the device must not offer it at login. After any other error the
-  // passkey may be valid.
+  // The service did not store this passkey, so the device must not offer it at login. After any other error the passkey may be valid.
   const isDead = !completed.ok && completed.error.code === 'user_already_registered'
   const { credId: credentialId } = passkey.credentialInfo
   if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId })
@@ -54,8 +53,8 @@ export async function signUp(service: Client, email: string): Promise<void> {
 }
 
 /**
- * Logs in with a passkey. `email` restricts the choice to that user's passkeys, `credentialId` to one passkey. Throws a
- * CallFailure, or the browser's own error.
+ * Logs in with a passkey. With `email`, only passkeys of that user are valid. With `credentialId`, the browser offers only this passkey.
+ * Throws a CallFailure, or the browser's own error.
  */
 export async function logIn(service: Client, email?: string, credentialId?: string): Promise<void> {
   const { challengeIdentifier, ...challenge } = orThrow(await startLogin(service, { email }))
@@ -66,24 +65,20 @@ export async function logIn(service: Client, email?: string, credentialId?: stri
 }
 
 /**
- * Runs `act`. If it fails with `fresh_login_required`, logs the same user in again, ends the older session and runs
- * `act` once more. Throws a CallFailure, or the browser's own error.
+ * Runs `act`. If it fails with `fresh_login_required`, logs the same user in again, ends the older session and runs `act` once more. Throws
+ * a CallFailure, or the browser's own error.
  */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
   const result = await act()
   if (result.ok || result.error.code !== 'fresh_login_required') return orThrow(result)
   const before = session.get()
-  // The e-mail address restricts the login to the same user, because `act` would otherwise change another user's
-  // account.
+  // The e-mail address restricts the login to the same user, because `act` would otherwise change another user's account.
   await logIn(service, before?.email)
   await logOut({ ...service, session: before?.token }, undefined)
   return orThrow(await act())
 }
 
-/**
- * Lets the user permit a new credential by a signature with an existing passkey. Throws a CallFailure, or the browser's
- * own error.
- */
+/** Lets the user permit a new credential by a signature with an existing passkey. Throws a CallFailure, or the browser's own error. */
 export async function confirmChange(service: Client): Promise<ConfirmedChange> {
   const { confirmation, ...options } = orThrow(await startAddingCredential(service, { platform: 'web' }))
   return { ...options, confirmation: { firstFactor: await signWithPasskey(confirmation) } }

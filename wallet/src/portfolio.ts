@@ -72,13 +72,11 @@ export type StartedTransfer = {
   readonly account: `0x${string}`
   /** Amount in the smallest unit of the token that is sent. */
   readonly amount: string
-  /**
-   * Token that is sent. `to` is the token that arrives: the same coin, but on another chain it can have other decimals.
-   */
+  /** Token that is sent. `to` is the token that arrives: the same coin, but on another chain it can have other decimals. */
   readonly from: Unit
   readonly to: Unit
   readonly startedAt: number
-  /** Hash of the withdrawal whose payment this transfer sends on; absent for deposits. */
+  /** Hash of the withdrawal whose payment this transfer forwards to another chain; absent for deposits. */
   readonly withdrawalHash?: `0x${string}` | undefined
   /** True once the transfer has arrived, or the user has seen its failure. Then no page mentions the transfer. */
   readonly isClosed?: boolean
@@ -90,16 +88,13 @@ export type ValuedTransfer = Worth & { readonly started: StartedTransfer; readon
 /** Sum of the values of those holdings, positions and transfers that have a price. */
 type Total = {
   readonly value: number
-  /**
-   * Change within 24 hours, in the currency and in percent. It covers only holdings with a known earlier value; null if
-   * there are none.
-   */
+  /** Change within 24 hours, in the currency and in percent. It covers only holdings with a known earlier value; null if there are none. */
   readonly change: { readonly value: number; readonly percent: number } | null
 }
 
 /**
- * Open request in a vault, with its amount in the vault's asset. A request of kind `wait` is still pending; any other
- * needs the user's action.
+ * Open request in a vault, with its amount in the vault's asset. A request of kind `wait` is still pending; any other needs the user's
+ * action.
  */
 export type VaultRequest = {
   readonly position: ValuedPosition
@@ -113,8 +108,8 @@ export function keyOfToken(chainId: number, address: string): string {
 }
 
 /**
- * Lists the tokens held, the most valuable first. It leaves out tokens whose key is in `counted`: vault shares in a
- * position would otherwise count twice.
+ * Lists the tokens held, the most valuable first. It leaves out tokens whose key is in `counted`: vault shares in a position would
+ * otherwise count twice.
  */
 export function listHoldings(
   { tokens, errors = {}, updated_at }: ListBalancesResponse,
@@ -148,9 +143,8 @@ export function listHoldings(
 }
 
 /**
- * Lists the chains whose balances or positions are missing from a total. A chain with outdated balances counts as
- * complete, because these balances include vault shares. `isWhole` is true if the balances cover all accounts whose
- * positions count.
+ * Lists the chains whose balances or positions are missing from a total. A chain with outdated balances counts as complete, because these
+ * balances include vault shares. `isWhole` is true if the balances cover all accounts whose positions count.
  */
 export function listMissingChains(
   balances: ListBalancesResponse | undefined,
@@ -197,7 +191,6 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** Returns the sum of one field over several holdings; null if a value is unknown. */
 function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   return parts.reduce<number | null>((sum, part) => {
     const known = part[of]
@@ -248,7 +241,7 @@ function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number
   return { value, valueBefore }
 }
 
-/** Returns the vault of a position; undefined if `vaults` lacks it. */
+/** Returns the vault of a position; undefined if `vaults` lacks the vault. */
 export function findVault(
   vaults: readonly Vault[],
   { chainId, vaultAddress }: Pick<Position, 'chainId' | 'vaultAddress'>,
@@ -272,7 +265,7 @@ export function findCoin(coins: ListCoinsResponse, chainId: number, address: str
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // While the vault is unknown, its own address is assumed: nearly every vault is its own share token.
+      // While the vault is unknown, its own address counts as the share token's, because nearly every vault is its own share token.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),
@@ -292,10 +285,7 @@ export function sumValues(parts: readonly Worth[]): Total {
   return { value, change: before > 0 ? { value: now - before, percent: (now / before - 1) * 100 } : null }
 }
 
-/**
- * Returns the yield of all positions at the vaults' current rates: percent a year, and the amount per month. Null if no
- * rate is known.
- */
+/** Returns the yield of all positions at the vaults' current rates: percent a year, and the amount per month. Null if no rate is known. */
 export function yieldOf(
   positions: readonly ValuedPosition[],
   vaults: readonly Vault[],
@@ -321,8 +311,7 @@ export function listRequests(
   const price = BigInt(position.sharePrice)
   const assetsOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
   const [into, out] = [deposit?.amounts, withdrawal?.amounts]
-  // The amount of assets in a cooldown is fixed, because the shares are already burned. So it is not computed from
-  // shares.
+  // The amount of assets in a cooldown is fixed, because the shares are already burned. So it is not computed from shares.
   const leaving = out?.pendingAssets ?? assetsOf(out?.pendingRedeemShares)
   const waiting = BigInt(into?.pendingDeposit ?? 0) + BigInt(leaving)
   const requests = [
@@ -336,8 +325,8 @@ export function listRequests(
 }
 
 /**
- * Returns the summed value of several amounts over time, as pairs of time and value. It starts when all prices are
- * known.
+ * Returns the summed value of several amounts over time, as pairs of time and value. The first pair is at the time from which all prices
+ * are known.
  */
 export function sumHistories(
   parts: readonly { readonly amount: number; readonly prices: readonly (readonly [number, number])[] }[],

@@ -19,10 +19,7 @@ export function usePriceOf(): (chainId: number, address: string) => number | nul
   return (chainId, address) => findCoin(data?.data ?? [], chainId, address)?.current_price ?? null
 }
 
-/**
- * Returns an amount's value at the price of one whole token; null without a price. `units` is in the token's smallest
- * unit.
- */
+/** Returns an amount's value at the price of one whole token; null without a price. `units` is in the token's smallest unit. */
 export function worthOf(units: string | bigint, decimals: number, price: number | null): number | null {
   // Floating-point precision suffices, because the value is only displayed and no transaction depends on it.
   return price === null ? null : toNumber(units, decimals) * price

@@ -12,8 +12,8 @@ type Problem = {
 }
 
 /**
- * Describes an error in words for the user. Some API errors name a valid amount, which `tokens` serve to format. Errors
- * from neither the API, the browser nor the wallet keep the first line of their message.
+ * Describes an error in words for the user. Some API errors name a valid amount, which `tokens` serve to format. An error of unknown origin
+ * keeps the first line of its message.
  */
 export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
   if (error instanceof CallFailure) {

@@ -1,13 +1,11 @@
 import { type Query, QueryCache, QueryClient, skipToken } from '@tanstack/react-query'
 
-/**
- * Milliseconds for which data counts as fresh. A component that mounts within this time does not fetch the data again.
- */
+/** Milliseconds for which data counts as fresh. A component that mounts within this time does not fetch the data again. */
 const FRESH_MS = 10_000
 
 /**
- * Creates the TanStack Query client of all pages. After a temporary error it retries queries of visible components.
- * `pauseAfter` returns the milliseconds until the next try; undefined for a permanent error.
+ * Creates the TanStack Query client of all pages. After a temporary error it retries queries of visible components. `pauseAfter` returns
+ * the milliseconds until the next try; undefined for a permanent error.
  */
 export function createQueries(pauseAfter: (error: unknown) => number | undefined): QueryClient {
   const queries = new QueryClient({
@@ -31,8 +29,8 @@ export function createQueries(pauseAfter: (error: unknown) => number | undefined
   }
 
   /**
-   * Refetches a query under a second key, so the error stays visible until data arrives. Returns the milliseconds until
-   * the next try; undefined after success or a permanent error.
+   * Refetches a query under a second key, so the error stays visible until data arrives. Returns the milliseconds until the next try;
+   * undefined after success or a permanent error.
    */
   async function refetchAside({
     queryKey,

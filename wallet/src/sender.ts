@@ -13,17 +13,14 @@ import {
 import { chainName } from './chains.ts'
 import { useSurroundings } from './context.ts'
 
-/**
- * Number of a block that every chain has, with a different hash on each chain. The sandbox recognizes its own chains by
- * this hash.
- */
+/** Number of a block that every chain has, with a different hash on each chain. The sandbox recognizes its own chains by this hash. */
 const FIRST_BLOCK = 1n
 /** Longest wait for the result of a batch, in milliseconds. */
 const WAIT_MS = 600_000
 
 /**
- * Returns the connected wallet as a `Sender`, which signs and sends a flow's transactions one at a time. It switches
- * the wallet to each transaction's chain and signs only for `account`. A flow that only waits needs no account.
+ * Returns the connected wallet as a `Sender`, which signs and sends a flow's transactions one at a time. It switches the wallet to each
+ * transaction's chain and signs only for `account`. A flow that only waits needs no account.
  */
 export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?: undefined }> {
   const wagmi = useConfig()
@@ -51,9 +48,9 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
 }
 
 /**
- * Returns the connected wallet as a sender of batches (EIP-5792). The user confirms a batch one time, and it executes
- * completely or not at all. Undefined until the wallet is known to support batches on this chain. Also undefined after
- * the wallet refused a batch, or the user refused the upgrade to a smart account.
+ * Returns the connected wallet as a sender of batches (EIP-5792). The user confirms a batch one time, and it executes completely or not at
+ * all. Undefined until the wallet is known to support batches on this chain. Also undefined after the wallet refused a batch, or the user
+ * refused the upgrade to a smart account.
  */
 export function useBatchSender(
   account: `0x${string}`,
@@ -71,8 +68,8 @@ export function useBatchSender(
       try {
         return (await sendCalls(wagmi, { account, chainId, calls, forceAtomic: true })).id
       } catch (error) {
-        // Wallets refuse batches with many error codes, so after an error no batch is tried again. There is one
-        // exception: the account is already smart, and the user only declined this batch.
+        // Wallets refuse batches with many error codes, so after an error no batch is tried again. There is one exception: the account is
+        // already smart, and the user only declined this batch.
         if (status === 'ready' || !isRejection(error)) setRefused(true)
         throw error
       }

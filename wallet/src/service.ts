@@ -10,9 +10,7 @@ type Session = {
   readonly passkey?: string | undefined
 }
 
-/**
- * Name of the sandbox's iframe that this page runs in. Each iframe shows a prepared state and has a separate session.
- */
+/** Name of the sandbox's iframe that this page runs in. Each iframe shows a prepared state and has a separate session. */
 const FRAME = import.meta.env.MODE === 'sandbox' ? window.name : ''
 
 /** Login session of this tab; it survives a reload and ends with the tab. */
@@ -50,8 +48,8 @@ export const EXCHANGES_CHANNEL = 'vaultline.exchanges'
 const channel = import.meta.env.MODE === 'sandbox' ? new BroadcastChannel(EXCHANGES_CHANNEL) : undefined
 
 /**
- * Creates an API client with the user's session. It verifies each response before a page sees it. `mostSent` is the
- * maximum amount that may go to another chain, in the smallest unit of the vault's asset.
+ * Creates an API client with the user's session. It verifies each response before a page sees it. `mostSent` is the maximum amount that may
+ * go to another chain, in the smallest unit of the vault's asset.
  */
 export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mostSent?: bigint): Client {
   const fetchVerified: typeof fetch = async (input, init) => {
@@ -97,8 +95,7 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
 }
 
 /**
- * Deletes the session of the whole page after the API rejected its token. If the user has logged in again meanwhile,
- * the new session stays.
+ * Deletes the session of the whole page after the API rejected its token. If the user has logged in again meanwhile, the new session stays.
  */
 function forgetSession(init: RequestInit | undefined): void {
   const asked = new Headers(init?.headers).get('authorization')

@@ -44,10 +44,7 @@ export function rememberUnderWay(sent: UnderWay): void {
   underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
 }
 
-/**
- * Marks that no form shows its transaction's progress any more. The page then lists the transaction among the pending
- * ones.
- */
+/** Records that no form shows its transaction's progress any more. The page then lists the transaction among the pending ones. */
 export function releaseUnderWay(): void {
   followed.set(undefined)
 }

@@ -38,10 +38,7 @@ export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }:
 /** Text for a vault whose chain cannot be read now. */
 export const UNREAD = 'The chain cannot be read at the moment.'
 
-/**
- * Returns the reason why the vault's term `name` is unknown; undefined for a known term. A term with the value null is
- * known too.
- */
+/** Returns the reason why the vault's term `name` is unknown; undefined for a known term. A term with the value null is known too. */
 export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
   if (!terms.missing.includes(name)) return undefined
   return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD
@@ -76,7 +73,7 @@ export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
   return protocol !== 'erc4626'
 }
 
-/** Text after the percentage of each fee: the operation or the sum from which the fee is taken. */
+/** Text after the percentage of each fee, as in "0.5% to deposit": the operation or the sum from which the fee is taken. */
 const FEES = {
   entry: 'to deposit',
   exit: 'to withdraw',

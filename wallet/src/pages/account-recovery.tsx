@@ -101,7 +101,7 @@ type Done = { readonly text: string; readonly onDone: () => void; readonly isBus
 type ShownKitProps = {
   readonly kit: RecoveryKit
   readonly done: Done
-  /** Second button beside the one that continues. */
+  /** Second button, beside the button that continues. */
   readonly other?: ReactNode
   readonly children: ReactNode
 }

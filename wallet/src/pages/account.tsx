@@ -133,8 +133,7 @@ function LogOut() {
 function WalletList() {
   const connectors = useConnectors()
   const connect = useConnect()
-  // The connector `injected` is wagmi's fallback for window.ethereum. Today's wallets announce themselves, so the
-  // fallback is left out.
+  // The connector `injected` is wagmi's fallback for window.ethereum. Today's wallets announce themselves, so the fallback is left out.
   const announced = connectors.filter(({ id }) => id !== 'injected')
   const names = numberTwins(announced.map(({ name }) => name))
   return (

@@ -24,7 +24,7 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Page of a coin: its price now and in the past, its figures, and the vaults that take it. */
+/** Page of a coin: its price now and in the past, its figures, and the vaults that take this coin. */
 export function CoinPage({ id }: { id: string }) {
   const service = useService()
   const currency = useCurrency()

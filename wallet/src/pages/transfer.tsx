@@ -98,10 +98,7 @@ type SumProps = {
   readonly otherwise?: string
 }
 
-/**
- * Shows an amount of a token, by default the transferred amount. If the token's symbol is unknown, shows `otherwise`
- * instead.
- */
+/** Shows an amount of a token, by default the transferred amount. If the token's symbol is unknown, shows `otherwise` instead. */
 function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
   if (!of?.symbol || of.decimals === null || !units) return otherwise
   return <Amount units={units} symbol={of.symbol} decimals={of.decimals} />
@@ -109,7 +106,6 @@ function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
 
 type OutcomeProps = { readonly transfer: GetTransferStatusResponse; readonly started: StartedTransfer | undefined }
 
-/** Shows the place where the transferred money is, and the next step after a failure. */
 function Outcome({ transfer, started }: OutcomeProps) {
   const { status, reason, statusDescription, srcChain, dstChain, refund, input, output, outputAmount } = transfer
   const source = chainName(srcChain.id)
@@ -158,10 +154,7 @@ function Outcome({ transfer, started }: OutcomeProps) {
   }
 }
 
-/**
- * Names the vault or account that received the money. Shows the address of a vault or account that is not the expected
- * one.
- */
+/** Names the vault or account that received the money. Shows the address of a vault or account that is not the expected one. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
   const chainId = transfer.dstChain?.id

@@ -79,9 +79,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
 /** Deposit or withdrawal that was mined; `at` is in epoch milliseconds. */
 type Sent = { readonly kind: Kind; readonly isAsync: boolean; readonly at: number }
 
-/**
- * Shows that a deposit or withdrawal succeeded. In an asynchronous vault the notice disappears once no request is open.
- */
+/** Shows that a deposit or withdrawal succeeded. In an asynchronous vault the notice disappears once no request is open. */
 function SentNotice({ vault, account, sent }: { vault: Vault; account: `0x${string}`; sent: Sent }) {
   const { kind, isAsync, at } = sent
   const service = useService()
@@ -160,8 +158,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   }
   const changeUnderWay = (isNow: boolean) => {
     setUnderWay(isNow)
-    // A deposit changes the balances, by which the form chooses the source chain. So the form keeps its present source
-    // chain.
+    // A deposit changes the balances, by which the form chooses the source chain. So the form keeps its present source chain.
     if (isNow) choose(token.chainId)
   }
   const canAsk = amount !== undefined && amount > 0n && !isTooMuch

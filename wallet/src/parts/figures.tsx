@@ -31,8 +31,8 @@ type FigureProps = {
 }
 
 /**
- * Shows a shortened figure. All its digits appear on hover, touch and focus, and screen readers read them. The keyboard
- * can focus the figure, except inside links, buttons and list rows, which open a view with the figure.
+ * Shows a shortened figure. All its digits appear on hover, touch and focus, and screen readers read them. The keyboard can focus the
+ * figure, except inside links, buttons and list rows, which open a view with the figure.
  */
 function Figure({ className, exact, children }: FigureProps) {
   if (exact === undefined) return <span className={className}>{children}</span>
@@ -47,7 +47,6 @@ function makeTabStop(figure: HTMLElement | null): void {
   if (figure && !figure.closest('a, button, summary, label, li, tr')) figure.tabIndex = 0
 }
 
-/** Returns all digits of an amount with its unit; undefined if they are already shown. */
 function exactlyOf(units: bigint, decimals: number, { shown, symbol }: { shown: string; symbol: string }) {
   const exact = formatWhole(units, decimals)
   return shown === exact ? undefined : `${exact} ${symbol}`

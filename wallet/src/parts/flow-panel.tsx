@@ -28,7 +28,7 @@ type FlowPanelProps<K extends Kind> = {
   readonly to: Token
   /** Amount in the smallest unit of the token that is sent. */
   readonly amount: bigint
-  /** Maximum that may go to another chain, if neither the input nor the vault's calls limit it. */
+  /** Maximum amount that may go to another chain, in the smallest unit of the vault's asset; undefined without a limit. */
   readonly mostSent: bigint | undefined
   /** Called with true once a step has begun, so that the form locks its fields. */
   readonly onUnderWay: (isUnderWay: boolean) => void
@@ -149,7 +149,6 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   )
 }
 
-/** Returns symbol and decimals of the vault's shares; undefined while they are unknown. */
 function sharesOf({ vaultState }: Vault): AmountToken | undefined {
   const { symbol, decimals } = vaultState ?? {}
   return symbol && typeof decimals === 'number' ? { symbol, decimals } : undefined

@@ -54,10 +54,7 @@ export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   )
 }
 
-/**
- * Explains the error that stopped a flow. With `tokens`, the text names the smallest or largest valid amount if the
- * error has one.
- */
+/** Explains the error that stopped a flow. With `tokens`, the text names the smallest or largest valid amount if the error has one. */
 export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: AmountTokens }) {
   switch (error.code) {
     case 'wallet':

@@ -192,7 +192,6 @@ function nameOfKey(key: string): string {
   return chainName(CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
 }
 
-/** Lists the reasons why chains are outdated or missing, with the time of the older data that is shown. */
 function withTimes(
   answer: NonNullable<Portfolio['balances']['data']>['data'] | undefined,
 ): Readonly<Record<string, string>> {

@@ -5,8 +5,8 @@ const APPS: readonly { readonly name: string; readonly linkTo: (page: URL) => st
 ]
 
 /**
- * Helps a user whose browser has no wallet to get one. WalletConnect is not offered: it needs a project id and 200 kB
- * of code, and its host sees every connection.
+ * Helps a user whose browser has no wallet to get one. WalletConnect is not offered: it needs a project id and 200 kB of code, and its host
+ * sees every connection.
  */
 export function NoWallet() {
   if (!isPhone()) return <p>No wallet is installed in this browser. Install a wallet extension, then come back.</p>

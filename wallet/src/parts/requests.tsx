@@ -20,8 +20,7 @@ type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${
 export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   const service = useService()
   const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
-  // `query` stops polling a claimable request. But another page or wallet may claim the request, so its status is
-  // fetched regularly.
+  // `query` stops polling a claimable request. But another page or wallet may claim the request, so its status is fetched regularly.
   const again = { refetchInterval: REFETCH_MS }
   const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
   const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })

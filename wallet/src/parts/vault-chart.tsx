@@ -81,8 +81,7 @@ const EMPTY: Readonly<Record<Measure, string>> = {
 }
 
 /**
- * Returns the points of a vault's chart, without unknown values. Floating-point precision suffices, because no
- * transaction depends on it.
+ * Returns the points of a vault's chart, without unknown values. Floating-point precision suffices, because no transaction depends on it.
  */
 function pointsOf({ history }: GetVaultHistoryResponse, measure: Measure, decimals: number): [number, number][] {
   return history.flatMap(({ at, sharePrice, totalAssets, annualYield }) => {

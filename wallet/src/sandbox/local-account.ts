@@ -21,8 +21,8 @@ const UNKNOWN_CHAIN = 4902
 const UNKNOWN_BUNDLE = 5730
 
 /**
- * Announces the funded accounts of the sandbox's local chains as browser wallets (EIP-6963). The local chain nodes sign
- * for these accounts, so the page has no key.
+ * Announces the funded accounts of the sandbox's local chains as browser wallets (EIP-6963). The local chain nodes sign for these accounts,
+ * so the page has no key.
  */
 export function announceLocalAccounts({ chains, sandbox }: Config): void {
   const accounts: readonly Announced[] = sandbox?.shown
@@ -71,7 +71,6 @@ const EXECUTE = parseAbi([
 /** Number of characters of a transaction hash. A batch's id is its hash followed by its chain. */
 const HASH_LENGTH = 66
 
-/** Creates a wallet (EIP-1193) for an account on the local chains; a smart account takes batches of calls. */
 function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boolean) {
   const listeners = new Map<string, Set<(value: unknown) => void>>()
   const name = storedName(account)
