@@ -75,7 +75,10 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
 /** Maximum loss between the amount sent and the amount that arrives, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 const MAX_EXCLUSIVITY_SECONDS = 300n
-/** Across reads an exclusivity up to this number as seconds after the deposit, and a larger one as a Unix time. */
+/**
+ * Limit in seconds, by which Across tells two forms of an exclusivity apart. During this period only one relayer may fill the transfer. Up
+ * to the limit it counts seconds from the deposit; a larger number is the Unix time of its end.
+ */
 const MAX_PERIOD_SECONDS = 31_536_000n
 const HOUR_SECONDS = 3600n
 

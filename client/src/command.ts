@@ -61,7 +61,6 @@ function describeWitness({ chainId, isSimulated, notes }: Witnessed): string[] {
   return [`Your node of chain ${chainId} confirms them ${way}.`, ...notes]
 }
 
-/** Parses a response that `curl -i` printed, and skips informational 1xx responses before it. */
 function parseCurl(text: string, url: string, data: string | undefined): Exchange {
   const [, head = '', body = ''] =
     /^(?:HTTP\/\S+ 1\d\d[\s\S]*?\r?\n\r?\n)*(HTTP\/\S+ \d{3}[\s\S]*?)\r?\n\r?\n([\s\S]*)$/.exec(text) ?? []

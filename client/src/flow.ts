@@ -190,7 +190,6 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   let prepared: Prepared | undefined
   /** Prepared calls that are not yet executed. */
   let calls: readonly Call[] = []
-  /** Sent calls whose receipt has not arrived yet. */
   let sent: Sent | undefined
   let isActing = false
   let state: FlowState = {

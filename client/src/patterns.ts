@@ -307,8 +307,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // If a user has no other shares, `max` redeems only shares of settled requests. Only the vault knows how many, so the number is not
-  // compared.
+  // A `max` withdrawal of a user without other shares redeems only shares of settled requests. Only the vault knows how many, so the
+  // number is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {

@@ -4,7 +4,7 @@ import { demand } from './refusal.ts'
 // This file verifies claims of rewards from Merkl's contract Distributor.
 // Source of its ABI and address: https://github.com/AngleProtocol/merkl-contracts
 
-/** Contract that pays rewards; the same address on every chain. */
+/** Address of the contract that pays rewards. It is the same on every chain. */
 const DISTRIBUTOR = '0x3ef3d8ba38ebe18db133cec108f4d14ce00dd9ae'
 /** Selector of `claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)`. */
 const CLAIM = '71ee95c0'

@@ -98,7 +98,7 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     /** False for a deposit from another chain, because the source chain's node does not know the vault. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
-    /** True if the vault's preview functions report the amount that a withdrawal pays. */
+    /** True if the vault's ERC-4626 preview functions report the amount that a withdrawal pays. */
     hasPreviews:
       response['protocol'] === 'cooldown' || (response['protocol'] !== 'lagoon' && response['isAsync'] === false),
     isAsync: response['isAsync'] === true,

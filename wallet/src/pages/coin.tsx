@@ -90,7 +90,6 @@ function PriceChart({ id, name }: { id: string; name: string }) {
   const [range, setRange] = useState<Range>('30')
   const chart = useQuery({
     ...queryAnswer(getCoinChart, service, { id, currency, days: range }),
-    // The line of the previously chosen period stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const answer = chart.data?.data

@@ -141,7 +141,7 @@ function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | unde
   return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined
 }
 
-/** Asks the user to link the connected wallet, because the tokens of a wallet without a link do not count. */
+/** Asks the user to link the connected wallet, because only tokens of linked wallets count in the total. */
 function Invitation({ portfolio: { isLoggedIn, address, linked, isLoading } }: { portfolio: Portfolio }) {
   const isLinked = linked.some((wallet) => wallet.address === address)
   if (isLoading || !isLoggedIn || !address || isLinked || linked.length === 0) return null

@@ -183,7 +183,6 @@ function Trend({ token }: { token: PricedToken }) {
     values.reduce((left, right) => Math.min(left, right), Number.POSITIVE_INFINITY),
     values.reduce((left, right) => Math.max(left, right), 0),
   ]
-  // A nearly flat line would show nothing, so no line is drawn.
   return highest > lowest * (1 + MIN_MOVEMENT) ? <Sparkline values={values} /> : null
 }
 

@@ -41,7 +41,6 @@ export function VaultChart({ vault }: { vault: Vault }) {
     ...query(getVaultHistory, useService(), { vaultAddress, chainId, range }),
     staleTime: FRESH_MS,
     refetchInterval: FRESH_MS,
-    // The line of the previously chosen period stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const points = useMemo(() => history.data && pointsOf(history.data, measure, asset.decimals), [history.data, measure])
