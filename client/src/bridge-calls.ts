@@ -23,7 +23,7 @@ const POOLS: Readonly<Record<number, string>> = {
   42161: '0xe35e9842fceaca96570b734083f4a58e8f7c5f2a',
 }
 
-/** Across' MulticallHandler, with the same address on all these chains. It receives bridged tokens and deposits them into the vault. */
+/** Across' MulticallHandler, with the same address on every chain of POOLS. It receives bridged tokens and deposits them into the vault. */
 const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
 
 /** Placeholder address of a chain's native coin. */
@@ -76,8 +76,8 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
 const MAX_FEE_PERCENT = 10n
 const MAX_EXCLUSIVITY_SECONDS = 300n
 /**
- * Limit in seconds, by which Across tells two forms of an exclusivity apart. During this period only one relayer may fill the transfer. Up
- * to the limit it counts seconds from the deposit; a larger number is the Unix time of its end.
+ * Across has two forms of exclusivity, the period in which only one relayer may fill the transfer. A number up to this limit counts seconds
+ * from the deposit. A larger number is the Unix time of the period's end.
  */
 const MAX_PERIOD_SECONDS = 31_536_000n
 const HOUR_SECONDS = 3600n

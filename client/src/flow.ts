@@ -266,7 +266,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     set({ status: 'done', steps: done() })
   }
 
-  /** Prepares the operation's transactions. Returns true if they can be sent. */
+  /** Prepares the operation's transactions. Returns true if the transactions can be sent. */
   async function prepare(of: Signing): Promise<boolean> {
     const { signal } = listening
     const result = await prepareLeg(client, of, { signal })
@@ -302,7 +302,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const { operations } = prepared
     const quote = 'quote' in prepared ? prepared.quote : undefined
     const hasExpired = Boolean(quote && !(Date.parse(quote.expiresAt) > Date.now()))
-    // Once one transaction of the operation is done, preparing again would repeat it. So the remaining calls are sent as prepared.
+    // Once one transaction of the operation is done, a new preparation would repeat this transaction. So the remaining calls are sent as
+    // prepared.
     if (calls.length < operations.length) {
       if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED_MIDWAY })
       return !hasExpired

@@ -16,7 +16,7 @@ export type PinnedVault = {
 
 /** Facts that a caller knows from a source other than the response. */
 export type Known = {
-  /** Vaults that may be used. Without them the verifier believes the response about a vault's protocol, asset and chain. */
+  /** Vaults that may be used. Without this list the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
    * Maximum amount that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the vault's
@@ -307,8 +307,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // A `max` withdrawal of a user without other shares redeems only shares of settled requests. Only the vault knows how many, so the
-  // number is not compared.
+  // A `max` withdrawal of a user without other shares redeems only shares of settled requests. Only the vault knows how many, so the number
+  // is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {

@@ -16,7 +16,7 @@ export type Reason =
   | 'unconfirmed'
   | 'node_failed'
 
-/** Error that the verifier throws internally. The exported functions return it as a verdict. */
+/** Error that the verifier throws internally. The package's functions catch it and return its reason as a `Verdict`. */
 export class Refusal extends Error {
   readonly reason: Reason
   constructor(reason: Reason, message: string) {

@@ -125,7 +125,7 @@ function verifyMarketData(body: Uint8Array): Verdict {
 /** Error for a refused response: neither sign nor show any of it. */
 export class UnverifiedAnswer extends Error {
   readonly reason: Reason
-  /** Id of the request, for the service's operator. It comes from the refused response, so nothing proves it. */
+  /** Id of the request, for the service's operator. The id comes from the refused response, so nothing proves it. */
   readonly requestId: string | undefined
   constructor(reason: Reason, message: string, requestId?: string) {
     super(message)
@@ -148,7 +148,7 @@ export function preparationOf({
   return method === 'POST' ? ((ofVault ?? rewards) as Preparation | undefined) : undefined
 }
 
-/** Throws a Refusal if a response that should have no transactions has a field for them, at any depth. */
+/** Throws a Refusal if a response that should have no transactions has a field with transactions, at any depth. */
 function demandNoTransactions(text: string): void {
   // The JSON is parsed and written again, because a field name could be hidden by escaped characters.
   const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''

@@ -93,7 +93,7 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
     user: readAddress(request['userAddress']),
-    /** Rewards belong to no vault, so for rewards this is the contract that pays them. */
+    /** Rewards belong to no vault, so for a claim of rewards `vault` is the contract that pays them. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
     /** False for a deposit from another chain, because the source chain's node does not know the vault. */
     isHere: chainId === Number(response['chainId']),
@@ -227,7 +227,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const token = isHere ? asset : readAddress(request['srcToken'])
     requireApprovalOf(token, steps)
     allow(token, amount)
-    // Transfers of the native coin emit no event. So its amount is not compared here; the pattern check limits it.
+    // Transfers of the native coin emit no event. So the coin's amount is not compared here; `verifyPattern` already limits it.
     if (isSimulated && !(token !== undefined && isCoin(token)))
       confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)

@@ -138,8 +138,8 @@ function isSameVault({ vault }: StartedTransfer, { chainId, vaultAddress }: Depo
 }
 
 /**
- * Returns true for a transfer that no page follows any more (`isClosed`) and that has no status response. It gets no entry, because its
- * deposit or withdrawal is already listed.
+ * Returns true for a transfer that no page follows any more (`isClosed`) and that has no status response. Such a transfer gets no entry,
+ * because its deposit or withdrawal is already listed.
  */
 function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
@@ -324,7 +324,7 @@ function sumOf(asset: GetTransferStatusResponse['output'] | undefined, units: st
 
 type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: number }
 
-/** Lists the steps of a transfer: past ones that its events prove, the present one, and future ones. */
+/** Lists the steps of a transfer: past steps that the transfer's events prove, the present step, and future steps. */
 export function stepsOfTransfer(
   transfer: GetTransferStatusResponse | undefined,
   { srcChainId, hash, now }: Sent,

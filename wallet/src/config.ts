@@ -19,7 +19,7 @@ export type Config = {
     readonly solanaWallet: { readonly address: string; readonly privateKey: `0x${string}` }
     /** URL that lists the webhook events received. In production, the wallet's own back end would forward such events to its users. */
     readonly receivedUrl: string
-    /** Prepared state that an iframe of the sandbox shows. The wallet then offers only this account. */
+    /** Account of a prepared state that an iframe of the sandbox shows. The wallet then offers only this account. */
     readonly shown?: { readonly name: string; readonly account: `0x${string}` }
   }
 }

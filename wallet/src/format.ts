@@ -38,7 +38,7 @@ function asText(units: bigint, decimals: number): `${number}` {
 const NUMBER = new Intl.NumberFormat(LOCALE, {
   maximumSignificantDigits: 6,
   maximumFractionDigits: 2,
-  // Small numbers keep six significant digits, large ones all digits before the decimal point.
+  // Small numbers keep six significant digits. Large numbers keep all digits before the decimal point.
   roundingPriority: 'morePrecision',
 })
 
@@ -75,7 +75,7 @@ export function formatMoney(value: number, currency: string): string {
   return new Intl.NumberFormat(LOCALE, { style: 'currency', currency, ...digits }).format(value)
 }
 
-/** Formats a large sum in a currency, shortened: $1.2M. Below 1,000 it is written out. */
+/** Formats a large sum in a currency, shortened: $1.2M. A sum below 1,000 is written out. */
 export function formatShortMoney(value: number, currency: string): string {
   if (Math.abs(value) < 1000) return formatMoney(value, currency)
   return new Intl.NumberFormat(LOCALE, {
@@ -144,7 +144,7 @@ export function formatMonth(time: number): string {
 
 const DAY_MS = 86_400_000
 
-/** Formats a duration in whole days. */
+/** Formats a duration that is given in days, as `formatDuration` does. */
 export function formatDays(days: number): string {
   return formatDuration(days * DAY_MS)
 }

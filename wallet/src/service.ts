@@ -38,7 +38,7 @@ const KEPT_EXCHANGES = 40
 /** Latest API requests of this page, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
-/** Adds an API request to the list of the latest ones. */
+/** Adds an API request to `exchanges`, the list of the latest requests. */
 export function recordExchange(exchange: Exchange): void {
   exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
 }

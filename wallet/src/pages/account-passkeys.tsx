@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<Credential['kind'], string>> = {
 /** Maximum number of credentials that the API accepts for one account, the recovery kit included. */
 const MAX_CREDENTIALS = 8
 
-/** Page that lists the account's passkeys; the user can add and remove them. */
+/** Page that lists the account's passkeys. The user can add and remove passkeys. */
 export function PasskeysPage() {
   return (
     <AccountSubpage title="Passkeys">

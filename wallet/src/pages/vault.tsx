@@ -187,7 +187,7 @@ function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | und
   const oneShare = 10n ** BigInt(shareDecimals)
   const byPrice = (shares * BigInt(position.data.sharePrice)) / oneShare
   // The share price is rounded down, so the product is too low by up to one unit a share. The position's value is exact, but may include
-  // open requests. It is returned if the difference is only rounding.
+  // open requests. So the value is returned only if the difference is rounding.
   return value - byPrice <= shares / oneShare + 1n ? value : byPrice
 }
 

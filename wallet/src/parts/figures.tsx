@@ -162,10 +162,7 @@ export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { 
   )
 }
 
-/**
- * Shows the annual rates that reward campaigns pay on top of a vault's yield, by token. Renders nothing if there are none or they are
- * unknown.
- */
+/** Shows the annual rates that reward campaigns pay on top of a vault's yield, by token. Renders nothing without known campaigns. */
 export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
   return (rewards ?? []).map(({ chainId, token, symbol, apr, endsAt }) => (
     <span
