@@ -87,7 +87,6 @@ export type Transfer = {
   readonly user: string
   readonly fromChain: number
   readonly toChain: number
-  /** Token to send, on `fromChain`. */
   readonly token: string
   /** Token that must arrive on `toChain`. If undefined, the known token of the same asset must arrive. */
   readonly arrives: string | undefined

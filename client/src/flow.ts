@@ -325,7 +325,6 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return false
   }
 
-  /** Lets the wallet sign and send the calls. Returns the sent calls, or undefined if it sent nothing. */
   async function sign(sender: Sender, of: Signing): Promise<Sent | undefined> {
     const [call] = calls
     if (!call || !prepared) return undefined
@@ -438,7 +437,6 @@ function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncItera
     : poll(getDepositStatus, client, place, options)
 }
 
-/** Returns the operation that follows a settlement; undefined if nothing is left to do. */
 function afterSettlement({ input }: Settling, status: Progress['status']): Leg | undefined {
   if (status === 'claimable') return { kind: 'claim', input }
   if (status === 'cancelled') return { kind: 'cancel', input }

@@ -55,7 +55,6 @@ export function useTransfer(client: Client, input: FlowInputs['arrive']) {
 /** Properties of the components `Deposit` and `Withdrawal`. */
 export type DepositProps = {
   readonly client: Client
-  /** Signs and sends the transactions of `account`. */
   readonly sender: Sender
   /** Vault as `listVaults` or `getVault` returns it. */
   readonly vault: Vault
@@ -381,7 +380,6 @@ function formatExact(units: string, token: AmountToken): string {
   return formatAmount(BigInt(units), token, 'down', Number.POSITIVE_INFINITY)
 }
 
-/** Formats an amount with at most six significant digits; undefined for an unknown amount. */
 function formatRounded(units: string | null, token: AmountToken, way: 'up' | 'down' = 'down'): string | undefined {
   return units === null ? undefined : formatAmount(BigInt(units), token, way, 6)
 }

@@ -7,7 +7,6 @@ export type Config = {
   readonly apiKey: string
   /** Public keys that sign the API's responses. The wallet sends only transactions of signed responses. */
   readonly signingKeys: readonly PublicKey[]
-  /** Chains that the wallet uses, with their nodes and block explorers. */
   readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string; readonly explorerUrl: string }[]
   /** Only in the sandbox: accounts with publicly known private keys, and the URL of the sandbox's controls. */
   readonly sandbox?: {

@@ -135,7 +135,6 @@ function listGaps(portfolio: Portfolio): string[] {
   ]
 }
 
-/** Returns a text that asks the user to log in or to link a first wallet; undefined if neither is needed. */
 function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
   if (!isLoggedIn) return 'Log in to see your tokens'
   return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined

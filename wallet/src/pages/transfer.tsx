@@ -154,7 +154,6 @@ function Outcome({ transfer, started }: OutcomeProps) {
   }
 }
 
-/** Names the vault or account that received the money. Shows the address of a vault or account that is not the expected one. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
   const chainId = transfer.dstChain?.id

@@ -58,7 +58,6 @@ function Batch({ sent, batchId }: { sent: UnderWay; batchId: string }) {
   )
 }
 
-/** Waits for the receipt of a sent transaction and then deletes its stored entry. Retries if the receipt cannot be read. */
 function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
   const id = idOf(sent)
   const queries = useQueryClient()

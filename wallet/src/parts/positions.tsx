@@ -119,7 +119,6 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
   )
 }
 
-/** Shows the balance of vault shares if the position itself cannot be read. */
 function ShareLine({ share, vault }: { share: Holding; vault: Vault | undefined }) {
   const { chainId, name, value, symbol, asOf } = share
   const text = (

@@ -12,7 +12,6 @@ class ProviderError extends Error {
 
 type RequestArguments = { readonly method: string; readonly params?: readonly unknown[] }
 
-/** Account that the sandbox offers as a browser wallet; a smart account takes batches of calls. */
 type Announced = { readonly name: string; readonly account: Hex | undefined; readonly isSmart?: boolean }
 
 const INVALID_PARAMS = -32602
@@ -62,7 +61,6 @@ type Batch = {
   readonly calls: readonly { readonly to: Hex; readonly data?: Hex; readonly value?: Hex }[]
 }
 
-/** Function of the smart account that executes all calls or none. */
 const EXECUTE = parseAbi([
   'function execute(Call[] calls) payable',
   'struct Call { address to; uint256 value; bytes data; }',
@@ -110,7 +108,6 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
     return { version: '2.0.0', id, chainId: batchChainId, status, atomic: true, receipts: receipt ? [receipt] : [] }
   }
 
-  /** Handles the wallet methods for batches (EIP-5792). Returns undefined for any other method. */
   function batch({ method, params: [first] = [] }: RequestArguments): unknown {
     switch (method) {
       case 'wallet_getCapabilities':
