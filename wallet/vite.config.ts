@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** Gives pages under development the configuration of the running `npm start`. */
+/** Serves the `/config.json` of the running `npm start` to pages under development. */
 const runningService: Plugin = {
   name: 'running-service',
   configureServer({ middlewares }) {
@@ -22,14 +22,14 @@ async function readRunningConfig(): Promise<string> {
 
 export default defineConfig({
   plugins: [react(), runningService],
-  // Uses the client's source, not its last build.
+  // Imports of the client package use its source, not its last build.
   resolve: { conditions: ['@vaultline/source', 'module', 'browser', 'development|production'] },
-  // Runs beside `npm start`, which serves the wallet at 3000; the API allows pages of both.
+  // The development server runs beside `npm start`, which serves the wallet at port 3000. The API allows pages of both ports.
   server: { port: 5173, strictPort: true },
   build: {
     target: 'es2022',
     modulePreload: { polyfill: false },
-    // One file holds what most pages share: thirteen requests for the first page, not twenty-four.
+    // Modules that at least five pages share go into one file. So the first page needs 13 requests instead of 24.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 5 }] } } },
   },
 })

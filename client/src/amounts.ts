@@ -1,7 +1,10 @@
 /** A token's symbol and decimals. */
 export type AmountToken = { readonly symbol: string; readonly decimals: number }
 
-/** Formats an amount in whole tokens, rounded the given way, to `digits` significant digits but at least two decimals. */
+/**
+ * Formats an amount in whole tokens with the symbol, such as `1,234.56 USDC`. It rounds up or down to `digits` significant digits, but
+ * never more coarsely than to two decimals.
+ */
 export function formatAmount(
   units: bigint,
   { symbol, decimals }: AmountToken,

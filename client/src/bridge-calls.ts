@@ -9,10 +9,11 @@ import {
 } from './calls.ts'
 import { demand } from './refusal.ts'
 
-// Transfers between chains by Across' contracts SpokePool and MulticallHandler. Their ABI and addresses are published
-// (https://github.com/across-protocol/contracts, broadcast/deployed-addresses.json; npm @across-protocol/constants 3.1.127).
+// This file encodes and verifies transfers to other chains through Across' contracts SpokePool and MulticallHandler.
+// Source of their ABIs and addresses: https://github.com/across-protocol/contracts (broadcast/deployed-addresses.json)
+// and npm @across-protocol/constants 3.1.127.
 
-/** Across' SpokePool contract by chain id. It takes tokens that are sent to another chain. */
+/** Address of Across' SpokePool contract by chain id. A SpokePool takes the tokens that a user sends to another chain. */
 const POOLS: Readonly<Record<number, string>> = {
   1: '0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5',
   10: '0x6f26bf09b1c792e3228e5467807a900a503c0281',
@@ -22,13 +23,15 @@ const POOLS: Readonly<Record<number, string>> = {
   42161: '0xe35e9842fceaca96570b734083f4a58e8f7c5f2a',
 }
 
-/** Across' MulticallHandler, which receives the tokens and deposits them into the vault; the same address on each of these chains. */
+/** Across' MulticallHandler, with the same address on every chain of POOLS. It receives bridged tokens and deposits them into the vault. */
 const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
 
 /** Placeholder address of a chain's native coin. */
 const COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** Token addresses and decimals of each asset, by chain id. `wrapsCoin` marks the wrapped native coin. */
+/**
+ * One entry for each asset, such as USDC: its token address and decimals by chain id. `wrapsCoin` marks the chain's wrapped native coin.
+ */
 const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number, wrapsCoin?: true]>>[] = [
   {
     1: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
@@ -72,27 +75,32 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
 /** Maximum loss between the amount sent and the amount that arrives, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 const MAX_EXCLUSIVITY_SECONDS = 300n
-/** Deadlines below this number are seconds that begin with the deposit; larger ones are Unix times. */
+/**
+ * Across has two forms of exclusivity, the period in which only one relayer may fill the transfer. A number up to this limit counts seconds
+ * from the deposit. A larger number is the Unix time of the period's end.
+ */
 const MAX_PERIOD_SECONDS = 31_536_000n
 const HOUR_SECONDS = 3600n
 
-/** Transfer between chains that the user requested. */
+/** Transfer to another chain, as the user requested it. */
 export type Transfer = {
   readonly user: string
   readonly fromChain: number
   readonly toChain: number
-  /** Token to send, on `fromChain`. */
   readonly token: string
-  /** Token that must arrive on `toChain`, if known beforehand. */
+  /** Token that must arrive on `toChain`. If undefined, the known token of the same asset must arrive. */
   readonly arrives: string | undefined
   readonly amount: bigint
   /** Amount that arrives according to the response, in the smallest unit of the token on `toChain`. */
   readonly outputAmount: bigint
-  /** Vault on `toChain` that takes the tokens, by one of these functions. Without `into` the user gets the tokens. */
+  /**
+   * Vault on `toChain` that takes the arriving tokens, and the vault functions that may deposit them. Without `into` the user gets the
+   * tokens.
+   */
   readonly into?: { readonly vault: string; readonly functions: readonly FunctionName[] }
 }
 
-/** Returns Across' SpokePool contract on this chain. Throws a Refusal for an unknown chain. */
+/** Returns the address of Across' SpokePool contract on this chain. Throws a Refusal for an unknown chain. */
 export function poolAddress(chainId: number): string {
   const { [chainId]: pool } = POOLS
   demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
@@ -105,7 +113,8 @@ export function isCoin(token: string): boolean {
 }
 
 /**
- * Returns the token that the bridge takes: the wrapped coin for a native coin. Throws a Refusal for a coin that it does not take.
+ * Returns the token that the bridge takes for `token`: the wrapped coin for a native coin, else `token` itself. Throws a Refusal if the
+ * bridge takes no native coin on this chain.
  */
 export function toBridgedToken(chainId: number, token: string): string {
   if (!isCoin(token)) return token
@@ -115,8 +124,8 @@ export function toBridgedToken(chainId: number, token: string): string {
 }
 
 /**
- * Verifies that a transaction makes exactly this transfer. Returns the function that deposits the tokens into the vault, if there is one.
- * Throws a Refusal on any difference.
+ * Verifies that a transaction makes exactly this transfer. Returns the name of the function that deposits the tokens into the vault, or
+ * undefined if no vault takes the tokens. Throws a Refusal on any difference.
  */
 export function verifyTransfer(
   { to, data }: Pick<Transaction, 'to' | 'data'>,
@@ -132,8 +141,8 @@ export function verifyTransfer(
   demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
   verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
 
-  // The bridge chooses the relayer and the times. So they are read from the call, checked against limits, and encoded again for the
-  // comparison.
+  // The bridge chooses the relayer and the times, so the verifier cannot predict them. It reads them from the call, checks them against
+  // limits, and encodes the whole call again for the comparison.
   const [relayer = 0n, quotedAt = 0n, deadline = 0n, exclusivity = 0n] = [7, 8, 9, 10].map((index) => {
     const text = data.slice(8 + 64 * index, 72 + 64 * index)
     return text.length < 64 ? 0n : BigInt(`0x${text}`)
@@ -147,7 +156,7 @@ export function verifyTransfer(
         .map(encodeWord)
         .join('') +
       encodeBytes(message)
-    // Across lets integrators mark a deposit with two extra bytes after a fixed prefix, so these may follow the call.
+    // Across lets integrators append an id to a call: the prefix 1dc0de and two bytes. This suffix is allowed.
     const isRight = data.startsWith(expected) && /^(1dc0de[0-9a-f]{4})?$/.test(data.slice(expected.length))
     return isRight ? [{ name }] : []
   }
@@ -186,8 +195,8 @@ function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' 
 }
 
 /**
- * Encodes instructions for Across' MulticallHandler: approve the vault, then deposit the whole balance for the user. If that fails, the
- * user gets the tokens. Form: `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
+ * Encodes instructions for Across' MulticallHandler: approve the vault, then deposit the whole balance for the user. If the deposit fails,
+ * the handler sends the tokens to the user. Form: `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
  */
 function depositMessage(
   user: string,

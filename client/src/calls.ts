@@ -1,7 +1,7 @@
 import { demand } from './refusal.ts'
 
-// Calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, from their specifications. The service that builds the calls shares
-// no code with this file. So expected calls are encoded here independently and compared byte for byte.
+// This file encodes calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts from their specifications. It shares no code with
+// the service that builds the calls. A byte-for-byte comparison with these calls thus reveals a wrong call of the service.
 
 /** Encodes a 20-byte address or an amount as a 32-byte word, without 0x. */
 export function encodeWord(value: string | bigint): string {
@@ -14,7 +14,7 @@ export function encodeBytes(hex: string): string {
   return encodeWord(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
-/** Encodes dynamic arguments: the offset of each one, followed by their contents. */
+/** Encodes dynamic ABI arguments: first the offset of each argument, then the contents. */
 export function encodeDynamicParts(parts: readonly string[]): string {
   const starts = parts.map((_, index) =>
     parts.slice(0, index).reduce((sum, before) => sum + before.length / 2, 32 * parts.length),
@@ -22,7 +22,10 @@ export function encodeDynamicParts(parts: readonly string[]): string {
   return [...starts.map((start) => encodeWord(BigInt(start))), ...parts].join('')
 }
 
-/** Selector and arguments of each function. `user` makes the request; `payer` owns the tokens that are taken. */
+/**
+ * Selector and argument names of each function. `user` is the receiver or controller, `payer` the owner or controller. `nobody` is the zero
+ * address.
+ */
 const FUNCTIONS = {
   approve: ['095ea7b3', 'spender', 'amount'],
   deposit: ['6e553f65', 'amount', 'user'],
@@ -53,7 +56,7 @@ export type FunctionName = keyof typeof FUNCTIONS
 
 type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | bigint }
 
-/** Encodes a call, without 0x. */
+/** Encodes a call as hexadecimal text without 0x. An argument that is not given is 0. */
 export function encodeCall(name: FunctionName, given: Arguments): string {
   const [selector, ...names]: readonly [string, ...Argument[]] = FUNCTIONS[name]
   return selector + names.map((argument) => encodeWord(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
@@ -62,7 +65,7 @@ export function encodeCall(name: FunctionName, given: Arguments): string {
 /** Transaction of a response in normal form: lower-case data without 0x, and the value in the smallest unit of the native coin. */
 export type Transaction = { readonly to: string; readonly data: string; readonly value: bigint }
 
-/** Recognized call: its function, and the amounts among its arguments. */
+/** Decoded call: its function and its numeric arguments. An argument that the function does not have is 0. */
 export type DecodedCall = {
   readonly name: FunctionName
   readonly amount: bigint
@@ -70,7 +73,10 @@ export type DecodedCall = {
   readonly id: bigint
 }
 
-/** Decodes the transaction as a call of one of these functions, made for this user only. Throws a Refusal if it is none of them. */
+/**
+ * Decodes a transaction as a call of one of the functions `names`. Throws a Refusal if it calls another function, or names other addresses
+ * than `people`.
+ */
 export function decodeCall(
   { data }: Pick<Transaction, 'data'>,
   names: readonly FunctionName[],

@@ -4,7 +4,7 @@ import { createWitness } from './witness.ts'
 
 /** Input of the command that verifies a saved response: the contents of its files, and its options. */
 export type CommandInput = {
-  /** Trusted public keys: one, a list, or a key set. */
+  /** Trusted public keys as JSON: one key, a list of keys, or a key set (JWKS). */
   readonly keys: string
   readonly vaults?: string | undefined
   /** Maximum amount that may go to another chain, in the smallest unit of the vault's asset. */
@@ -16,7 +16,7 @@ export type CommandInput = {
   readonly data?: string | undefined
   /** URL of the caller's own blockchain node. */
   readonly rpc?: string | undefined
-  /** Maximum difference from the node's values, in percent of them. */
+  /** Tolerated difference between the response's amounts and the node's, in percent of the node's. */
   readonly tolerance?: string | undefined
 }
 
@@ -61,7 +61,6 @@ function describeWitness({ chainId, isSimulated, notes }: Witnessed): string[] {
   return [`Your node of chain ${chainId} confirms them ${way}.`, ...notes]
 }
 
-/** Parses a response that `curl -i` printed, and skips informational 1xx responses before it. */
 function parseCurl(text: string, url: string, data: string | undefined): Exchange {
   const [, head = '', body = ''] =
     /^(?:HTTP\/\S+ 1\d\d[\s\S]*?\r?\n\r?\n)*(HTTP\/\S+ \d{3}[\s\S]*?)\r?\n\r?\n([\s\S]*)$/.exec(text) ?? []
@@ -77,7 +76,7 @@ function parseCurl(text: string, url: string, data: string | undefined): Exchang
   return { request: { method, url, ...(data !== undefined && { body: data }) }, answer: { status, headers, body } }
 }
 
-/** Parses public keys from JSON: one, a list, or a key set. Throws, naming the `source`, if the text has the wrong format. */
+/** Parses public keys from JSON: one key, a list, or a key set (JWKS). Throws an error that names `source` if the format is wrong. */
 export function parseKeys(text: string, source: string): PublicKey[] {
   const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, source)
   const keys: readonly unknown[] = [parsed].flatMap((one) => (hasFields(one, 'keys') ? one.keys : one)).flat()
@@ -89,7 +88,7 @@ export function parseKeys(text: string, source: string): PublicKey[] {
   return [...keys]
 }
 
-/** Parses pinned vaults from JSON. Throws, naming the `source`, if the text has the wrong format. */
+/** Parses a JSON list of the vaults that the caller trusts. Throws an error that names `source` if the format is wrong. */
 export function parseVaults(text: string, source: string): PinnedVault[] {
   const vaults: unknown = parseJson(text, source)
   const isVault = (vault: unknown): vault is PinnedVault => hasFields(vault, 'chainId', 'address', 'protocol', 'asset')
@@ -118,7 +117,7 @@ function hasFields<Name extends string>(value: unknown, ...names: readonly Name[
   return typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name))
 }
 
-/** Parses JSON as the type that the caller names, which is not checked. Throws, naming the `source`, if the text is no JSON. */
+/** Parses JSON as the type `Form`, without a check of its fields. Throws an error that names `source` if the text is no JSON. */
 export function parseJson<Form>(text: string, source: string): Form {
   try {
     return JSON.parse(text)

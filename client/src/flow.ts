@@ -35,31 +35,37 @@ import { type Call, toCalls } from './transactions.ts'
 
 export type { Prepared }
 
-/** Inputs of a flow by the operation where it begins: transactions to sign, or the wait for something that was sent earlier. */
+/**
+ * Input of each kind of flow. `settle` and `arrive` begin with a wait for a transaction that was sent earlier. All other kinds begin with
+ * transactions to sign.
+ */
 export type FlowInputs = {
   readonly deposit: PrepareDepositRequest
   readonly withdraw: PrepareWithdrawalRequest
   readonly claim: PrepareClaimRequest
   readonly cancel: PrepareCancellationRequest
   readonly rewards: PrepareRewardsClaimRequest
-  /** Input of the wait for the settlement of a pending request, after which it is claimed. */
+  /** Waits until the vault settles the user's pending request. Then the flow claims the result. */
   readonly settle: PrepareCancellationRequest
   readonly arrive: {
     readonly txHash: TransactionHash
     readonly srcChainId: number
-    /** Selects the account's transfer if one transaction contains several. */
+    /** Selects the account's transfer if one transaction contains several transfers. */
     readonly userAddress?: Address | undefined
   }
 }
 
-/** Transaction to sign, or a wait for a settlement (`settle`) or for a transfer's arrival (`arrive`). */
+/** Step of a flow: a transaction to sign, or a wait for a settlement (`settle`) or for a transfer's arrival (`arrive`). */
 export type Step = {
   readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
-  /** `confirming`: the user confirms it in the wallet. `pending`: the transaction waits to be mined, or a wait is not over. */
+  /**
+   * `confirming`: the wallet waits for the user. `pending`: the transaction is not mined yet, or the settlement or arrival is still to
+   * come.
+   */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
   /** Chain of the step's transaction; undefined if the step only waits. */
   readonly chainId: number | undefined
-  /** Known once the transaction is sent; in a batch of calls, only once the batch is mined. */
+  /** Transaction hash. It is undefined until the transaction is sent or, in a batch of calls, until the batch is mined. */
   readonly hash: TransactionHash | undefined
   /** Wallet's id of the batch, for `wallet_getCallsStatus`; undefined for a step that was not sent in a batch. */
   readonly batchId: string | undefined
@@ -84,16 +90,16 @@ export type FlowError =
       readonly cause?: unknown
     }
 
-/** State of a flow, with everything that a page needs to show it. */
+/** State of a flow (a deposit, withdrawal, claim or cancellation in progress), as a page shows it. */
 export type FlowState = {
   /** `ready`: the method `next` continues, or tries again after an error. `failed` is final. */
   readonly status: 'busy' | 'ready' | 'done' | 'failed'
   /** Steps in order. Steps not yet begun are a forecast and may change. */
   readonly steps: readonly Step[]
   readonly current: Step | undefined
-  /** Transactions that are being signed, or that were signed last. */
+  /** Response with the transactions that the user signs now or signed last. */
   readonly prepared: Prepared | undefined
-  /** Latest status response. */
+  /** Latest response of a status request; undefined before the first one. */
   readonly progress: Progress | undefined
   /** Error that stopped the flow. It stays undefined if the user only rejected the signature. */
   readonly error: FlowError | undefined
@@ -106,9 +112,9 @@ export type Receipt =
   | { readonly status: 'reverted' | 'cancelled'; readonly transactionHash?: TransactionHash | undefined }
 
 /**
- * Signs and sends calls for the user: one call at a time, or with `sendCalls` all in one batch, executed completely or not at all
- * (EIP-5792, atomic). Sends from `account`, for which the calls were prepared. Throws if the wallet uses another account. `wait` returns
- * the receipt, also of a reverted transaction. If it throws, the flow calls it again and sends nothing twice.
+ * Wallet access that the caller provides. `send` signs and sends one call. `sendCalls` signs and sends all calls as one atomic batch
+ * (EIP-5792). Both send from `account`, for which the calls were prepared. Both must throw if the wallet uses another account. `wait`
+ * returns the receipt, also of a reverted transaction. If `wait` throws, the flow waits again at the next try and sends nothing twice.
  */
 export type Sender =
   | {
@@ -122,15 +128,15 @@ export type Sender =
       wait(id: string, chainId: number): Promise<Receipt>
     }
 
-/** Deposit, withdrawal or similar in progress, as a store for React's `useSyncExternalStore`. */
+/** Deposit, withdrawal, claim or cancellation in progress, as a store for React's `useSyncExternalStore`. */
 export type Flow = {
   readonly getState: () => FlowState
   /** Calls the listener on each new state, until the returned function is called. The flow sends requests only while it has listeners. */
   readonly subscribe: (listener: () => void) => () => void
   /**
-   * Takes the current step: has its transaction signed and waits for the receipt, or retries after an error. Before it calls the wallet, it
-   * prepares the transaction again, unless a bridge quote is still valid. Stops if that gives other steps or worse terms than shown. Does
-   * nothing unless the flow is `ready`.
+   * Runs the current step: has its transaction signed and waits for the receipt. After an error it tries the step again. Before the
+   * signature it prepares the transactions again, and stops if the steps differ or the terms are worse than shown. It prepares nothing
+   * again while a bridge quote is valid, or after one transaction of the operation is done. Does nothing unless the flow is `ready`.
    */
   readonly next: (sender: Sender) => Promise<void>
 }
@@ -167,11 +173,11 @@ const TERMS_CHANGED = {
   message: 'The terms have changed since they were shown. Please review them again.',
 } as const
 
-// Pause before a repeated read: the service's nodes may lag some blocks behind the node that returned the receipt.
+// Milliseconds before a repeated request. The service's nodes may lag some blocks behind the node that returned the receipt.
 const LAG_MS = 1000
 const MAX_POLLS = 5
 
-/** Creates a flow that begins with this operation. */
+/** Creates a flow of the operation `kind`. The flow sends its first request when `subscribe` is called. */
 export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]): Flow {
   const listeners = new Set<() => void>()
   /** Aborts pending requests once no listener is left. */
@@ -179,12 +185,11 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   // The cast pairs a kind with its own input; the compiler cannot infer this from a type parameter.
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
-  /** Number of polls that have looked for the request that this flow just sent. */
+  /** Number of status responses without the request that this flow just sent. After MAX_POLLS such responses the flow ends. */
   let pollCount = MAX_POLLS
   let prepared: Prepared | undefined
   /** Prepared calls that are not yet executed. */
   let calls: readonly Call[] = []
-  /** Sent calls whose receipt has not arrived yet. */
   let sent: Sent | undefined
   let isActing = false
   let state: FlowState = {
@@ -211,7 +216,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return state.steps.map((step, index) => (index >= first && index < first + count ? { ...step, ...change } : step))
   }
 
-  /** Awaits the work. If a response cannot be used, stops the flow with an error instead of leaving it busy. */
+  /** Awaits the work. If the work throws, the flow stops with an error, because it would otherwise stay `busy` forever. */
   async function stopOnError(work: Promise<unknown>): Promise<void> {
     try {
       await work
@@ -221,7 +226,6 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
   }
 
-  /** Continues until a signature is needed. */
   async function proceed(): Promise<void> {
     const { signal } = listening
     if (leg.kind === 'settle' || leg.kind === 'arrive') return follow(leg)
@@ -262,7 +266,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     set({ status: 'done', steps: done() })
   }
 
-  /** Prepares the operation's transactions. Returns true if they can be sent. */
+  /** Prepares the operation's transactions. Returns true if the transactions can be sent. */
   async function prepare(of: Signing): Promise<boolean> {
     const { signal } = listening
     const result = await prepareLeg(client, of, { signal })
@@ -287,7 +291,9 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return !isRefused
   }
 
-  /** Prepares again. Returns true if the next calls are those that the page shows, on terms that are still valid. */
+  /**
+   * Prepares the transactions again. Returns true if the steps are those that the page shows, and the terms are no worse and still valid.
+   */
   async function recheck(of: Signing): Promise<boolean> {
     if (!prepared) {
       await prepare(of)
@@ -296,7 +302,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const { operations } = prepared
     const quote = 'quote' in prepared ? prepared.quote : undefined
     const hasExpired = Boolean(quote && !(Date.parse(quote.expiresAt) > Date.now()))
-    // Once one transaction of the operation is done, preparing again would repeat it. So the remaining calls are sent as prepared.
+    // Once one transaction of the operation is done, a new preparation would repeat this transaction. So the remaining calls are sent as
+    // prepared.
     if (calls.length < operations.length) {
       if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED_MIDWAY })
       return !hasExpired
@@ -318,7 +325,6 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return false
   }
 
-  /** Lets the wallet sign and send the calls. Returns the sent calls, or undefined if it sent nothing. */
   async function sign(sender: Sender, of: Signing): Promise<Sent | undefined> {
     const [call] = calls
     if (!call || !prepared) return undefined
@@ -431,7 +437,6 @@ function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncItera
     : poll(getDepositStatus, client, place, options)
 }
 
-/** Returns the operation that follows a settlement; undefined if nothing is left to do. */
 function afterSettlement({ input }: Settling, status: Progress['status']): Leg | undefined {
   if (status === 'claimable') return { kind: 'claim', input }
   if (status === 'cancelled') return { kind: 'cancel', input }
@@ -451,7 +456,8 @@ function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'
 function stepsOf(leg: Signing, prepared: Prepared): Step[] {
   const { approval, operations, isCrossChain, isAsync } = prepared
   const chainId = chainOf(leg, prepared)
-  // Across chains the last transaction is the transfer. Before the vault's own operation there may be a claim of earlier amounts.
+  // Index of the vault's own operation: the last one, or the one before a transfer to another chain. Operations before it claim amounts of
+  // earlier requests.
   const own = operations.length - (isCrossChain ? 2 : 1)
   return [
     ...approval.map(() => createStep('approve', chainId)),
@@ -479,13 +485,13 @@ function messageOf(thrown: unknown): string {
   return hasMessage && typeof thrown.message === 'string' ? thrown.message : 'It gave no reason.'
 }
 
-/** Error codes that mean that the user rejected: EIP-1193, WalletConnect, EIP-5792 (the account upgrade that a batch needs), and ethers. */
+/** Error codes of a rejection by the user: EIP-1193 (4001), WalletConnect (5000), EIP-5792 (5750: refused account upgrade), and ethers. */
 const REJECTIONS: readonly unknown[] = [4001, 5000, 5750, 'ACTION_REJECTED']
 
-/** Returns true if a wallet's error, or an error inside it, means that the user rejected. */
+/** Returns true if a wallet's error, or an error inside it, means that the user rejected the request. */
 export function isRejection(thrown: unknown): boolean {
   const errors = new Set([thrown])
-  // A set also iterates over items added during the loop, each only one time, so circular causes end.
+  // The loop also visits the errors that its body adds. A Set holds each error once, so a circular `cause` cannot loop forever.
   for (const error of errors) {
     if (typeof error !== 'object' || error === null) continue
     if ('code' in error && REJECTIONS.includes(error.code)) return true

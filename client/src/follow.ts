@@ -4,8 +4,8 @@ import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type 
 type Polled = { readonly nextPollAfterMs: number | null }
 
 /**
- * Polls a status as often as its responses say, and yields each response. Ends if no further poll is needed, on an error that waiting does
- * not fix, and when the signal aborts.
+ * Polls a status and yields each response, which names the pause before the next poll. Ends if no further poll is needed, on an error that
+ * waiting does not fix, and when the signal aborts.
  */
 export async function* poll<Input, Data extends Polled, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -22,7 +22,7 @@ export async function* poll<Input, Data extends Polled, Code extends string>(
   }
 }
 
-/** Returns the last response of a poll, or the error that ended it. Returns `aborted` if the signal came before any response. */
+/** Returns the last result of a poll, a response or an error. Returns the error `aborted` if the signal aborts before any response. */
 async function findLast<Data, Code extends string>(
   answers: AsyncGenerator<Result<Data, Code>, void>,
   onAnswer: ((data: Data) => void) | undefined,
@@ -47,7 +47,7 @@ const ABORTED = {
   },
 } as const
 
-/** Options of `waitFor…`; `onAnswer` receives each response on the way. */
+/** Options of `waitForDeposit`, `waitForWithdrawal` and `waitForTransfer`. `onAnswer` receives each successful response. */
 export type WaitOptions<Data> = CallOptions & { readonly onAnswer?: (data: Data) => void }
 type InputOf<Operation> = Operation extends (client: Client, input: infer Input, ...rest: never[]) => unknown
   ? Input
@@ -55,7 +55,9 @@ type InputOf<Operation> = Operation extends (client: Client, input: infer Input,
 type DataOf<Operation> = Operation extends (...args: never[]) => Promise<Result<infer Data, string>> ? Data : never
 type Waiting<Operation> = WaitOptions<DataOf<Operation>>
 
-/** Follows a deposit into an asynchronous vault until it is settled. Begin once its transaction is mined. */
+/**
+ * Polls a deposit into an asynchronous vault until the vault settles it, and returns the last result. Call it after the deposit is mined.
+ */
 export function waitForDeposit(
   client: Client,
   input: InputOf<typeof getDepositStatus>,
@@ -64,7 +66,10 @@ export function waitForDeposit(
   return findLast(poll(getDepositStatus, client, input, { signal }), onAnswer)
 }
 
-/** Follows a withdrawal from an asynchronous vault until it is settled. Begin once its transaction is mined. */
+/**
+ * Polls a withdrawal from an asynchronous vault until the vault settles it, and returns the last result. Call it after the request is
+ * mined.
+ */
 export function waitForWithdrawal(
   client: Client,
   input: InputOf<typeof getWithdrawalStatus>,
@@ -73,7 +78,7 @@ export function waitForWithdrawal(
   return findLast(poll(getWithdrawalStatus, client, input, { signal }), onAnswer)
 }
 
-/** Follows a transfer between chains, from the hash of its source transaction to its end. */
+/** Polls a transfer between chains until it ends, and returns the last result. `txHash` is its source transaction. */
 export function waitForTransfer(
   client: Client,
   input: InputOf<typeof getTransferStatus>,
@@ -83,7 +88,7 @@ export function waitForTransfer(
 }
 
 type Page = { readonly nextCursor: string | null }
-/** Item of a paginated response: an element of its only list, apart from `evidence`. */
+/** Item of a paginated response: an element of the only field, beside `evidence`, that is a list. */
 type ItemOf<Data> = {
   [Field in Exclude<keyof Data, 'evidence'>]-?: Data[Field] extends readonly (infer Item)[] ? Item : never
 }[Exclude<keyof Data, 'evidence'>]

@@ -10,7 +10,7 @@ const log = (line: string) => process.stderr.write(`vaultline-mcp: ${line}\n`)
 try {
   if (process.argv.length > 2) throw new Error(USAGE)
   const options = readOptions(process.env, (path) => readFileSync(path, 'utf8'))
-  // Creating a server here reports wrong options at the start, not at the first message.
+  // This server is not used. Its creation reports wrong options at the start instead of at the first message.
   createServer(options)
   serveStdio(() => createServer(options), { onerror: ({ message }) => log(message) })
   const { account, trust } = options

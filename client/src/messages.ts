@@ -4,12 +4,12 @@ import { TEXTS } from './texts.ts'
 
 export type { AmountToken }
 
-/** Tokens that an error's amounts count: the token that is sent or paid, and the vault's shares. */
+/** Tokens of the amounts in an error: `amount` is the token that is sent or paid, `shares` the vault's shares. */
 export type AmountTokens = { readonly amount?: AmountToken | undefined; readonly shares?: AmountToken | undefined }
 
 /**
- * Returns an error's text for the user, in English: one or two sentences that say what to do next. With the `tokens` of the request it
- * includes the amount that works, if the error has one. Empty for `aborted`, because the user has left.
+ * Returns an error's text for the user, in English: one or two sentences that say what to do next. With `tokens`, the text includes the
+ * smallest or largest valid amount if the error has one. The text is empty for `aborted`, because the user has left.
  */
 export function messageForUser(error: Failure['error'], tokens: AmountTokens = {}): string {
   const { code, requestId, retryAfterMs, details } = error

@@ -12,7 +12,7 @@ export type NodeAccess = {
   readonly timeoutMs?: number | undefined
 }
 
-/** Calls a method of a blockchain node. Throws a Refusal (`node_failed`) if the response is no JSON or does not come. */
+/** Calls a method of a blockchain node. Throws a Refusal (`node_failed`) if no JSON response arrives. */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<RpcReply>
 type RpcReply = { readonly result?: unknown; readonly error?: unknown }
 
@@ -26,14 +26,17 @@ type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bi
 export type DryRun = {
   /** 32-byte words that each view call returned; an empty list if it reverted. */
   readonly views: readonly (readonly bigint[])[]
-  /** Words that each transaction returned; undefined if it was not simulated. */
+  /** 32-byte words that each transaction returned; undefined if it was not simulated. */
   readonly returned: readonly (readonly bigint[] | undefined)[]
-  /** Tokens that moved; undefined if the node cannot simulate several transactions, or leaves out logs. */
+  /** Amounts of tokens that left and reached the user. Undefined if the node cannot simulate several transactions, or leaves out logs. */
   readonly moved: Moved | undefined
 }
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-/** Gas limit of a view call: one million. That is enough for a vault of many markets, and seven such calls fit in any chain's block. */
+/**
+ * Gas limit of one view call: one million. It suffices for a vault that invests in many markets. Seven such calls, the most in one
+ * simulation, fit into a block of any chain.
+ */
 const VIEW_GAS = '0xf4240'
 const REVERT_CODE = 3
 
@@ -70,8 +73,8 @@ export async function openNode(
 }
 
 /**
- * Simulates a user's transactions in order, after view calls, all on the node's latest block. If the node cannot simulate them, or leaves
- * out logs, it tries only transaction number `first`, by `eth_call`. Throws a Refusal if one reverts.
+ * Simulates view calls and then a user's transactions in order, on the node's latest block (`eth_simulateV1`). If the node cannot simulate,
+ * or leaves out logs, only the transaction with index `first` is tried, by `eth_call`. Throws a Refusal if a transaction reverts.
  */
 export async function dryRun(
   rpc: Rpc,
@@ -83,7 +86,7 @@ export async function dryRun(
     ...transactions.map((transaction) => ({ from: user, ...transaction })),
   ]
   const { result, error } = await rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }], validation: false }, 'latest'])
-  // An error means that the node does not support simulation, so only `first` is tried by `eth_call`.
+  // An error means that the node does not support simulation, so only the transaction `first` is tried, by `eth_call`.
   if (error !== undefined && error !== null) return callFirst(rpc, user, { views, transactions, first })
   const [block] = readList(result)
   const results = readList(readFields(block)['calls']).map(readFields)
@@ -93,7 +96,7 @@ export async function dryRun(
   const tried = results.slice(views.length)
   const reverted = tried.findIndex(({ status }) => status !== '0x1')
   if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
-  // Only logs show which tokens move, so a simulation without them is not used.
+  // Only logs show which tokens move, so a simulation without logs is not used.
   if (!tried.every(({ logs }) => Array.isArray(logs))) return callFirst(rpc, user, { views, transactions, first })
   return {
     views: results

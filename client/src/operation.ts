@@ -38,8 +38,8 @@ export type Success<Data> = {
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
 /**
- * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are the limits of a valid amount, if
- * known, in the field's smallest unit.
+ * One problem of an input: the request's field, and the problem in words. `atLeast` and `atMost` are the limits of a valid amount in the
+ * token's smallest unit, if known.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -79,7 +79,7 @@ export type CallError = {
   readonly reason?: Reason | undefined
 }
 
-/** Call of the API; never throws. */
+/** Function that calls one endpoint of the API; never throws. */
 export type Operation<Input, Data, Code extends string> = {
   (client: Client, input: Input, options?: CallOptions): Promise<Result<Data, Code>>
   /** Unique name of the operation, such as `GET /defi-vaults/v1/vaults`. */
@@ -88,7 +88,9 @@ export type Operation<Input, Data, Code extends string> = {
   readonly items: string | undefined
 }
 
-/** Names of the input fields that belong in the query or the headers, and the form of the response. */
+/**
+ * Input fields that go into the URL's query or the headers, and the form of the response. `items` names its list; `isEmpty` means no body.
+ */
 type InputPlaces = {
   readonly query?: readonly string[]
   readonly headers?: readonly string[]
@@ -96,10 +98,10 @@ type InputPlaces = {
   readonly isEmpty?: boolean
 }
 
-/** Pauses before each retry of a failed GET, if the response names none. */
+/** Milliseconds before each retry of a failed GET, unless the response names a pause. */
 const PAUSES_MS = [500, 1000, 2000]
 const RETRIED_STATUSES = [429, 502, 503, 504]
-/** Longest delay of a JavaScript timer. A longer one would fire immediately. */
+/** Longest delay of a JavaScript timer. A timer with a longer delay would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 /** Minimum milliseconds between two polls, whatever a response says. */
 const MIN_PAUSE_MS = 250
@@ -238,7 +240,6 @@ type ErrorBody = {
   readonly details?: unknown
 }
 
-/** Parses a JSON object or list; returns undefined for any other text. */
 function parseJson(text: string): ErrorBody | undefined {
   try {
     const body = JSON.parse(text)
@@ -266,7 +267,7 @@ function isDigits(value: unknown): value is string {
   return typeof value === 'string' && /^\d{1,78}$/.test(value)
 }
 
-/** Creates a failure that happened between the caller and the API. */
+/** Builds the result of a call that failed between the caller and the API. */
 export function createFailure(
   code: CallError['code'],
   message: string,

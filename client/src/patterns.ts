@@ -16,11 +16,11 @@ export type PinnedVault = {
 
 /** Facts that a caller knows from a source other than the response. */
 export type Known = {
-  /** Vaults that may be used. Without them the verifier believes the response about a vault's protocol, asset and chain. */
+  /** Vaults that may be used. Without this list the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
-   * Maximum that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the vault's calls
-   * limit the payment: withdrawals by `shares` or `max` and claims that redeem shares.
+   * Maximum amount that may go to another chain, in the smallest unit of the vault's asset. Required if neither the request nor the vault's
+   * calls limit the payment: withdrawals by `shares` or `max`, and claims that redeem shares.
    */
   readonly mostSent?: bigint | undefined
 }
@@ -50,7 +50,9 @@ const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
   lagoon: ['requestDeposit', 'syncDeposit'],
 }
 
-/** Calls of each protocol that pay the user, and calls before them that claim settled amounts for the user. */
+/**
+ * Withdrawal calls of each protocol. `pays` are calls that pay the user. `claims` are calls that may precede them to claim settled amounts.
+ */
 const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
 > = {
@@ -93,9 +95,9 @@ const SETTLING_CALLS: readonly FunctionName[] = [
 /** Calls whose amount counts assets; all others count shares. */
 const ASSET_CALLS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
-/** Calls before a withdrawal that claim settled deposits, so they give only shares. */
+/** Calls that claim a settled deposit before a withdrawal. They give the user shares but pay no assets. */
 const SHARE_CLAIMS: readonly FunctionName[] = ['claimDeposit', 'mint']
-/** Maximum difference between an instant withdrawal's guaranteed minimum and the amount in the response. */
+/** Maximum difference between an instant withdrawal's guaranteed minimum and the amount in the response, in percent. */
 const MAX_SLIPPAGE_PERCENT = 1n
 
 /** Parsed JSON object whose fields have not been checked. */
@@ -109,7 +111,7 @@ type Context = {
   readonly protocol: Protocol
   readonly chainId: number
   readonly sentOn: number
-  /** Vault's asset, and the token of its shares; undefined if the caller does not know the vault from elsewhere. */
+  /** Address of the vault's asset. `asset` and `shareToken` are undefined if the caller gave no list of vaults. */
   readonly asset: string | undefined
   readonly shareToken: string | undefined
   readonly approval: readonly Transaction[]
@@ -118,8 +120,8 @@ type Context = {
 }
 
 /**
- * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of each. Throws a Refusal
- * on any difference.
+ * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of each transaction.
+ * Throws a Refusal on any difference.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
   if (preparation === 'rewards') return verifyRewards(readObject(input), readObject(answer))
@@ -192,7 +194,6 @@ function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
-/** Verifies that a vault pays the user, and verifies the transfer to another chain if the request names one. */
 function verifyPayments(
   context: Context,
   verify: (context: Context, calls: readonly Transaction[]) => DecodedCall[],
@@ -241,7 +242,6 @@ function verifyPayments(
   ]
 }
 
-/** Verifies a claim of rewards, which belongs to no vault, on the request's chain. */
 function verifyRewards(input: Json, answer: Json): Step[] {
   const user = readAddress(input['userAddress'])
   const chainId = Number(input['chainId'])
@@ -272,7 +272,10 @@ export function readRewards(answer: Json): { readonly token: string; readonly am
   })
 }
 
-/** Sums the amounts that calls must pay or else revert, in the asset's smallest unit. Undefined if the vault decides one of the amounts. */
+/**
+ * Returns the guaranteed payment of all calls, in the asset's smallest unit: a call that would pay less reverts. Undefined if the vault
+ * decides one of the amounts.
+ */
 function readPaid(found: readonly DecodedCall[]): bigint | undefined {
   const parts = found.map(({ name, amount, minimum }) => {
     if (name === 'withdraw') return amount
@@ -304,7 +307,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // Without other shares, `max` redeems only shares of settled requests. Only the vault knows their number, so it is not compared.
+  // A `max` withdrawal of a user without other shares redeems only shares of settled requests. Only the vault knows how many, so the number
+  // is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
@@ -344,7 +348,10 @@ function verifyShareApprovals(context: Context, found: readonly DecodedCall[]): 
   return verifyApprovals(context, { token: shareToken, spender: vault, amount: pulled.amount, on: chainId })
 }
 
-/** Verifies the approvals: none, one of exactly the amount, or a reset to 0 before it, which some tokens require. */
+/**
+ * Verifies that there is no approval, or one of exactly the amount. A reset to 0 may precede the approval, because some tokens require a
+ * reset.
+ */
 function verifyApprovals(
   { approval, user }: Context,
   { token, spender, amount, on }: { token: unknown; spender: string; amount: bigint; on: number },
@@ -402,7 +409,7 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
   claimCancelRedeemRequest: describeCollect,
 }
 
-/** Throws a Refusal unless the list of calls for EIP-5792 has exactly these transactions. */
+/** Throws a Refusal unless the response's list of calls for EIP-5792 has exactly these transactions. */
 function verifyCalls({
   answer,
   user,
@@ -487,7 +494,7 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
   return list.map((item) => {
     const transaction = readObject(item)
     const { chainId, to, data, value } = transaction
-    // A wallet might act on any other field, so only the four known ones are allowed.
+    // A wallet might act on any other field, so only the four known fields are allowed.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'an entry is no transaction')

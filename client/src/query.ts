@@ -4,9 +4,9 @@ type QueryContext = { readonly signal?: AbortSignal }
 type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**
- * Builds the options of TanStack Query (React, Vue, Solid, Svelte) for a read: `useQuery(query(listVaults, client, undefined))`. It polls a
- * status as often as the response says. A failed query throws a CallFailure, whose `error` has the code. The client already retries reads,
- * so `retry` is off.
+ * Builds the options of TanStack Query (React, Vue, Solid, Svelte) for a read: `useQuery(query(listVaults, client, undefined))`. The query
+ * polls a status as often as the response says. A failed query throws a CallFailure, whose `error` has the code. The client already retries
+ * reads, so `retry` is off.
  */
 export function query<Input, Data, Code extends string>(
   operation: Operation<Input, Data, Code>,
@@ -30,7 +30,8 @@ export function queryAnswer<Input, Data, Code extends string>(
 ) {
   const { url, key, session } = client
   return {
-    // The key keeps users' cached data apart. It has no session token, since some caches store their keys on disk.
+    // The query key keeps users' cached data apart by a hash of the session token. The token itself is left out, because some caches store
+    // their keys on disk.
     queryKey: [
       url,
       key,

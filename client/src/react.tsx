@@ -32,12 +32,12 @@ export function useFlow<Kind extends keyof FlowInputs>(
   return { ...useSyncExternalStore(subscribe, getState, getState), next }
 }
 
-/** Runs a deposit, from the approval until the user has the shares; from another chain with `srcChainId` and `srcToken`. */
+/** Runs a deposit, from the approval until the user has the shares. With `srcChainId` and `srcToken` the tokens come from another chain. */
 export function useDeposit(client: Client, input: FlowInputs['deposit']) {
   return useFlow(client, 'deposit', input)
 }
 
-/** Runs a withdrawal, from the vault until the user has the tokens; to another chain with `dstChainId` and `dstToken`. */
+/** Runs a withdrawal, from the vault until the user has the tokens. With `dstChainId` and `dstToken` the tokens go to another chain. */
 export function useWithdrawal(client: Client, input: FlowInputs['withdraw']) {
   return useFlow(client, 'withdraw', input)
 }
@@ -47,7 +47,7 @@ export function useRewardsClaim(client: Client, input: FlowInputs['rewards']) {
   return useFlow(client, 'rewards', input)
 }
 
-/** Follows a transfer between chains to its end, by the hash of its source transaction. */
+/** Waits for a transfer between chains until it ends. `txHash` is its source transaction. */
 export function useTransfer(client: Client, input: FlowInputs['arrive']) {
   return useFlow(client, 'arrive', input)
 }
@@ -55,7 +55,6 @@ export function useTransfer(client: Client, input: FlowInputs['arrive']) {
 /** Properties of the components `Deposit` and `Withdrawal`. */
 export type DepositProps = {
   readonly client: Client
-  /** Signs and sends for the account. */
   readonly sender: Sender
   /** Vault as `listVaults` or `getVault` returns it. */
   readonly vault: Vault
@@ -69,14 +68,14 @@ export type DepositProps = {
 }
 
 /**
- * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. It has no styles; its elements have
- * the attribute `data-vaultline` for them.
+ * Renders a whole deposit: the amount, the terms, the steps, and one button that names the next step. The component has no styles. Style
+ * sheets can select its elements by the attribute `data-vaultline`.
  */
 export function Deposit(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="deposit" {...props} />
 }
 
-/** Renders a whole withdrawal, like `Deposit`. */
+/** Renders a whole withdrawal: the amount, the terms, the steps, and one button that names the next step. */
 export function Withdrawal(props: DepositProps) {
   return <AmountThenFlow key={placeOf(props)} kind="withdraw" {...props} />
 }
@@ -368,7 +367,7 @@ function nameNext(
 function describe(error: FlowError, tokens: AmountTokens): string {
   if ('requestId' in error) return messageForUser(error, tokens)
   if (error.code === 'simulation_reverted') return `This would fail now: ${error.message}`
-  // Wallet libraries append details of their request after the first line, so only that line is shown.
+  // Wallet libraries append details of their request after the first line, so only the first line is shown.
   if (error.code === 'wallet') return `Your wallet reports: ${error.message.split('\n', 1)[0]}`
   return error.message
 }
@@ -381,7 +380,6 @@ function formatExact(units: string, token: AmountToken): string {
   return formatAmount(BigInt(units), token, 'down', Number.POSITIVE_INFINITY)
 }
 
-/** Formats an amount with at most six significant digits; undefined for an unknown amount. */
 function formatRounded(units: string | null, token: AmountToken, way: 'up' | 'down' = 'down'): string | undefined {
   return units === null ? undefined : formatAmount(BigInt(units), token, way, 6)
 }

@@ -16,7 +16,7 @@ export type Reason =
   | 'unconfirmed'
   | 'node_failed'
 
-/** Error that the verifier throws internally. The exported functions return it as a verdict. */
+/** Error that the verifier throws internally. The package's functions catch it and return its reason as a `Verdict`. */
 export class Refusal extends Error {
   readonly reason: Reason
   constructor(reason: Reason, message: string) {
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Throws a Refusal (`wrong_transactions`) unless the condition holds. `message` completes "The answer is refused:". */
+/** Throws a Refusal with the reason `wrong_transactions` and this message unless the condition holds. */
 export function demand(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Refusal('wrong_transactions', message)
 }

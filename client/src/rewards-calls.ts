@@ -1,22 +1,22 @@
 import { encodeDynamicParts, encodeWord, isSame, type Transaction } from './calls.ts'
 import { demand } from './refusal.ts'
 
-// Claims of rewards from Merkl's contract Distributor. Its ABI and address are published
-// (https://github.com/AngleProtocol/merkl-contracts).
+// This file verifies claims of rewards from Merkl's contract Distributor.
+// Source of its ABI and address: https://github.com/AngleProtocol/merkl-contracts
 
-/** Contract that pays rewards; the same address on every chain. */
+/** Address of the contract that pays rewards. It is the same on every chain. */
 const DISTRIBUTOR = '0x3ef3d8ba38ebe18db133cec108f4d14ce00dd9ae'
 /** Selector of `claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)`. */
 const CLAIM = '71ee95c0'
-/** Largest total, because the contract stores totals in 208 bits. */
+/** Largest total of rewards that the contract can store, because it stores totals in 208 bits. */
 const MAX_TOTAL = 2n ** 208n - 1n
 
 /** Reward token, and the amount that a claim pays, in the token's smallest unit. */
 export type Reward = { readonly token: string; readonly amount: bigint }
 
 /**
- * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total less what it has already paid,
- * so the total may exceed the amount. Proofs are not checked: only the chain can check them. Throws a Refusal on any difference.
+ * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total minus its earlier payments, so the total
+ * may exceed the amount. Merkle proofs are not checked, because only the chain can check them. Throws a Refusal on any difference.
  */
 export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewards: readonly Reward[]): void {
   demand(isSame(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')

@@ -1,6 +1,6 @@
 import { Refusal } from './refusal.ts'
 
-/** Public key in the form of `GET /.well-known/jwks.json`, in which the operator's command prints it too. */
+/** Public Ed25519 key as a JWK, in the form of `GET /.well-known/jwks.json`. The operator's command prints keys in the same form. */
 export type PublicKey = { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string; readonly kid: string }
 
 /** Request as sent, and response as received. */
@@ -16,10 +16,10 @@ export type Exchange = {
 /** Times between which a signature is valid, and the id of the key that made it. */
 export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
 
-/** Maximum error of the caller's clock. */
+/** Tolerated error of the caller's clock when the times of a signature are checked. */
 const CLOCK_TOLERANCE_MS = 120_000
 
-/** Only form of the service's signature headers (RFC 9421). Any other form is refused, so no parser is needed. */
+/** Only accepted form of the header Signature-Input (RFC 9421). Any other form is refused, so no parser is needed. */
 const FORM =
   /^sig=(\("@status" "content-digest" "content-type" "@method";req "@path";req "@query";req( "content-digest";req)?\);created=(\d{1,11});expires=(\d{1,11});keyid="([\w-]{43})";alg="ed25519";tag="vaultline")$/
 
@@ -28,7 +28,7 @@ const SIGNATURE = /^sig=:([A-Za-z0-9+/]{85}[AQgw]==):$/
 
 /**
  * Verifies that one of these keys signed this response, with this body, for exactly this request. Checks that the signature is valid at
- * `now`; null skips this for a saved response. Throws a Refusal.
+ * `now`; null skips this check for a saved response. Throws a Refusal if a check fails.
  */
 export async function verifySignature(
   { request, answer }: Exchange,

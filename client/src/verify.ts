@@ -83,8 +83,9 @@ export function verifyTransactions(
 }
 
 /**
- * Returns a `fetch` for a client that verifies responses before it returns them. It throws an UnverifiedAnswer for a refused one.
- * Errors of the service and publicly cacheable responses are not signed, and pass unchecked.
+ * Returns a `fetch` for a client that verifies responses before it returns them. It throws an UnverifiedAnswer for a refused response.
+ * Errors of the service and its public documents are not signed, and pass unchecked. Market data is not signed either, and passes if it
+ * contains no transactions.
  */
 export function verifyingFetch(
   trust: Trust,
@@ -124,7 +125,7 @@ function verifyMarketData(body: Uint8Array): Verdict {
 /** Error for a refused response: neither sign nor show any of it. */
 export class UnverifiedAnswer extends Error {
   readonly reason: Reason
-  /** Id of the request, for the service's operator. It comes from the refused response, so nothing proves it. */
+  /** Id of the request, for the service's operator. The id comes from the refused response, so nothing proves it. */
   readonly requestId: string | undefined
   constructor(reason: Reason, message: string, requestId?: string) {
     super(message)
@@ -147,7 +148,7 @@ export function preparationOf({
   return method === 'POST' ? ((ofVault ?? rewards) as Preparation | undefined) : undefined
 }
 
-/** Throws a Refusal if a response to another request has fields with transactions, at any depth. */
+/** Throws a Refusal if a response that should have no transactions has a field with transactions, at any depth. */
 function demandNoTransactions(text: string): void {
   // The JSON is parsed and written again, because a field name could be hidden by escaped characters.
   const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''

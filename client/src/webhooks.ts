@@ -8,7 +8,7 @@ export type Delivery =
       readonly body: string | Uint8Array
     }
 
-/** Event of a type that this version of the client does not know. Respond with 2xx to it too, or it is sent again. */
+/** Event of a type that this version of the client does not know. Respond with 2xx to such an event too, or the service sends it again. */
 export type UnknownEvent = {
   readonly id: string
   readonly type: UnknownType
@@ -97,7 +97,7 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
 
 /** Reads a header, whatever the case of its name. Several values are joined as the class `Headers` does. */
 function readHeader({ headers }: Delivery, name: string): string {
-  // `instanceof` would fail, because a platform may have another class named `Headers`.
+  // `instanceof Headers` is not used, because a platform may have another class of this name.
   const values =
     typeof headers.get === 'function'
       ? [headers.get(name)]
@@ -124,7 +124,7 @@ function parseEvent(body: Uint8Array<ArrayBuffer>): WebhookEvent | WebhookTestEv
     const event = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
     if (typeof event.id === 'string' && typeof event.type === 'string') return event
   } catch {
-    // The body is no JSON, or no object.
+    // The body is no JSON object, so the error below is thrown.
   }
   throw new WebhookVerificationError('bad_body', 'The signed body is no event.')
 }

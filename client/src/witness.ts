@@ -10,7 +10,7 @@ export type OwnNode = NodeAccess & {
   readonly tolerancePercent?: number | undefined
 }
 
-/** Response whose transactions were already found to match the known pattern. */
+/** Response whose transactions `verifyPattern` already accepted, with the request's input and the transactions' effects. */
 export type PatternedAnswer = {
   readonly preparation: Preparation
   readonly input: unknown
@@ -54,7 +54,7 @@ const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
 const TAKES_SHARES: readonly Step['call'][] = ['mint', 'redeem']
 
 const BASIS_POINTS = 10_000n
-/** Tolerated rounding: two conversions may each round by one unit. */
+/** Tolerated rounding error in smallest units: two conversions may each round by one unit. */
 const ROUNDING_UNITS = 2n
 
 /**
@@ -71,8 +71,8 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // A vault's call reverts without the approval that it needs, so it is not tried. An approval for the bridge is not needed by the
-    // vault's call.
+    // The node's state lacks the approvals. So a vault call that needs an approval would revert, and is not tried. An approval for the
+    // bridge does not concern the vault's call.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
@@ -93,12 +93,12 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
     user: readAddress(request['userAddress']),
-    /** Rewards belong to no vault, so the contract that pays them takes the vault's place. */
+    /** Rewards belong to no vault, so for a claim of rewards `vault` is the contract that pays them. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
-    /** False for a deposit from another chain, because this chain's node does not know the vault. */
+    /** False for a deposit from another chain, because the source chain's node does not know the vault. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
-    /** True if the vault's preview functions report the amount that a withdrawal pays. */
+    /** True if the vault's ERC-4626 preview functions report the amount that a withdrawal pays. */
     hasPreviews:
       response['protocol'] === 'cooldown' || (response['protocol'] !== 'lagoon' && response['isAsync'] === false),
     isAsync: response['isAsync'] === true,
@@ -114,7 +114,7 @@ function listOf(response: Json, name: string) {
   })
 }
 
-/** Encodes the view calls that yield the figures which the response should have. */
+/** Encodes the view calls whose results are compared with the response's amounts. */
 function viewsOf({ preparation, request, response, isHere, user, transactions, approvals }: Context) {
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
     [name]: `0x${VIEWS[name]}${args.map(encodeWord).join('')}`,
@@ -122,7 +122,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
   const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
-  // Some functions have the id of a request as their first argument, before the user.
+  // A cancellation with two or three arguments has the id of the request as its first argument.
   const data = transactions[approvals]?.data ?? ''
   const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
   return {
@@ -155,7 +155,7 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
     const seen = see(name)
     return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${encodeWord(seen).slice(24)}`
   }
-  // Lagoon versions without fees on deposits and withdrawals return only two rates.
+  // Lagoon versions without fees on deposits and withdrawals return only two rates. Then all fees count as 0.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
   const allowed = new Map<string, bigint>()
   const movedOf = (token: string | undefined, way: 'given' | 'received') =>
@@ -213,7 +213,7 @@ type Checks = Context & {
   /** Returns the amount of a token that left the user in the simulation; undefined if nothing was simulated. */
   readonly given: (token: Token) => Amount
   readonly received: (token: Token) => Amount
-  /** Permits this amount of a token to leave the user. */
+  /** Permits this amount of a token to leave the user's account. */
   readonly allow: (token: Token, amount: bigint) => void
   readonly note: (text: string) => void
   /** Throws a Refusal if a known value differs from `figure`, or if no value is known. */
@@ -227,7 +227,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const token = isHere ? asset : readAddress(request['srcToken'])
     requireApprovalOf(token, steps)
     allow(token, amount)
-    // Transfers of the native coin emit no event. So its amount is not compared here; the pattern check limits it.
+    // Transfers of the native coin emit no event. So the coin's amount is not compared here; `verifyPattern` already limits it.
     if (isSimulated && !(token !== undefined && isCoin(token)))
       confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)

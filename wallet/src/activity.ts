@@ -39,7 +39,7 @@ export type Entry = {
   readonly transfer: StartedTransfer | undefined
 }
 
-/** Transfer that this browser started. `progress` is its last status, undefined while unknown. */
+/** Transfer between chains that this browser started. `progress` is the latest status response; undefined while unknown. */
 export type FollowedTransfer = {
   readonly started: StartedTransfer
   readonly progress: GetTransferStatusResponse | undefined
@@ -60,8 +60,8 @@ export type Sources = {
 }
 
 /**
- * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has more pages, the timeline ends at
- * that list's oldest loaded item. Deposits and withdrawals that still wait are never cut off.
+ * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has pages that are not loaded, the
+ * timeline ends at that list's oldest loaded item. Open deposits and withdrawals are never cut off.
  */
 export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
   const start = [deposits, withdrawals]
@@ -101,7 +101,7 @@ export function isOpen({ status }: Entry): boolean {
   return status === 'pending' || status === 'claimable'
 }
 
-/** Groups deposits, withdrawals and transfers by day in the reader's time zone, in the same order. */
+/** Groups deposits, withdrawals and transfers by day in the reader's time zone. The order stays the same. */
 export function groupByDay(entries: readonly Entry[], now: number) {
   const days = new Map<string, Entry[]>()
   for (const entry of entries) {
@@ -116,8 +116,8 @@ function compare(left: string, right: string): number {
 }
 
 /**
- * Returns true if this transfer made the deposit. The deposit's source decides, or the transfer's arrival transaction while the source is
- * unknown.
+ * Returns true if the deposit's source transaction is that of this transfer. While the deposit's source is unknown, the transfer's arrival
+ * transaction must be the deposit's transaction.
  */
 function isOfDeposit({ started, progress }: FollowedTransfer, deposit: Deposit): boolean {
   if (started.kind !== 'deposit' || started.account !== deposit.userAddress) return false
@@ -137,7 +137,10 @@ function isSameVault({ vault }: StartedTransfer, { chainId, vaultAddress }: Depo
   return vault.chainId === chainId && vault.address === vaultAddress
 }
 
-/** Returns true for a closed transfer without a status. Its deposit or withdrawal is already listed. */
+/**
+ * Returns true for a transfer that no page follows any more (`isClosed`) and that has no status response. Such a transfer gets no entry,
+ * because its deposit or withdrawal is already listed.
+ */
 function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
 }
@@ -207,7 +210,6 @@ function estimateOf(shares: bigint, price: bigint, shareDecimals: number): bigin
   return worth > 0n ? worth - 1n : 0n
 }
 
-/** Describes a transfer that belongs to no listed deposit or withdrawal. */
 function describeTransfer({ started, progress }: FollowedTransfer): Entry {
   const { hash, kind, vault, amount, from, to, srcChainId, startedAt } = started
   const { output } = progress ?? {}
@@ -244,7 +246,7 @@ function statusOf(progress: GetTransferStatusResponse | undefined): Status {
   return progress.status === 'failed' ? 'cancelled' : 'completed'
 }
 
-/** Returns the displayed state of a transfer. Its arrival does not mean that the vault took the deposit. */
+/** Returns the label of a transfer's state. Tokens can arrive without a deposit, because the vault may refuse the deposit. */
 function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry['state'] {
   const { status, reason, terminal } = progress ?? {}
   if (status === 'completed') return undefined
@@ -322,7 +324,7 @@ function sumOf(asset: GetTransferStatusResponse['output'] | undefined, units: st
 
 type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: number }
 
-/** Lists the steps of a transfer: past ones that its events prove, the present one, and future ones. */
+/** Lists the steps of a transfer: past steps that the transfer's events prove, the present step, and future steps. */
 export function stepsOfTransfer(
   transfer: GetTransferStatusResponse | undefined,
   { srcChainId, hash, now }: Sent,

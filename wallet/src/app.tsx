@@ -38,7 +38,8 @@ export function App() {
   useEffect(() => {
     if (shown.current === location) return
     shown.current = location
-    // Scrolling to the focused heading would put it under the sticky header, so the page scrolls to its top instead.
+    // After a change of page the main element takes the focus. The browser's own scrolling would hide its beginning under the sticky
+    // header, so the page scrolls to the top.
     main.current?.focus({ preventScroll: true })
     window.scrollTo(0, 0)
   }, [location])

@@ -16,7 +16,7 @@ export function createWagmi({ chains }: Config) {
   })
 }
 
-/** Returns a well-known chain by its id. Throws for an unknown one. */
+/** Returns viem's definition of a chain by its id. Throws for a chain that this wallet does not know. */
 export function findChain(chainId: number): Chain {
   const chain = CHAINS.find(({ id }) => id === chainId)
   if (!chain) throw new Error(`This wallet does not know chain ${chainId}.`)

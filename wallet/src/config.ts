@@ -7,7 +7,6 @@ export type Config = {
   readonly apiKey: string
   /** Public keys that sign the API's responses. The wallet sends only transactions of signed responses. */
   readonly signingKeys: readonly PublicKey[]
-  /** Chains that the wallet uses, with their nodes and block explorers. */
   readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string; readonly explorerUrl: string }[]
   /** Only in the sandbox: accounts with publicly known private keys, and the URL of the sandbox's controls. */
   readonly sandbox?: {
@@ -17,14 +16,14 @@ export type Config = {
     readonly controlsUrl: string
     /** Solana wallet with a publicly known private key. */
     readonly solanaWallet: { readonly address: string; readonly privateKey: `0x${string}` }
-    /** URL that lists the webhook events received. In production, the wallet's own back end forwards them to its users. */
+    /** URL that lists the webhook events received. In production, the wallet's own back end would forward such events to its users. */
     readonly receivedUrl: string
-    /** Only account in an iframe that shows a prepared state of the sandbox. */
+    /** Account of a prepared state that an iframe of the sandbox shows. The wallet then offers only this account. */
     readonly shown?: { readonly name: string; readonly account: `0x${string}` }
   }
 }
 
-/** Loads the configuration. Throws if it is missing. */
+/** Loads the configuration from `/config.json`. Throws if the file is missing. */
 export async function loadConfig(): Promise<Config> {
   const response = await fetch('/config.json')
   if (!response.ok) throw new Error(`/config.json answered ${response.status}.`)

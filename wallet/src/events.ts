@@ -28,8 +28,8 @@ export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner):
 const STEPS = ['claimable', 'completed', 'cancelled'] as const
 
 /**
- * Lists time and transaction of each reported step, by the id of the deposit or withdrawal. It leaves out events that a reorganisation
- * undid.
+ * Returns the time and transaction of each step that webhook events report, by the id of the deposit or withdrawal. Events that a chain
+ * reorganisation undid are left out.
  */
 export function listReported(arrivals: readonly Arrival[]): ReadonlyMap<string, Reported> {
   const taken = arrivals.flatMap(({ isTaken, event }) => (isTaken && event ? [event] : []))

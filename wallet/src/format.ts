@@ -3,7 +3,7 @@ import { formatUnits } from 'viem'
 /** Language of the pages, as an Intl locale. */
 export const LOCALE = 'en-US'
 
-/** Decimals with which an amount from 1 up is shown, by its size. Below 1 an amount has four significant digits. */
+/** Maximum number of decimals of an amount from 1 up, by its size. An amount below 1 has four significant digits. */
 const DECIMALS = [
   { below: 100n, decimals: 4 },
   { below: 1000n, decimals: 3 },
@@ -11,11 +11,10 @@ const DECIMALS = [
 const MIN_DECIMALS = 2
 
 /**
- * Formats an amount as the wallet shows it. `units` are the token's smallest. The amount is cut, never rounded up: the user has
- * at least the shown amount. 24.999999 USDC is 24.9999. It has six significant digits, and two to four decimals: 24.9999,
- * 123.456, 1,234,567.89. Below 1 it has four significant digits: 0.0001234. Below 0.0001 it is `< 0.0001`.
- *
- * Uniswap writes balances like this, but rounds them to the nearest. A user could then type an amount that they do not have.
+ * Formats an amount as the wallet shows it. `units` is the amount in the token's smallest unit. An amount from 1 up has at most four
+ * decimals, from 100 up three, from 1,000 up two: 24.9999, 123.456, 1,234,567.89. Below 1 it has four significant digits: 0.0001234. Below
+ * 0.0001 it is `< 0.0001`.
+ * Extra digits are cut: 24.999999 USDC is 24.9999. Rounding, as in Uniswap, could show an amount that the user does not have.
  */
 export function formatAmount(units: bigint, decimals: number): string {
   const size = units < 0n ? -units : units
@@ -26,7 +25,7 @@ export function formatAmount(units: bigint, decimals: number): string {
   return new Intl.NumberFormat(LOCALE, { ...digits, roundingMode: 'trunc' }).format(asText(units, decimals))
 }
 
-/** Returns true if an amount is too small to be written out. */
+/** Returns true if an amount is below 0.0001 tokens, the smallest amount that `formatAmount` writes out. */
 export function isBelowSmallest(units: bigint, decimals: number): boolean {
   return (units < 0n ? -units : units) * 10_000n < 10n ** BigInt(decimals)
 }
@@ -39,7 +38,7 @@ function asText(units: bigint, decimals: number): `${number}` {
 const NUMBER = new Intl.NumberFormat(LOCALE, {
   maximumSignificantDigits: 6,
   maximumFractionDigits: 2,
-  // Small numbers keep six significant digits, large ones all digits before the decimal point.
+  // Small numbers keep six significant digits. Large numbers keep all digits before the decimal point.
   roundingPriority: 'morePrecision',
 })
 
@@ -76,12 +75,12 @@ export function formatMoney(value: number, currency: string): string {
   return new Intl.NumberFormat(LOCALE, { style: 'currency', currency, ...digits }).format(value)
 }
 
-/** Formats a large sum in a currency, shortened: $1.2M. Below 1,000 it is written out. */
+/** Formats a large sum in a currency, shortened: $1.2M. A sum below 1,000 is written out. */
 export function formatShortMoney(value: number, currency: string): string {
   if (Math.abs(value) < 1000) return formatMoney(value, currency)
   return new Intl.NumberFormat(LOCALE, {
     ...{ style: 'currency', currency, notation: 'compact', maximumFractionDigits: 1 },
-    // The sum is cut, not rounded, like the amount beside it: 1.89M DAI and $1.8M.
+    // The sum is cut, not rounded, like the token amount that pages show beside it.
     roundingMode: 'trunc',
   }).format(value)
 }
@@ -145,7 +144,7 @@ export function formatMonth(time: number): string {
 
 const DAY_MS = 86_400_000
 
-/** Formats a duration in whole days. */
+/** Formats a duration that is given in days, as `formatDuration` does. */
 export function formatDays(days: number): string {
   return formatDuration(days * DAY_MS)
 }

@@ -27,24 +27,24 @@ type Challenge = Pick<StartLoginResponse, 'challenge' | 'rp' | 'userVerification
   readonly allowCredentials: Pick<StartLoginResponse['allowCredentials'], 'webauthn'>
 }
 
-/** Options to create a new credential, and the user's signature that permits to add it. */
+/** Options to create a new credential, and the user's signature that permits its addition to the account. */
 export type ConfirmedChange = Omit<StartAddingCredentialResponse, 'confirmation'> &
   Pick<AddCredentialRequest, 'confirmation'>
 
 /**
- * Registers a user with a new passkey and logs in with it. Has the device forget the passkey if the user already exists. Throws a
- * CallFailure, or the browser's own error.
+ * Registers a user with a new passkey and logs in with it. If the user already exists, the browser is told to drop the new passkey. Throws
+ * a CallFailure, or the browser's own error.
  */
 export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken } = started
-  // A new user has no other passkey, so none is excluded.
+  // A new user has no other passkey, so the list of excluded passkeys is empty.
   const passkey = await createPasskey({ ...options, excludeCredentials: [] })
   const completed = await completeRegistration(service, {
     temporaryAuthenticationToken,
     firstFactorCredential: { ...passkey, credentialName: describeDevice() },
   })
-  // The service did not store this passkey, but the device would offer it at login. After other failures the passkey may be valid.
+  // The service did not store this passkey, so the device must not offer it at login. After any other error the passkey may be valid.
   const isDead = !completed.ok && completed.error.code === 'user_already_registered'
   const { credId: credentialId } = passkey.credentialInfo
   if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId })
@@ -53,8 +53,8 @@ export async function signUp(service: Client, email: string): Promise<void> {
 }
 
 /**
- * Logs in with a passkey: any on the device, one that belongs to this e-mail address, or the one with this credential id. Throws a
- * CallFailure, or the browser's own error.
+ * Logs in with a passkey. With `email`, only passkeys of that user are valid. With `credentialId`, the browser offers only this passkey.
+ * Throws a CallFailure, or the browser's own error.
  */
 export async function logIn(service: Client, email?: string, credentialId?: string): Promise<void> {
   const { challengeIdentifier, ...challenge } = orThrow(await startLogin(service, { email }))
@@ -66,25 +66,25 @@ export async function logIn(service: Client, email?: string, credentialId?: stri
 
 /**
  * Runs `act`. If it fails with `fresh_login_required`, logs the same user in again, ends the older session and runs `act` once more. Throws
- * as `logIn` does.
+ * a CallFailure, or the browser's own error.
  */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
   const result = await act()
   if (result.ok || result.error.code !== 'fresh_login_required') return orThrow(result)
   const before = session.get()
-  // The e-mail address restricts the login, because another user's passkey would change another account.
+  // The e-mail address restricts the login to the same user, because `act` would otherwise change another user's account.
   await logIn(service, before?.email)
   await logOut({ ...service, session: before?.token }, undefined)
   return orThrow(await act())
 }
 
-/** Lets the user permit a new credential with an existing passkey. Throws as `logIn` does. */
+/** Lets the user permit a new credential by a signature with an existing passkey. Throws a CallFailure, or the browser's own error. */
 export async function confirmChange(service: Client): Promise<ConfirmedChange> {
   const { confirmation, ...options } = orThrow(await startAddingCredential(service, { platform: 'web' }))
   return { ...options, confirmation: { firstFactor: await signWithPasskey(confirmation) } }
 }
 
-/** Creates a passkey and adds it to the account under this name. Throws as `logIn` does. */
+/** Creates a passkey and adds it to the account under this name. Throws a CallFailure, or the browser's own error. */
 export async function addPasskey(service: Client, change: ConfirmedChange, credentialName: string): Promise<void> {
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken, confirmation } = change
   const firstFactorCredential = { ...(await createPasskey(options)), credentialName }

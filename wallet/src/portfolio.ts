@@ -52,7 +52,7 @@ export type HeldCoin = Worth & {
   readonly key: string
   /** Balances of the coin, one for each chain, the most valuable first. */
   readonly holdings: readonly [Holding, ...Holding[]]
-  /** Sum over all chains. `decimals` is the highest of any chain's token. */
+  /** Sum of the balances on all chains, with `decimals` decimals: the highest number of decimals on any of the chains. */
   readonly units: bigint
   readonly decimals: number
 }
@@ -72,27 +72,30 @@ export type StartedTransfer = {
   readonly account: `0x${string}`
   /** Amount in the smallest unit of the token that is sent. */
   readonly amount: string
-  /** Token that is sent, and the one that arrives. On another chain it can have other decimals. */
+  /** Token that is sent. `to` is the token that arrives: the same coin, but on another chain it can have other decimals. */
   readonly from: Unit
   readonly to: Unit
   readonly startedAt: number
-  /** Hash of the withdrawal whose payment this transfer sends on; absent for deposits. */
+  /** Hash of the withdrawal whose payment this transfer forwards to another chain; absent for deposits. */
   readonly withdrawalHash?: `0x${string}` | undefined
-  /** True once the transfer has arrived, or the user has seen its failure. No page mentions it then. */
+  /** True once the transfer has arrived, or the user has seen its failure. Then no page mentions the transfer. */
   readonly isClosed?: boolean
 }
 
 /** Transfer between chains with its progress and value. */
 export type ValuedTransfer = Worth & { readonly started: StartedTransfer; readonly progress: GetTransferStatusResponse }
 
-/** Sum of the values of all parts that have a price. */
+/** Sum of the values of those holdings, positions and transfers that have a price. */
 type Total = {
   readonly value: number
-  /** Change since yesterday of the parts with a price on both days, in the currency and in percent; null without such a part. */
+  /** Change within 24 hours, in the currency and in percent. It covers only holdings with a known earlier value; null if there are none. */
   readonly change: { readonly value: number; readonly percent: number } | null
 }
 
-/** Open request in a vault, in the vault's asset. Except for `wait`, the user can act on it. */
+/**
+ * Open request in a vault, with its amount in the vault's asset. A request of kind `wait` is still pending; any other needs the user's
+ * action.
+ */
 export type VaultRequest = {
   readonly position: ValuedPosition
   readonly kind: 'claim deposit' | 'claim withdrawal' | 'take back deposit' | 'take back withdrawal' | 'wait'
@@ -105,8 +108,8 @@ export function keyOfToken(chainId: number, address: string): string {
 }
 
 /**
- * Lists the tokens held, the most valuable first. It leaves out tokens in `counted`, by key: vault shares are both a balance and a part of
- * a position.
+ * Lists the tokens held, the most valuable first. It leaves out tokens whose key is in `counted`: vault shares in a position would
+ * otherwise count twice.
  */
 export function listHoldings(
   { tokens, errors = {}, updated_at }: ListBalancesResponse,
@@ -140,8 +143,8 @@ export function listHoldings(
 }
 
 /**
- * Lists the chains of which a total lacks a part. A chain with outdated balances counts as complete, because these include vault shares.
- * `isWhole` means that the balances cover all accounts whose positions count.
+ * Lists the chains whose balances or positions are missing from a total. A chain with outdated balances counts as complete, because these
+ * balances include vault shares. `isWhole` is true if the balances cover all accounts whose positions count.
  */
 export function listMissingChains(
   balances: ListBalancesResponse | undefined,
@@ -188,7 +191,6 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** Sums one field of all parts; null if a part's value is unknown. */
 function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   return parts.reduce<number | null>((sum, part) => {
     const known = part[of]
@@ -196,7 +198,7 @@ function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   }, 0)
 }
 
-/** Adds values to positions, at the prices of their vaults' assets; the most valuable comes first. */
+/** Adds a value to each position at the price of its vault's asset, and sorts the most valuable first. */
 export function valuePositions(
   positions: readonly Position[],
   vaults: readonly Vault[],
@@ -211,7 +213,7 @@ export function valuePositions(
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
 }
 
-/** Adds values to transfers, at the prices of their vaults' assets, which are the same coin on both chains. */
+/** Adds a value to each transfer at the price of its vault's asset, which is the same coin on both chains. */
 export function valueTransfers(
   transfers: readonly Pick<ValuedTransfer, 'started' | 'progress'>[],
   vaults: readonly Vault[],
@@ -225,7 +227,7 @@ export function valueTransfers(
   })
 }
 
-/** Returns true while a transfer's money is in no wallet and in no vault, also until its refund. */
+/** Returns true while a transfer's money is in no wallet and in no vault: until it arrives or is refunded. */
 export function isBetweenChains({ status, reason, terminal, timestamps }: GetTransferStatusResponse): boolean {
   if (terminal || timestamps.bridged !== null) return false
   return status === 'bridging' || reason === 'expired'
@@ -234,12 +236,12 @@ export function isBetweenChains({ status, reason, terminal, timestamps }: GetTra
 function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number] | undefined): Worth {
   const { current_price: price = null, price_change_percentage_24h: percent = null } = coin ?? {}
   const value = price === null ? null : toNumber(units, decimals) * price
-  // After a fall of 100 % the value before cannot be computed from a value of zero.
+  // After a fall of 100 % the present value is zero, so the earlier value cannot be computed.
   const valueBefore = value === null || percent === null || percent <= -100 ? null : value / (1 + percent / 100)
   return { value, valueBefore }
 }
 
-/** Returns the vault of a position; undefined if `vaults` lacks it. */
+/** Returns the vault of a position; undefined if `vaults` lacks the vault. */
 export function findVault(
   vaults: readonly Vault[],
   { chainId, vaultAddress }: Pick<Position, 'chainId' | 'vaultAddress'>,
@@ -247,7 +249,7 @@ export function findVault(
   return vaults.find((vault) => vault.chainId === chainId && vault.poolAddress === vaultAddress)
 }
 
-/** Returns the vault whose shares this token is; undefined if the list lacks it. */
+/** Returns the vault that has this token as its share; undefined if `vaults` lacks the vault. */
 export function findVaultOfShare(vaults: readonly Vault[], { chainId, address }: Holding): Vault | undefined {
   const key = keyOfToken(chainId, address)
   return vaults.find((vault) => keyOfToken(vault.chainId, vault.yieldTokenAddress ?? vault.poolAddress) === key)
@@ -259,18 +261,18 @@ export function findCoin(coins: ListCoinsResponse, chainId: number, address: str
   return coins.find((coin) => keyOfToken(coin.chainId, coin.contract_address) === key)
 }
 
-/** Returns the keys of the share tokens whose value is already in these positions. */
+/** Returns the keys of share tokens whose value is already in these positions, in the form of `keyOfToken`. */
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // While the vault is unknown, its own address is assumed: nearly every vault is its own share token.
+      // While the vault is unknown, its own address counts as the share token's, because nearly every vault is its own share token.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),
   )
 }
 
-/** Sums the parts that have a price. */
+/** Returns the sum of all known values, and its change within 24 hours. */
 export function sumValues(parts: readonly Worth[]): Total {
   const value = parts.reduce((sum, part) => sum + (part.value ?? 0), 0)
   let now = 0
@@ -283,7 +285,7 @@ export function sumValues(parts: readonly Worth[]): Total {
   return { value, change: before > 0 ? { value: now - before, percent: (now / before - 1) * 100 } : null }
 }
 
-/** Returns the yield of all positions at the vaults' current rates: percent a year, and the amount per month. Null if none is known. */
+/** Returns the yield of all positions at the vaults' current rates: percent a year, and the amount per month. Null if no rate is known. */
 export function yieldOf(
   positions: readonly ValuedPosition[],
   vaults: readonly Vault[],
@@ -309,7 +311,7 @@ export function listRequests(
   const price = BigInt(position.sharePrice)
   const assetsOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
   const [into, out] = [deposit?.amounts, withdrawal?.amounts]
-  // Assets in a cooldown are fixed, because their shares are already burned. So they are not valued by shares.
+  // The amount of assets in a cooldown is fixed, because the shares are already burned. So it is not computed from shares.
   const leaving = out?.pendingAssets ?? assetsOf(out?.pendingRedeemShares)
   const waiting = BigInt(into?.pendingDeposit ?? 0) + BigInt(leaving)
   const requests = [
@@ -322,7 +324,10 @@ export function listRequests(
   return requests.filter(({ units }) => units > 0n).map((request) => ({ position, ...request }))
 }
 
-/** Sums the past values of these amounts, from the first moment at which all prices are known. */
+/**
+ * Returns the summed value of several amounts over time, as pairs of time and value. The first pair is at the time from which all prices
+ * are known.
+ */
 export function sumHistories(
   parts: readonly { readonly amount: number; readonly prices: readonly (readonly [number, number])[] }[],
 ): readonly (readonly [number, number])[] {

@@ -19,8 +19,8 @@ export function usePriceOf(): (chainId: number, address: string) => number | nul
   return (chainId, address) => findCoin(data?.data ?? [], chainId, address)?.current_price ?? null
 }
 
-/** Returns an amount's value at a price; null without a price. `units` are the token's smallest. */
+/** Returns an amount's value at the price of one whole token; null without a price. `units` is in the token's smallest unit. */
 export function worthOf(units: string | bigint, decimals: number, price: number | null): number | null {
-  // A number is exact enough here, because the value is only displayed and no transaction depends on it.
+  // Floating-point precision suffices, because the value is only displayed and no transaction depends on it.
   return price === null ? null : toNumber(units, decimals) * price
 }

@@ -12,8 +12,8 @@ type Problem = {
 }
 
 /**
- * Describes a failure in the user's words. If the error has an amount that works, `tokens` serve to format it. Errors from neither the
- * service nor the browser keep their message.
+ * Describes an error in words for the user. Some API errors name a valid amount, which `tokens` serve to format. An error of unknown origin
+ * keeps the first line of its message.
  */
 export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
   if (error instanceof CallFailure) {
@@ -47,7 +47,7 @@ export function pauseAfter(error: unknown): number | undefined {
   return Math.max(PAUSE_MS, (error instanceof CallFailure && error.error.retryAfterMs) || 0)
 }
 
-/** Returns true if two calls failed for the same reason, so that a page shows it only one time. */
+/** Returns true if two calls failed for the same reason, so that a page shows the reason only once. */
 export function isSameFailure(one: unknown, other: unknown): boolean {
   return one instanceof CallFailure && other instanceof CallFailure && one.error.code === other.error.code
 }

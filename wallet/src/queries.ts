@@ -1,11 +1,11 @@
 import { type Query, QueryCache, QueryClient, skipToken } from '@tanstack/react-query'
 
-/** Milliseconds for which data counts as fresh: a component that mounts meanwhile does not fetch it again. */
+/** Milliseconds for which data counts as fresh. A component that mounts within this time does not fetch the data again. */
 const FRESH_MS = 10_000
 
 /**
- * Creates the TanStack Query client of all pages. It retries a visible query after a temporary error. `pauseAfter` returns the milliseconds
- * until the next try; undefined for a permanent error.
+ * Creates the TanStack Query client of all pages. After a temporary error it retries queries of visible components. `pauseAfter` returns
+ * the milliseconds until the next try; undefined for a permanent error.
  */
 export function createQueries(pauseAfter: (error: unknown) => number | undefined): QueryClient {
   const queries = new QueryClient({
@@ -28,7 +28,10 @@ export function createQueries(pauseAfter: (error: unknown) => number | undefined
     if (failed.isActive() && failed.state.status === 'error') void queries.refetchQueries({ queryKey, exact: true })
   }
 
-  /** Refetches a query under a second key, so the error stays visible until data arrives. Returns the next pause; undefined on success. */
+  /**
+   * Refetches a query under a second key, so the error stays visible until data arrives. Returns the milliseconds until the next try;
+   * undefined after success or a permanent error.
+   */
   async function refetchAside({
     queryKey,
     options: { queryFn },

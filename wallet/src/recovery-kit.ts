@@ -22,7 +22,7 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 const SHA256 = { name: 'ECDSA', hash: 'SHA-256' }
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** New recovery kit. While it is not confirmed, either it or the old one is valid. */
+/** New recovery kit. If `isConfirmed` is false, the API's answer is unknown, so either the new kit or the old one is valid. */
 export type NewKit = { readonly kit: RecoveryKit; readonly isConfirmed: boolean }
 
 /** Replaces the account's recovery key and returns the new recovery kit. Throws a CallFailure if the old key is still valid. */
@@ -37,8 +37,8 @@ export async function replaceKit(service: Client, change: ConfirmedChange): Prom
 export type Recovered = NewKit & { readonly passkey: string }
 
 /**
- * Replaces all the account's credentials with a new passkey and a new recovery kit. If nothing has changed, throws a CallFailure or the
- * browser's own error: an OperationError if the kit is wrong.
+ * Replaces all the account's credentials with a new passkey and a new recovery kit. Throws a CallFailure or the browser's own error if
+ * nothing has changed. A wrong kit causes an OperationError.
  */
 export async function recoverAccount(service: Client, { email, keyId, secret }: RecoveryKit): Promise<Recovered> {
   const started = orThrow(await startRecovery(service, { platform: 'web', email, credentialId: keyId }))
@@ -88,7 +88,7 @@ async function openKey(secret: string, { user, allowedRecoveryCredentials }: Rec
   return crypto.subtle.unwrapKey('pkcs8', fromBase64(key), wrappingKey, cipher, P256, false, ['sign'])
 }
 
-/** The recovery key signs the new credentials as the challenge, so an attacker on the network cannot replace them. */
+/** The recovery key signs the new credentials as the challenge, so an attacker on the network cannot exchange the credentials. */
 async function signCredentials(recoveryKey: CryptoKey, credId: string, newCredentials: object): Promise<Recovery> {
   const clientData = JSON.stringify({ type: 'key.get', challenge: toBase64Url(JSON.stringify(newCredentials)) })
   const signature = bufferToBase64URLString((await sign(recoveryKey, clientData)).buffer)

@@ -4,7 +4,7 @@ import { LOCALE } from './format.ts'
 const FIRST_SHORT = 10_000
 const MAX_DECIMALS = 20
 
-/** Formats axis labels at this distance from each other, as short as possible while all differ. */
+/** Formats the labels of an axis whose values are `step` apart, with as few decimals as keep all labels different. */
 export function labelValues(values: readonly number[], step: number): string[] {
   const largest = Math.max(...values.map(Math.abs))
   const isShort = largest >= FIRST_SHORT

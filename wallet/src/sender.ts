@@ -13,14 +13,14 @@ import {
 import { chainName } from './chains.ts'
 import { useSurroundings } from './context.ts'
 
-/** Number of a block that exists on every chain, and whose hash differs between chains. */
+/** Number of a block that every chain has, with a different hash on each chain. The sandbox recognizes its own chains by this hash. */
 const FIRST_BLOCK = 1n
 /** Longest wait for the result of a batch, in milliseconds. */
 const WAIT_MS = 600_000
 
 /**
- * Returns the connected wallet as the sender of a flow, which signs and sends its transactions. It signs on the chain of each transaction
- * and only for this account. A flow that only waits needs no account.
+ * Returns the connected wallet as a `Sender`, which signs and sends a flow's transactions one at a time. It switches the wallet to each
+ * transaction's chain and signs only for `account`. A flow that only waits needs no account.
  */
 export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?: undefined }> {
   const wagmi = useConfig()
@@ -29,7 +29,7 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
     () => ({
       async send(call, chainId) {
         await switchTo(wagmi, chainId, isSandbox)
-        // The account is named, so that no other account sends if the user switches meanwhile.
+        // The call names the account. Otherwise another account would send if the user switches accounts meanwhile.
         return sendTransaction(wagmi, { ...call, ...(account && { account }), chainId })
       },
       async wait(hash, chainId) {
@@ -49,8 +49,8 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
 
 /**
  * Returns the connected wallet as a sender of batches (EIP-5792). The user confirms a batch one time, and it executes completely or not at
- * all. Undefined until the wallet is known to support them on this chain. Undefined too after a batch failed, or the user refused a smart
- * account.
+ * all. Undefined until the wallet is known to support batches on this chain. Also undefined after the wallet refused a batch, or the user
+ * refused the upgrade to a smart account.
  */
 export function useBatchSender(
   account: `0x${string}`,
@@ -68,8 +68,8 @@ export function useBatchSender(
       try {
         return (await sendCalls(wagmi, { account, chainId, calls, forceAtomic: true })).id
       } catch (error) {
-        // Wallets refuse batches with many error codes. Only if the user declined on an account that is already smart is a batch tried
-        // again.
+        // Wallets refuse batches with many error codes, so after an error no batch is tried again. There is one exception: the account is
+        // already smart, and the user only declined this batch.
         if (status === 'ready' || !isRejection(error)) setRefused(true)
         throw error
       }
@@ -82,7 +82,7 @@ export function useBatchSender(
 export async function waitForBatch(wagmi: Wagmi, id: string): Promise<Receipt> {
   const { statusCode, receipts } = await waitForCallsStatus(wagmi, { id, timeout: WAIT_MS })
   const transactionHash = receipts?.at(-1)?.transactionHash
-  // Some wallets report success without receipts, or before them.
+  // Some wallets report success before the receipts or without them, so the hash may be missing.
   if (statusCode === 200) return { status: 'success', transactionHash }
   if (statusCode === 600) throw new Error('Your wallet has sent only a part. Look at its activity before you go on.')
   // Status 400 means that the wallet has given up the batch and sent nothing.

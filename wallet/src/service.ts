@@ -10,7 +10,7 @@ type Session = {
   readonly passkey?: string | undefined
 }
 
-/** Prepared states of the sandbox run in named iframes, and each has a separate session. */
+/** Name of the sandbox's iframe that this page runs in. Each iframe shows a prepared state and has a separate session. */
 const FRAME = import.meta.env.MODE === 'sandbox' ? window.name : ''
 
 /** Login session of this tab; it survives a reload and ends with the tab. */
@@ -38,18 +38,18 @@ const KEPT_EXCHANGES = 40
 /** Latest API requests of this page, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
-/** Adds an API request to the list of the latest ones. */
+/** Adds an API request to `exchanges`, the list of the latest requests. */
 export function recordExchange(exchange: Exchange): void {
   exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
 }
 
-/** Name of the channel that copies the wallet's requests from its iframe to the sandbox's page of controls. */
+/** Name of the BroadcastChannel that copies the wallet's API requests from its iframe to the sandbox's page of controls. */
 export const EXCHANGES_CHANNEL = 'vaultline.exchanges'
 const channel = import.meta.env.MODE === 'sandbox' ? new BroadcastChannel(EXCHANGES_CHANNEL) : undefined
 
 /**
- * Creates an API client with the user's session. It verifies each response before a page sees it. `mostSent` limits the amount to another
- * chain, in the smallest unit of the vault's asset.
+ * Creates an API client with the user's session. It verifies each response before a page sees it. `mostSent` is the maximum amount that may
+ * go to another chain, in the smallest unit of the vault's asset.
  */
 export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mostSent?: bigint): Client {
   const fetchVerified: typeof fetch = async (input, init) => {
@@ -94,7 +94,9 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
   }
 }
 
-/** Forgets the session for the whole page after the API rejected it. If the user has logged in again meanwhile, the new session stays. */
+/**
+ * Deletes the session of the whole page after the API rejected its token. If the user has logged in again meanwhile, the new session stays.
+ */
 function forgetSession(init: RequestInit | undefined): void {
   const asked = new Headers(init?.headers).get('authorization')
   if (asked === `Bearer ${session.get()?.token}`) session.set(undefined)

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Value that components share, and that outlives them. */
+/** Value outside of React that several components share and can subscribe to. */
 type Store<Value> = {
   get(): Value
   set(value: Value): void
@@ -24,8 +24,8 @@ export function createStore<Value>(initial: Value): Store<Value> {
 }
 
 /**
- * Creates a store that survives a reload. The browser's storage keeps it as JSON under this name, and tabs with the same storage share the
- * value. Invalid stored values are ignored.
+ * Creates a store whose value survives a reload. The browser's storage keeps the value as JSON under this name, and tabs with the same
+ * storage share the value. Invalid stored values are ignored.
  */
 export function createStoredStore<Value>(
   storage: Storage,

@@ -10,7 +10,7 @@ export const transfers = createStoredStore<readonly StartedTransfer[]>(localStor
     Array.isArray(kept) && kept.every((one) => hasFields(one, 'hash', 'srcChainId', 'vault', 'from', 'to')),
 })
 
-/** Remembers a transfer, so that its page can name the deposit or withdrawal that it belongs to. */
+/** Stores a transfer between chains, so that the transfer's page can name the deposit or withdrawal of which it is a part. */
 export function rememberTransfer(transfer: StartedTransfer): void {
   const others = transfers.get().filter(({ hash }) => hash !== transfer.hash)
   transfers.set([transfer, ...others].slice(0, KEPT_TRANSFERS))

@@ -37,19 +37,19 @@ export function idOf({ hash, batchId }: UnderWay): string {
   return hash ?? batchId
 }
 
-/** Remembers a transaction or a batch from the moment it is sent. The calling form shows its progress until `releaseUnderWay`. */
+/** Stores a transaction or a batch when it is sent. The calling form shows its progress until `releaseUnderWay`. */
 export function rememberUnderWay(sent: UnderWay): void {
   const id = idOf(sent)
   followed.set(id)
   underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
 }
 
-/** Ends the form's own display of its transaction, so the page shows it among the pending ones. */
+/** Records that no form shows its transaction's progress any more. The page then lists the transaction among the pending ones. */
 export function releaseUnderWay(): void {
   followed.set(undefined)
 }
 
-/** Forgets a transaction or a batch, because it was mined or the user gave it up. */
+/** Deletes the entry of a transaction or a batch that was mined, or that the user gave up. */
 export function forgetUnderWay(id: string): void {
   underWay.set(underWay.get().filter((one) => idOf(one) !== id))
 }

@@ -9,7 +9,7 @@ import { useAccounts } from './use-accounts.ts'
 const PAUSE_MS = 1000
 const KEPT_ARRIVALS = 100
 
-/** Returns the webhook events received for this wallet, newest first; undefined if there is no source of them. */
+/** Returns the webhook events received for this wallet, newest first; undefined outside of the sandbox. */
 export function useArrivals(): readonly Arrival[] | undefined {
   const { sandbox } = useSurroundings().config
   const { data = NONE } = useQuery({
@@ -43,7 +43,10 @@ function useOwner(): Owner {
   return { accounts, transfers: new Set(sent.map(({ hash }) => hash)) }
 }
 
-/** Refetches everything on the page when a webhook event about the user arrives or one is reverted. */
+/**
+ * Refetches all data of the page when a webhook event about the user arrives. An event that undoes another one, after a chain
+ * reorganisation, has the same effect.
+ */
 export function useFreshness(): void {
   const queries = useQueryClient()
   const owner = useOwner()

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Returns a ref. Its element takes the focus if a change of this value removed the focused element. */
+/** Returns a ref for an element. The element takes the focus if a change of `value` removed the focused element. */
 export function useKeptFocus<E extends HTMLElement>(value: unknown) {
   const element = useRef<E>(null)
   const before = useRef(value)

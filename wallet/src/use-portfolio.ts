@@ -30,8 +30,8 @@ import { mayWait } from './vault-state.ts'
 const REFRESH_MS = 20_000
 
 /**
- * Returns the user's portfolio. Tokens are those of the linked wallets. Positions and transfers between chains also include the connected
- * wallet's. A failed query leaves the other data as it is.
+ * Returns the user's portfolio. Tokens are those of the linked wallets. Positions and transfers between chains also include those of the
+ * connected wallet. If a query fails, the data of the other queries stays.
  */
 export function usePortfolio() {
   const service = useService()
@@ -86,7 +86,7 @@ export function usePortfolio() {
     coins,
     holdings,
     positions,
-    /** Ids of the chains of which the total lacks a part. */
+    /** Ids of the chains whose balances or positions are missing from the total. */
     missingChains: listMissingChains(
       balances.data?.data,
       holdings,
@@ -95,7 +95,8 @@ export function usePortfolio() {
     ),
     /** Reasons why positions are missing, by chain id. */
     positionErrors,
-    // Without the list of linked wallets their positions are unknown too, so its error counts here.
+    // Without the list of linked wallets, the positions of these wallets are unknown. So an error of that list counts as an error of
+    // positions.
     positionProblem: positionQueries.find(({ error }) => error)?.error ?? wallets.error,
     retryPositions: () => {
       for (const { error, refetch } of [wallets, ...positionQueries]) if (error) void refetch()
@@ -125,7 +126,6 @@ export function usePortfolio() {
   }
 }
 
-/** Returns the transfers of these accounts that this browser started and that are not closed, with their progress. */
 function useTransfers(accounts: ReadonlySet<string>) {
   const service = useService()
   const queries = useQueryClient()

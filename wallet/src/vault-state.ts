@@ -18,7 +18,7 @@ export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vaul
   return undefined
 }
 
-/** Texts for the ways into a vault or out of it. */
+/** Texts for the ways to deposit into a vault or to withdraw from it. */
 export const WAYS = {
   instant: 'Instant',
   request: 'After settlement',
@@ -28,7 +28,7 @@ export const WAYS = {
 
 type Terms = Vault['terms']
 
-/** Describes a way into a vault or out of it, such as "After settlement", with its usual time if known. */
+/** Describes a way to deposit or to withdraw, such as "After settlement", with its usual time if known. */
 export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }: Terms): string {
   if (way === 'request' && settlement) return `${WAYS[way]}, usually ${formatDuration(settlement.medianSeconds * 1000)}`
   if (way === 'cooldown' && cooldownSeconds !== null) return `Cooldown of ${formatDuration(cooldownSeconds * 1000)}`
@@ -38,7 +38,7 @@ export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }:
 /** Text for a vault whose chain cannot be read now. */
 export const UNREAD = 'The chain cannot be read at the moment.'
 
-/** Returns the reason why a term of a vault is unknown; undefined for a known one, null included. */
+/** Returns the reason why the vault's term `name` is unknown; undefined for a known term. A term with the value null is known too. */
 export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
   if (!terms.missing.includes(name)) return undefined
   return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD
@@ -73,7 +73,7 @@ export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
   return protocol !== 'erc4626'
 }
 
-/** Text for each kind of fee: the operation or the sum that it is taken from. */
+/** Text after the percentage of each fee, as in "0.5% to deposit": the operation or the sum from which the fee is taken. */
 const FEES = {
   entry: 'to deposit',
   exit: 'to withdraw',

@@ -42,8 +42,8 @@ export function DeleteAccountPage() {
 }
 
 /**
- * Checks that the session has ended. The response of a deletion has no signature, so it proves nothing. Throws if the session is still
- * valid.
+ * Checks that the login session has ended, because the response of a deletion is unsigned and proves nothing. Throws if the session is
+ * still valid.
  */
 async function confirmDeleted(service: Client): Promise<void> {
   const sessions = await listSessions(service)

@@ -21,10 +21,10 @@ const KINDS: Readonly<Record<Credential['kind'], string>> = {
   RecoveryKey: 'Recovery kit',
 }
 
-/** Maximum number of credentials that the API accepts, the recovery kit included. */
+/** Maximum number of credentials that the API accepts for one account, the recovery kit included. */
 const MAX_CREDENTIALS = 8
 
-/** Page that lists the account's passkeys; the user can add and remove them. */
+/** Page that lists the account's passkeys. The user can add and remove passkeys. */
 export function PasskeysPage() {
   return (
     <AccountSubpage title="Passkeys">

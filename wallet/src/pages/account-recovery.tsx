@@ -16,7 +16,7 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useKeptFocus } from '../use-focus-kept.ts'
 
-/** Page that creates a recovery kit for a logged-in user, or recovers an account with one. */
+/** Page on which a logged-in user makes a recovery kit, and anyone else recovers an account with a kit. */
 export function RecoveryPage() {
   const user = useStore(session)
   return user ? (
@@ -101,7 +101,7 @@ type Done = { readonly text: string; readonly onDone: () => void; readonly isBus
 type ShownKitProps = {
   readonly kit: RecoveryKit
   readonly done: Done
-  /** Alternative to saving the kit and continuing. */
+  /** Second button, beside the button that continues. */
   readonly other?: ReactNode
   readonly children: ReactNode
 }
@@ -145,7 +145,7 @@ function UseKit() {
   const [email, setEmail] = useState('')
   const [text, setText] = useState('')
   const kit = parseKit(text)
-  // The result is kept in this state, so it stays visible if a second attempt fails.
+  // The result of the recovery is kept in this state, so it stays visible if a second attempt fails.
   const [made, setMade] = useState<Recovered>()
   const recover = useMutation({
     mutationFn: (used: RecoveryKit) => recoverAccount(service, used),
@@ -157,7 +157,7 @@ function UseKit() {
     gcTime: 0,
   })
   const enter = useMutation({
-    // The login names the new passkey, because the device may still offer the old ones.
+    // The login names the new passkey, because the device may still offer the old passkeys.
     mutationFn: ({ kit, passkey }: Recovered) => logIn(service, kit.email, passkey),
     onSuccess: () => navigate('/account'),
   })

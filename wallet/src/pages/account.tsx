@@ -133,7 +133,7 @@ function LogOut() {
 function WalletList() {
   const connectors = useConnectors()
   const connect = useConnect()
-  // The connector `injected` is wagmi's fallback for window.ethereum. Today's wallets announce themselves, so it is left out.
+  // The connector `injected` is wagmi's fallback for window.ethereum. Today's wallets announce themselves, so the fallback is left out.
   const announced = connectors.filter(({ id }) => id !== 'injected')
   const names = numberTwins(announced.map(({ name }) => name))
   return (
@@ -174,7 +174,6 @@ function ConnectedWallet({ address }: { address: string }) {
   )
 }
 
-/** Last step to get started, done once the connected wallet is linked. */
 function LinkStair({ address }: { address: string | undefined }) {
   const { data } = useQuery(query(listWallets, useService(), undefined))
   const linked = data?.wallets ?? []

@@ -239,7 +239,6 @@ function EntryAmount({ entry: { assets, estimate, decimals, symbol } }: { entry:
   )
 }
 
-/** Returns the account's transfers that this browser started, with their progress. */
 function useTransfers(account: `0x${string}`) {
   const service = useService()
   const own = useStore(transfers).filter((transfer) => transfer.account === account)

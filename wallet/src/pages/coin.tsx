@@ -24,7 +24,7 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Page of a coin: its price now and in the past, its figures, and the vaults that take it. */
+/** Page of a coin: its price now and in the past, its figures, and the vaults that take this coin. */
 export function CoinPage({ id }: { id: string }) {
   const service = useService()
   const currency = useCurrency()
@@ -90,7 +90,6 @@ function PriceChart({ id, name }: { id: string; name: string }) {
   const [range, setRange] = useState<Range>('30')
   const chart = useQuery({
     ...queryAnswer(getCoinChart, service, { id, currency, days: range }),
-    // The line of the previously chosen period stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const answer = chart.data?.data

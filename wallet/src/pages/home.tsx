@@ -135,13 +135,12 @@ function listGaps(portfolio: Portfolio): string[] {
   ]
 }
 
-/** Returns the text that invites a user without linked wallets to the next step; undefined for others. */
 function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
   if (!isLoggedIn) return 'Log in to see your tokens'
   return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined
 }
 
-/** Shows the next step if the connected wallet is not linked, because then its tokens do not count. */
+/** Asks the user to link the connected wallet, because only tokens of linked wallets count in the total. */
 function Invitation({ portfolio: { isLoggedIn, address, linked, isLoading } }: { portfolio: Portfolio }) {
   const isLinked = linked.some((wallet) => wallet.address === address)
   if (isLoading || !isLoggedIn || !address || isLinked || linked.length === 0) return null

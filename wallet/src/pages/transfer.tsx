@@ -37,7 +37,7 @@ function isHash(text: string): text is `0x${string}` {
 function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: `0x${string}` }) {
   const { address } = useConnection()
   const started = useStore(transfers).find(({ hash }) => hash === txHash)
-  // One transaction can contain transfers of several accounts, so the account selects one.
+  // One transaction can contain transfers of several accounts, so the account selects the transfer.
   const input = { srcChainId, txHash, userAddress: started?.account ?? address }
   const { progress, error, status, next } = useTransfer(useService(), input)
   const sender = useSender()
@@ -98,7 +98,7 @@ type SumProps = {
   readonly otherwise?: string
 }
 
-/** Shows an amount of a token, by default the transfer's own. If its symbol is unknown, shows `otherwise` instead. */
+/** Shows an amount of a token, by default the transferred amount. If the token's symbol is unknown, shows `otherwise` instead. */
 function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
   if (!of?.symbol || of.decimals === null || !units) return otherwise
   return <Amount units={units} symbol={of.symbol} decimals={of.decimals} />
@@ -106,7 +106,6 @@ function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
 
 type OutcomeProps = { readonly transfer: GetTransferStatusResponse; readonly started: StartedTransfer | undefined }
 
-/** Shows the place where the transferred money is, and the next step after a failure. */
 function Outcome({ transfer, started }: OutcomeProps) {
   const { status, reason, statusDescription, srcChain, dstChain, refund, input, output, outputAmount } = transfer
   const source = chainName(srcChain.id)
@@ -155,7 +154,6 @@ function Outcome({ transfer, started }: OutcomeProps) {
   }
 }
 
-/** Names the vault or account that received the money; by its address if it is not the expected one. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
   const chainId = transfer.dstChain?.id

@@ -57,7 +57,8 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   const { name, description, asset, chainId, logo_url, terms, stateAsOf, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
-  // Deposits are refused immediately after the vault has changed, but `hasChanged` follows up to two minutes later.
+  // The API refuses deposits immediately after the vault has changed, but its field `hasChanged` follows up to two minutes later. So a
+  // refused deposit shows the warning too.
   const [isRefused, setRefused] = useState(false)
   const hasChanged = vault.hasChanged || isRefused
   const state = stateOf({ ...vault, hasChanged })
@@ -156,7 +157,7 @@ function Figures({ vault }: { vault: Vault }) {
   )
 }
 
-/** Describes a yield as "After fees", with its period if that is not the usual number of days. */
+/** Describes a yield as "After fees", with the period if it differs from `days`. */
 function describePeriod(annualYield: Vault['annualYield'], days: number): string | undefined {
   if (!annualYield) return undefined
   return Math.round(annualYield.days) === days ? 'After fees' : `Over ${formatDays(annualYield.days)}, after fees`
@@ -185,12 +186,12 @@ function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | und
   const [shares, value] = [BigInt(position.data.currentShares), BigInt(position.data.currentValue)]
   const oneShare = 10n ** BigInt(shareDecimals)
   const byPrice = (shares * BigInt(position.data.sharePrice)) / oneShare
-  // The share price is rounded down, so the product is too low by up to one unit a share. The position's value is exact, but includes open
-  // requests.
+  // The share price is rounded down, so the product is too low by up to one unit a share. The position's value is exact, but may include
+  // open requests. So the value is returned only if the difference is rounding.
   return value - byPrice <= shares / oneShare + 1n ? value : byPrice
 }
 
-/** Returns true if an account has moved nothing in or out, as after a cancelled deposit. */
+/** Returns true if value, deposits and withdrawals of a position are all zero, as after a cancelled deposit. */
 function isNothing({ currentValue, totalDepositedAssets, totalWithdrawnAssets }: GetPositionResponse): boolean {
   return [currentValue, totalDepositedAssets, totalWithdrawnAssets].every((amount) => amount === '0')
 }

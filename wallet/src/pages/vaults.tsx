@@ -18,7 +18,7 @@ import { sortVaults, stateOf, type VaultOrder, WAYS } from '../vault-state.ts'
 
 const REFRESH_MS = 20_000
 
-/** Page that lists all vaults of this wallet, sorted and filtered by the URL. */
+/** Page that lists all vaults of this wallet. The URL holds the sort order and the filters. */
 export function VaultsPage() {
   const vaults = useQuery(query(listVaults, useService(), undefined))
   return (
@@ -141,7 +141,6 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
   )
 }
 
-/** Returns the connected account's positions that hold money, by the vault's key. */
 function useOwnPositions() {
   const { address: account } = useConnection()
   const service = useService()

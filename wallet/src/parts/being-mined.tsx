@@ -15,7 +15,7 @@ import { Unseen, useUnseen } from './unseen.tsx'
 /** Error code of EIP-5792: the wallet does not know a batch. */
 const UNKNOWN_BATCH = 5730
 
-/** Shows an account's transactions that were sent before a reload and are not mined yet. So the user sends none twice. */
+/** Shows an account's transactions that were sent before a reload and are not mined yet, so that the user sends no transaction twice. */
 export function BeingMined({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   return useUnderWay(vault, account).map((sent) =>
     sent.batchId === undefined ? (
@@ -58,7 +58,6 @@ function Batch({ sent, batchId }: { sent: UnderWay; batchId: string }) {
   )
 }
 
-/** Waits for the receipt of a sent transaction and then forgets it. Retries after a failed read. */
 function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
   const id = idOf(sent)
   const queries = useQueryClient()
@@ -71,7 +70,7 @@ function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
     retry: (_, failure) => !hasCode(failure, UNKNOWN_BATCH),
   })
   const finish = useEffectEvent((hash: `0x${string}` | undefined) => {
-    // A transfer without its transaction hash cannot be followed, so its card stays.
+    // A transfer between chains cannot be followed without its transaction hash, so its card stays on the page.
     if (sent.transfer && !hash) return
     forgetUnderWay(id)
     void queries.invalidateQueries()

@@ -19,7 +19,7 @@ const Plot = lazy(async () => {
   return { default: (await import('./plot.tsx')).Plot }
 })
 
-/** Sets a language that Intl knows. The chart's library fails to load with others, such as `en-US@posix`. */
+/** Sets a language that Intl knows. The chart's library fails to load with an unknown language, such as `en-US@posix`. */
 function setKnownLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
@@ -28,7 +28,7 @@ function setKnownLanguage(): void {
   }
 }
 
-/** Draws values as a line over time, with a description in words. It keeps its size while it loads or is empty. */
+/** Draws values as a line over time, with a description in words. The chart keeps its size while it loads or is empty. */
 export function Chart({ points, format, label, empty = 'No data for this period.' }: ChartProps) {
   const loading = (
     <div className="chart-space" role="status" aria-label="Loading the chart">

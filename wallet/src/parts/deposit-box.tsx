@@ -23,7 +23,7 @@ import { Skeleton } from './skeletons.tsx'
 
 type Kind = 'deposit' | 'withdraw'
 
-/** Milliseconds without typing before the service is called. */
+/** Milliseconds without typing before the form calls the API. */
 const REST_MS = 350
 
 type DepositBoxProps = {
@@ -34,7 +34,7 @@ type DepositBoxProps = {
   readonly onRefused: (isRefused: boolean) => void
 }
 
-/** Form that deposits into a vault or withdraws from it, on the vault's chain, or from or to another one. */
+/** Form that deposits into a vault or withdraws from it, also from or to another chain. */
 export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
@@ -79,7 +79,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
 /** Deposit or withdrawal that was mined; `at` is in epoch milliseconds. */
 type Sent = { readonly kind: Kind; readonly isAsync: boolean; readonly at: number }
 
-/** Shows that a deposit or withdrawal succeeded. In an asynchronous vault it disappears once its request is no longer open. */
+/** Shows that a deposit or withdrawal succeeded. In an asynchronous vault the notice disappears once no request is open. */
 function SentNotice({ vault, account, sent }: { vault: Vault; account: `0x${string}`; sent: Sent }) {
   const { kind, isAsync, at } = sent
   const service = useService()
@@ -127,7 +127,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   const balance = balances[tokens.indexOf(from)]
   const available = kind === 'deposit' ? balance?.data : held
   const amount = parseAmount(text, from.decimals)
-  // While a transaction is under way, the money has already left the balance, so the amount is not compared.
+  // While a transaction is under way, the money has already left the balance, so the amount is not compared with it.
   const isTooMuch = !isUnderWay && !wantsAll && amount !== undefined && available !== undefined && amount > available
 
   const place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
@@ -141,7 +141,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     ...(wantsAll ? { max: true as const } : { amount: `${amount ?? 0n}` }),
     ...(to !== home && { dstChainId: to.chainId, dstToken: to.address }),
   }
-  // The limit is 1 % higher, because the position may be worth slightly more when it is paid.
+  // The limit is the position's value plus 1 %, because the position may be worth slightly more when the vault pays.
   const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
   const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
   const isTyping = useDebounced(asked, REST_MS) !== asked
@@ -158,7 +158,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   }
   const changeUnderWay = (isNow: boolean) => {
     setUnderWay(isNow)
-    // A deposit changes the balances and with them the best source. So the form keeps its source chain from now on.
+    // A deposit changes the balances, by which the form chooses the source chain. So the form keeps its present source chain.
     if (isNow) choose(token.chainId)
   }
   const canAsk = amount !== undefined && amount > 0n && !isTooMuch
@@ -266,7 +266,6 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   )
 }
 
-/** Returns the balances of an account, one for each token. */
 function useBalances(tokens: readonly Token[], account: `0x${string}`) {
   const wagmi = useConfig()
   return useQueries({

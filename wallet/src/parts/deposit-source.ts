@@ -2,8 +2,8 @@ import { parseAmount } from '../format.ts'
 import { toNumber } from '../portfolio.ts'
 
 /**
- * Chooses the source of a deposit: the first token, which is on the vault's chain, if its balance covers the typed amount. Else the token
- * with the largest balance. `units` are the balances, undefined while unknown.
+ * Chooses the token that pays a deposit: the first token, which is on the vault's chain, if its balance covers the typed amount. Otherwise
+ * it is the token with the largest balance. `units` are the balances; undefined while unknown.
  */
 export function findSource<T extends { readonly decimals: number }>(
   tokens: readonly T[],

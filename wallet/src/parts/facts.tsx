@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 /** Label of a fact, with its value. */
 export type Fact = readonly [name: string, value: ReactNode]
 
-/** Lists facts. Their labels must differ, because they are the React keys. */
+/** Lists facts. The labels of the facts must differ, because they are the React keys. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className="facts">

@@ -31,8 +31,8 @@ type FigureProps = {
 }
 
 /**
- * Shows a shortened figure, with all its digits on hover, touch and focus, and for screen readers. The keyboard reaches it, except inside a
- * link or a button and in lists. There the row opens, or its page repeats the figure.
+ * Shows a shortened figure. All its digits appear on hover, touch and focus, and screen readers read them. The keyboard can focus the
+ * figure, except inside links, buttons and list rows, which open a view with the figure.
  */
 function Figure({ className, exact, children }: FigureProps) {
   if (exact === undefined) return <span className={className}>{children}</span>
@@ -47,7 +47,6 @@ function makeTabStop(figure: HTMLElement | null): void {
   if (figure && !figure.closest('a, button, summary, label, li, tr')) figure.tabIndex = 0
 }
 
-/** Returns all digits of an amount with its unit; undefined if they are already shown. */
 function exactlyOf(units: bigint, decimals: number, { shown, symbol }: { shown: string; symbol: string }) {
   const exact = formatWhole(units, decimals)
   return shown === exact ? undefined : `${exact} ${symbol}`
@@ -63,7 +62,7 @@ type AmountProps = {
   readonly isExact?: boolean
 }
 
-/** Shows an amount with its unit, cut to the digits of `formatAmount`. */
+/** Shows an amount with its unit. It is cut to the digits of `formatAmount`, unless `isExact` asks for all digits. */
 export function Amount({ units, decimals, symbol, short = false, isExact = false }: AmountProps) {
   if (units === null || units === undefined) return <Unknown why="The amount cannot be read at the moment." />
   const amount = BigInt(units)
@@ -80,7 +79,7 @@ type EarnedProps = {
   readonly units: string
   readonly decimals: number
   readonly symbol: string
-  /** True if the token has a price, so that no earnings are shown as 0 of the currency. */
+  /** True if the token has a price. Earnings of zero are then shown in the currency, otherwise in the token. */
   readonly isPriced: boolean
   /** True if a label beside it already says "Earned". */
   readonly isLabelled?: boolean
@@ -127,7 +126,7 @@ export function Money({
   return <span className="figure">{(short ? formatShortMoney : formatMoney)(value, currency)}</span>
 }
 
-/** Shows a change in percent, with its sign, an arrow and a colour. */
+/** Shows the size of a change in percent, with an arrow and a colour for its direction. */
 export function Change({ percent }: { percent: number | null | undefined }) {
   if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
   // A change that rounds to 0 % is shown neither as up nor as down.
@@ -163,10 +162,7 @@ export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { 
   )
 }
 
-/**
- * Shows the annual rates that reward campaigns pay on top of a vault's yield, by token. Renders nothing if there are none or they are
- * unknown.
- */
+/** Shows the annual rates that reward campaigns pay on top of a vault's yield, by token. Renders nothing without known campaigns. */
 export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
   return (rewards ?? []).map(({ chainId, token, symbol, apr, endsAt }) => (
     <span

@@ -28,14 +28,14 @@ type FlowPanelProps<K extends Kind> = {
   readonly to: Token
   /** Amount in the smallest unit of the token that is sent. */
   readonly amount: bigint
-  /** Maximum that may go to another chain, if neither the input nor the vault's calls limit it. */
+  /** Maximum amount that may go to another chain, in the smallest unit of the vault's asset; undefined without a limit. */
   readonly mostSent: bigint | undefined
-  /** Called with true while a step is signed or pending, so that the form is locked. */
+  /** Called with true once a step has begun, so that the form locks its fields. */
   readonly onUnderWay: (isUnderWay: boolean) => void
   /** Called with true if the service refuses a deposit because the vault has changed since it was checked. */
   readonly onRefused: (isRefused: boolean) => void
   readonly onRestart: () => void
-  /** Called when the vault has the money; with true if the vault is asynchronous, so the money waits for a settlement. */
+  /** Called when the transaction with the vault is mined. `isAsync` is true if the vault settles the request later. */
   readonly onSent: (isAsync: boolean) => void
 }
 
@@ -83,7 +83,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     startedAt: Date.now(),
     withdrawalHash: steps.find((step) => step.kind === 'withdraw')?.hash,
   })
-  // The transfer is stored once it has a hash, since the page may be reloaded before it is mined.
+  // The transfer is stored once it has a hash, because the user may reload the page before the transfer is mined.
   const remember = useEffectEvent((hash: `0x${string}`) => rememberTransfer({ ...started(), hash }))
   useEffect(() => {
     if (transfer?.hash) remember(transfer.hash)
@@ -149,7 +149,6 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   )
 }
 
-/** Returns symbol and decimals of the vault's shares; undefined while they are unknown. */
 function sharesOf({ vaultState }: Vault): AmountToken | undefined {
   const { symbol, decimals } = vaultState ?? {}
   return symbol && typeof decimals === 'number' ? { symbol, decimals } : undefined
@@ -168,7 +167,7 @@ export function Preparing() {
   )
 }
 
-/** Returns the step that the button takes; for a batch its first and last step. */
+/** Returns the kinds of the steps that the button runs: the current step, or the first and the last step of a batch. */
 function actsOf(batched: readonly Step[], current: Step | undefined): readonly Step['kind'][] {
   const last = batched.findLast(({ status, chainId }) => status === 'todo' && chainId !== undefined)
   if (!current) return []

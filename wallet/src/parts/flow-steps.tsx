@@ -54,7 +54,7 @@ export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   )
 }
 
-/** Explains the reason why a flow stopped. With the request's `tokens` it includes the amount that works. */
+/** Explains the error that stopped a flow. With `tokens`, the text names the smallest or largest valid amount if the error has one. */
 export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: AmountTokens }) {
   switch (error.code) {
     case 'wallet':

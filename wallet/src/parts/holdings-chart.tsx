@@ -19,7 +19,7 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Maximum number of tokens whose price history is fetched. Each costs a request, and the rest adds little value. */
+/** Maximum number of tokens whose price history is fetched. Each token costs a request, and less valuable tokens change the sum little. */
 const MAX_TOKENS = 12
 
 /** Draws the past value of today's holdings, with a note on tokens without past prices. */
@@ -88,7 +88,6 @@ type Held = {
   readonly hasPast: boolean
 }
 
-/** Lists the amounts of each coin on all chains and in vaults, the most valuable first. */
 function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly Held[] {
   const held = new Map<string, Held>()
   const add = (

@@ -183,7 +183,6 @@ function Trend({ token }: { token: PricedToken }) {
     values.reduce((left, right) => Math.min(left, right), Number.POSITIVE_INFINITY),
     values.reduce((left, right) => Math.max(left, right), 0),
   ]
-  // A nearly flat line would show nothing, so none is drawn.
   return highest > lowest * (1 + MIN_MOVEMENT) ? <Sparkline values={values} /> : null
 }
 
@@ -192,7 +191,6 @@ function nameOfKey(key: string): string {
   return chainName(CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
 }
 
-/** Lists the reasons why chains are outdated or missing, with the time of the older data that is shown. */
 function withTimes(
   answer: NonNullable<Portfolio['balances']['data']>['data'] | undefined,
 ): Readonly<Record<string, string>> {

@@ -22,7 +22,7 @@ export function LinkedWallets({ address }: { address: string | undefined }) {
   const solana = useStore(solanaWallets)
   const wallets = useQuery(query(listWallets, service, undefined))
   const [said, setSaid] = useState('')
-  // Balances depend on the linked wallets, so everything is fetched again.
+  // Balances depend on the linked wallets, so all data is fetched again.
   const finish = async (text: string) => {
     await queries.invalidateQueries()
     setSaid(text)

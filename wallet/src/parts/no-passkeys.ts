@@ -1,5 +1,5 @@
 /**
- * Returns true if this browser supports passkeys. The browsers of some wallet apps do not
+ * Returns true if this browser supports passkeys. Some wallet apps have browsers without passkeys
  * (https://github.com/MetaMask/metamask-mobile/issues/4974).
  */
 export function hasPasskeys(): boolean {

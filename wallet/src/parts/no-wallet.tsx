@@ -1,12 +1,12 @@
-/** Wallet apps for phones that can open a page in their own browser, with the link that does so. */
+/** Wallet apps for phones that can open a page in their own browser, each with the link that opens the page there. */
 const APPS: readonly { readonly name: string; readonly linkTo: (page: URL) => string }[] = [
   { name: 'MetaMask', linkTo: ({ host, pathname }) => `https://link.metamask.io/dapp/${host}${pathname}` },
   { name: 'Base app', linkTo: ({ href }) => `cbwallet://miniapp?url=${encodeURIComponent(href)}` },
 ]
 
 /**
- * Helps a user whose browser has no wallet to get one. There is no WalletConnect: it needs a project id and 200 kB, and its host sees every
- * connection.
+ * Helps a user whose browser has no wallet to get one. WalletConnect is not offered: it needs a project id and 200 kB of code, and its host
+ * sees every connection.
  */
 export function NoWallet() {
   if (!isPhone()) return <p>No wallet is installed in this browser. Install a wallet extension, then come back.</p>

@@ -45,7 +45,7 @@ type ProblemNoticeProps = {
   readonly error: unknown
   /** Id of the failed request, used if the error itself has none. */
   readonly requestId?: string | undefined
-  /** Tokens that the amounts in the request count. */
+  /** Tokens of the amounts in the failed request. They serve to format the valid amount that some errors name. */
   readonly tokens?: AmountTokens | undefined
   /** Repeats the failed query for the user. Temporary errors are also retried automatically. */
   readonly onRetry?: () => void
@@ -75,7 +75,7 @@ export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: Prob
   )
 }
 
-/** Shows a warning before the user goes on. */
+/** Shows a warning, which screen readers announce. */
 export function Warning({ children }: { children: ReactNode }) {
   return (
     <div className="notice warn" role="status">
@@ -84,7 +84,7 @@ export function Warning({ children }: { children: ReactNode }) {
   )
 }
 
-/** Lists the parts that are missing in the data, each with its reason. */
+/** Lists the reasons why data is missing. `nameOf` returns the name of what is missing, such as a chain. */
 export function Missing({
   errors,
   nameOf,

@@ -62,7 +62,6 @@ export function Plot({ points, format, label }: ChartProps & { readonly points: 
   )
 }
 
-/** Draws the points into this element, at its size and in the page's colours, until `stop` is called. */
 function draw(space: HTMLElement, points: Points, onMove: (index: number | undefined) => void) {
   const ink = ({ root }: UPlot) => getComputedStyle(root).color
   const plot = new UPlot(
@@ -141,7 +140,7 @@ function fade(color: string, percent: number): string {
   return `color-mix(in srgb, ${color} ${percent}%, transparent)`
 }
 
-/** Returns the length of the longest label; 0 while the library measures without labels. */
+/** Returns the length of the longest label; 0 if the drawing library passes no labels. */
 function longestOf(values: readonly string[] | null): number {
   return Math.max(0, ...(values ?? []).map(({ length }) => length))
 }
@@ -152,7 +151,6 @@ function formatFor(length: number): (time: number) => string {
   return length <= 300 * DAY_MS ? formatDay : formatMonth
 }
 
-/** Formats the time labels as precisely as the length of the shown period requires. */
 function labelTimes(plot: UPlot, times: readonly number[]): string[] {
   const { min = 0, max = 0 } = plot.scales['x'] ?? {}
   const format = formatFor((max ?? 0) - (min ?? 0))

@@ -11,14 +11,14 @@ import { Empty, Missing, ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge } from './tokens.tsx'
 
-/** Lists an account's positions: value in the asset and in the currency, yield, earnings and open requests. */
+/** Lists the user's positions: value in the asset and in the currency, yield, earnings and open requests. */
 export function Positions({ portfolio }: { portfolio: Portfolio }) {
   const { positions, positionErrors, positionProblem, retryPositions, isLoading } = portfolio
   const shares = portfolio.holdings.filter(({ isShare }) => isShare)
   const [isPastShown, setPastShown] = useState(false)
   const past = positions.filter((position) => isPast(position, portfolio))
   const shown = positions.filter((position) => isPastShown || !past.includes(position))
-  // The average yield is shown only if all chains could be read; without some vaults it would be wrong.
+  // The average yield is shown only if all chains could be read. Without some vaults the average would be wrong.
   const isWhole = !positionProblem && Object.keys(positionErrors).length === 0
   const earning = isWhole ? yieldOf(shown, portfolio.vaults.data?.data ?? []) : null
   const isEmpty = positions.length + shares.length === 0 && isWhole
@@ -119,7 +119,6 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
   )
 }
 
-/** Shows the balance of vault shares if the position itself cannot be read. */
 function ShareLine({ share, vault }: { share: Holding; vault: Vault | undefined }) {
   const { chainId, name, value, symbol, asOf } = share
   const text = (

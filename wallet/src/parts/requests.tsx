@@ -20,7 +20,7 @@ type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${
 export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   const service = useService()
   const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
-  // A claimable status is not polled by itself, but another page or wallet may claim it.
+  // `query` stops polling a claimable request. But another page or wallet may claim the request, so its status is fetched regularly.
   const again = { refetchInterval: REFETCH_MS }
   const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
   const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })
@@ -69,7 +69,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   )
 }
 
-/** Returns true if the status means that something waits, can be claimed, or can be claimed back. */
+/** Returns true if a request with this status waits, can be claimed, or can be claimed back. */
 export function isOpen(status: string): status is OpenRequestStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
 }
@@ -98,7 +98,7 @@ type RequestProps = {
   readonly place: Place
   readonly vault: Vault
   readonly estimate: EstimatedSettlement | null
-  /** End of the withdrawal's cooldown; null if it waits for a settlement. */
+  /** End of the withdrawal's cooldown; null if the withdrawal waits for a settlement. */
   readonly claimableAt?: string | null
   readonly children: React.ReactNode
 }

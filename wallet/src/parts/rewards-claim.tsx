@@ -19,7 +19,7 @@ type RewardsClaimProps = {
   readonly onLeave: () => void
 }
 
-/** Shows the amounts that a claim of rewards pays, and the button to sign it. It claims exactly the shown tokens. */
+/** Shows the amounts that a claim of rewards pays, and the button that signs the claim of exactly these tokens. */
 export function RewardsClaim({ account, chainId, claimable, onLeave }: RewardsClaimProps) {
   const queries = useQueryClient()
   const sender = useSender(account)

@@ -1,7 +1,10 @@
 const WIDTH = 64
 const HEIGHT = 28
 
-/** Draws values as a small line without labels; the figures beside it give the same in words. Renders nothing for fewer than two values. */
+/**
+ * Draws values as a small line without labels. Screen readers skip the line, because the figures beside it say the same. Renders nothing
+ * for fewer than two values.
+ */
 export function Sparkline({ values }: { values: readonly number[] }) {
   if (values.length < 2) return null
   const lowest = values.reduce((left, right) => Math.min(left, right))

@@ -12,7 +12,7 @@ type TermsProps = {
   readonly prepared: NonNullable<FlowState['prepared']>
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: Vault
-  /** Token that is sent, and the one that arrives. On another chain it can have other decimals. */
+  /** Token that is sent. `to` is the token that arrives, which can have other decimals on another chain. */
   readonly from: Token
   readonly to: Token
   /** Amount in the smallest unit of the token that is sent. */

@@ -1,4 +1,4 @@
-/** Icon of a token, drawn for this wallet: its well-known colour, and an SVG path in a square of 36. */
+/** Icon of a token, drawn for this wallet: its well-known colour, and an SVG path in a square of 36 units. */
 type TokenMark = { readonly color: string; readonly ink: string; readonly path: string }
 
 const LIGHT = '#ffffff'

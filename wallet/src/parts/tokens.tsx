@@ -31,7 +31,7 @@ export function Picture({ url, className, size, otherwise }: PictureProps) {
 type TokenIconProps = {
   readonly symbol: string
   readonly url?: string | null | undefined
-  /** False for a token that may have copied a known token's symbol. It shows letters instead of an icon. */
+  /** False for a token that may have copied a known token's symbol. Such a token shows letters instead of an icon. */
   readonly isListed?: boolean
 }
 

@@ -4,7 +4,9 @@ import { useTransaction } from 'wagmi'
 import { chainName } from '../chains.ts'
 import { Warning } from './notices.tsx'
 
-/** Milliseconds after which a transaction should be known. Nodes know it within seconds, but a wallet may take this long to send it. */
+/**
+ * Milliseconds for which a sent transaction may be unknown. Nodes usually know a transaction within seconds, but some wallets send it late.
+ */
 const PATIENCE_MS = 120_000
 
 /** Returns true if no node knows a transaction two minutes after it was sent. `sentAt` is in epoch milliseconds. */

@@ -41,7 +41,6 @@ export function VaultChart({ vault }: { vault: Vault }) {
     ...query(getVaultHistory, useService(), { vaultAddress, chainId, range }),
     staleTime: FRESH_MS,
     refetchInterval: FRESH_MS,
-    // The line of the previously chosen period stays until the next one is loaded.
     placeholderData: keepPreviousData,
   })
   const points = useMemo(() => history.data && pointsOf(history.data, measure, asset.decimals), [history.data, measure])
@@ -80,7 +79,9 @@ const EMPTY: Readonly<Record<Measure, string>> = {
   total: 'No history yet. The total is recorded about every hour.',
 }
 
-/** Returns the points of a vault's chart, without unknown values. Numbers are exact enough, because no transaction depends on them. */
+/**
+ * Returns the points of a vault's chart, without unknown values. Floating-point precision suffices, because no transaction depends on it.
+ */
 function pointsOf({ history }: GetVaultHistoryResponse, measure: Measure, decimals: number): [number, number][] {
   return history.flatMap(({ at, sharePrice, totalAssets, annualYield }) => {
     const value = {

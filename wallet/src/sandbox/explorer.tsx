@@ -35,7 +35,6 @@ type Hex = `0x${string}`
 
 const POLL_MS = 1000
 
-/** Contract events that the sandbox's explorer decodes; it shows all others undecoded. */
 const EVENTS: readonly AbiEvent[] = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event Approval(address indexed owner, address indexed spender, uint256 value)',

@@ -12,7 +12,6 @@ class ProviderError extends Error {
 
 type RequestArguments = { readonly method: string; readonly params?: readonly unknown[] }
 
-/** Account that the sandbox offers as a browser wallet; a smart account takes batches of calls. */
 type Announced = { readonly name: string; readonly account: Hex | undefined; readonly isSmart?: boolean }
 
 const INVALID_PARAMS = -32602
@@ -21,8 +20,8 @@ const UNKNOWN_CHAIN = 4902
 const UNKNOWN_BUNDLE = 5730
 
 /**
- * Announces the funded accounts of the sandbox's local chains as wallets (EIP-6963), beside the browser's own. The local chain nodes sign
- * for them, so the page has no key.
+ * Announces the funded accounts of the sandbox's local chains as browser wallets (EIP-6963). The local chain nodes sign for these accounts,
+ * so the page has no key.
  */
 export function announceLocalAccounts({ chains, sandbox }: Config): void {
   const accounts: readonly Announced[] = sandbox?.shown
@@ -32,7 +31,7 @@ export function announceLocalAccounts({ chains, sandbox }: Config): void {
         { name: 'Fresh local account', account: sandbox?.accounts.at(-1) },
         { name: 'Local smart account', account: sandbox?.smartAccount, isSmart: true },
       ]
-  // A prepared state offers only its own account, and that is already connected.
+  // A prepared state offers only its own account, which is connected without a click.
   if (sandbox?.shown) sessionStorage.setItem(storedName(sandbox.shown.account), 'connected')
   const details = accounts.flatMap(({ name, account, isSmart = false }, index) =>
     account
@@ -62,7 +61,6 @@ type Batch = {
   readonly calls: readonly { readonly to: Hex; readonly data?: Hex; readonly value?: Hex }[]
 }
 
-/** Function of the smart account that executes all calls or none. */
 const EXECUTE = parseAbi([
   'function execute(Call[] calls) payable',
   'struct Call { address to; uint256 value; bytes data; }',
@@ -71,7 +69,6 @@ const EXECUTE = parseAbi([
 /** Number of characters of a transaction hash. A batch's id is its hash followed by its chain. */
 const HASH_LENGTH = 66
 
-/** Creates a wallet (EIP-1193) for an account on the local chains; a smart account takes batches of calls. */
 function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boolean) {
   const listeners = new Map<string, Set<(value: unknown) => void>>()
   const name = storedName(account)
@@ -111,7 +108,6 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
     return { version: '2.0.0', id, chainId: batchChainId, status, atomic: true, receipts: receipt ? [receipt] : [] }
   }
 
-  /** Handles the wallet methods for batches (EIP-5792) as MetaMask does. */
   function batch({ method, params: [first] = [] }: RequestArguments): unknown {
     switch (method) {
       case 'wallet_getCapabilities':
@@ -133,7 +129,7 @@ function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boo
         sessionStorage.setItem(name, 'connected')
         return [account]
       case 'eth_accounts':
-        // Like every wallet, it reports no account before the user connects it.
+        // Like every wallet, this one reports no account before the user connects it.
         return sessionStorage.getItem(name) ? [account] : []
       case 'eth_chainId':
         return toHex(chainId)

@@ -2,8 +2,7 @@ import type { Config } from '../config.ts'
 import { fetchRoom } from './use-room.ts'
 
 /**
- * Returns the configuration of the prepared state after which this iframe is named. In any other window, returns the unchanged
- * configuration.
+ * Returns the configuration of the sandbox's prepared state whose name this iframe has. In any other window, returns `config` unchanged.
  */
 export async function showPreparedState(config: Config): Promise<Config> {
   if (!window.name || !config.sandbox) return config

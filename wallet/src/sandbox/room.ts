@@ -51,14 +51,14 @@ type Property = {
   readonly format?: string
 }
 
-/** Form field of a control. An option's value is JSON: the part of the request body that it stands for, and a token's decimals. */
+/** Form field of a control. An option's `value` is JSON text: a part of the request body and, for a token, its decimals. */
 export type Field = { readonly key: string; readonly label: string } & (
   | { readonly kind: 'select'; readonly options: readonly { readonly label: string; readonly value: string }[] }
   | { readonly kind: 'number' | 'amount' | 'text'; readonly initial: string; readonly isRequired: boolean }
   | { readonly kind: 'checkbox'; readonly initial: boolean }
 )
 
-/** Lists the form fields for a control's request body, except those that another field's choices fill. */
+/** Lists the form fields for a control's request body. It leaves out keys that the options of another field already fill. */
 export function listFields({ schema, example }: Control, choices: Room['choices']): Field[] {
   const properties = Object.entries(schema.properties ?? {})
   const needed = new Set([...(schema.required ?? []), ...(schema.anyOf ?? []).flatMap(({ required }) => required)])
@@ -78,7 +78,8 @@ export function listFields({ schema, example }: Control, choices: Room['choices'
     const label = property.title ?? capitalize(key)
     const options = optionsOf(key, property)
     if (options) {
-      // Required keys can be missing in one option, such as the token address of a chain's native coin. One option with the key is enough.
+      // An option may lack a required key: a chain's native coin has no token address. So one option with a required key makes the field
+      // required.
       const isRequired = needed.has(key) || options.some(({ part }) => Object.keys(part).some((one) => needed.has(one)))
       return [
         {

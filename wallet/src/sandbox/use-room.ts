@@ -17,8 +17,8 @@ export function useRoom() {
 }
 
 /**
- * Returns a function that calls a control of the sandbox and lists the call among the requests. It throws the sandbox's own reason for a
- * refusal.
+ * Returns a function that calls a control of the sandbox and lists the call among the requests. If the sandbox refuses the call, the error
+ * has the sandbox's message.
  */
 export function useControl() {
   const controlsUrl = useControlsUrl()
