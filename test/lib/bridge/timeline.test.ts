@@ -91,9 +91,9 @@ const CLAIM = {
 }
 
 type Row = {
-  /** Recorded transfer, or undefined if no deposit is known. */
+  /** The stored transfer, or undefined if the service knows no deposit. */
   readonly transfer?: Transfer
-  /** True if the events prove the outcome. */
+  /** True if the transfer's events prove its outcome. */
   readonly isProven?: boolean
   readonly status: TransferStatus['status']
   readonly reason?: TransferStatus['reason']
@@ -219,7 +219,7 @@ describe('The status of a transfer', () => {
     })
     expect(described.statusDescription).toMatch(/^[A-Z].*\.$/)
     expect(described.nextPollAfterMs === null).toBe(isTerminal)
-    // The strict schema shows that the status has no further fields.
+    // The strict schema refuses unknown properties.
     expect(TransferStatus.strict().parse(TransferStatus.encode(described))).toEqual(described)
   })
 

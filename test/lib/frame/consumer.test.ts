@@ -27,7 +27,7 @@ beforeEach(() => {
   })
 })
 
-/** Builds the Lambda event of a queue for messages with these bodies. Message ids are positions in the list. */
+/** Builds a Lambda event with queue messages. The message ids are `m0`, `m1` and so on. */
 function someMessages(...bodies: string[]): SQSEvent {
   return {
     Records: bodies.map((body, index) => ({
