@@ -113,7 +113,6 @@ function mergeObjects({ allOf, ...schema }: JsonSchema): JsonSchema {
   return { type: 'object', ...schema, properties, required: parts.flatMap(({ required }) => required) }
 }
 
-/** Returns a copy of a JSON schema that forbids additional properties. */
 function closeSchema(schema: unknown): JsonSchema {
   const close = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(close)
@@ -423,7 +422,6 @@ const beginToRecover =
       headers: { platform: 'web' },
       body: { email: someEmail(), ...fields },
     })
-/** Returns a request that uses a recovery key to replace the user's credentials with these. */
 const recoverAs =
   (credentialsOf: (begun: RegistrationOptions, keyPair: ReturnType<typeof someKeyPair>) => object): Ask =>
   async (service) => {
@@ -440,7 +438,6 @@ const asUser =
     const { headers } = await createSession(service)
     return service.call(method, path, { headers, ...(body !== undefined && { body }) })
   }
-/** Returns a request by a logged-in user who has just linked a wallet. */
 const withWallet =
   (ask: (call: Call, linked: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
   async (service) => {
@@ -673,10 +670,11 @@ const liveTest = test
     expect(problemsOf(ofThisStatus, body)).toBeUndefined()
   })
 
-/** The first request and response of each operation, as examples for the OpenAPI document. */
 const examplesByOperation = new Map<string, Example>()
 
-/** Wraps the service's `call`. Each successful call is recorded as an example, and its use of the tables is checked. */
+/**
+ * Wraps the service's `call`. The first successful call of each operation becomes an example in the OpenAPI document.
+ */
 function recordExamples(service: Service): Service {
   const call: Service['call'] = async (...request) => {
     service.table.reset()

@@ -12,7 +12,6 @@ const LOGIN = '/auth/login/init'
 const OF_REQUEST_BODY = ' "content-digest";req'
 const HEADERS = ['content-digest', 'signature', 'signature-input']
 
-/** Runs a command of the operators' command line. Returns its output or its error message. */
 const test = chainlessTest.extend('run', ({ service }) => async (...args: string[]) => {
   const lines = await runCommandLine(args, async () => service.backends.admin).catch((error: unknown) => [
     describeFailure(error),

@@ -39,7 +39,6 @@ const anything = fc.oneof(
   fc.stringMatching(/^0x[0-9a-fA-F]{39,41}$/),
 )
 
-/** Asserts that a codec either refuses an input, or encodes it in canonical form. */
 function takesOnlyCanonical(codec: z.ZodType, input: unknown, canonical: (text: string) => string): void {
   const { success, data } = codec.safeDecode(input)
   if (!success) return

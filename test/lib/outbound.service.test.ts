@@ -64,7 +64,6 @@ const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['never answers', () => {}, 'upstream_timeout: no answer in time'],
 ]
 
-/** Starts a server. Returns its URL and the list of its requests with their source ports. */
 async function start(serve: Server) {
   const requests: { readonly headers: IncomingMessage['headers']; readonly port: number | undefined }[] = []
   const { url, stop } = await listen((request, response) => {
@@ -75,7 +74,6 @@ async function start(serve: Server) {
   return { url, requests }
 }
 
-/** Returns the response's body or the error's text. Gives up after half a second. */
 async function outcomeOf(fetch: Fetch, url: string): Promise<unknown> {
   const request = { url, mostBytes: MAX_BYTES, body: '{}' }
   return await sendOnce({ fetch }, request, AbortSignal.timeout(500)).then(

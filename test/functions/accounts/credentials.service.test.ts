@@ -60,7 +60,6 @@ function remove(service: Service, headers: Headers, { id }: { id: string }): Pro
   return service.call('DELETE', `${CREDENTIALS}/${id}`, { headers })
 }
 
-/** Registers a user with a password as first factor and a key as second factor, and logs in. */
 async function somePasswordUser(service: Service) {
   const keyPair = someKeyPair()
   const factorsOf = (begun: Challenge) => ({ firstFactor: passwordOf(), secondFactor: keyPair.get(begun) })
@@ -211,7 +210,6 @@ describe('An addition begins', () => {
 })
 
 describe('A credential is added', () => {
-  /** Functions of a test credential: `create` builds it, and `get` signs a challenge with it. */
   type Made = { readonly create: (begun: AdditionOptions) => object; readonly get: (begun: Challenge) => object }
   const someProtectedKey = (): Made => {
     const { create, get } = someKeyPair('RSA')
@@ -547,7 +545,6 @@ describe('No credential is added', () => {
   })
 })
 
-/** Tries to register a new user with a passkey of this id. */
 async function registerAgain(service: Service, id: string): Promise<HttpReply> {
   const begun = await beginRegistration(service)
   const { temporaryAuthenticationToken } = begun

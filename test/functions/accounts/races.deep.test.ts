@@ -138,10 +138,7 @@ const test = base
     return { ...service, table }
   })
 
-/**
- * Sends a delayed change. `between` runs after its reads, immediately before its first table request that matches
- * `held`.
- */
+/** Sends a change. Runs `between` before the change's first table request that matches `held`. */
 async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
   let passing: Promise<void> | undefined
   table.hold = ({ action, body }) => {

@@ -268,7 +268,6 @@ describe('A user recovers', () => {
   })
 })
 
-/** Returns a copy of a JSON value in which the fields of every object are in reverse order. */
 function inOtherOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value).map(([name, part]) => [name, inOtherOrder(part)] as const)

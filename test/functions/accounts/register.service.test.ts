@@ -24,7 +24,6 @@ const REGISTER = endpoints['accounts/register'].path
 const ANDROID = 'android:apk-key-hash:FG3pg8VzBlDY7rmVLzT8ZBagg0LmHb6oigSWsj_PROU'
 const PASSWORD = 'correct horse battery staple'
 
-/** Asserts that a credential is refused because of `check`, and that the error shows nothing else of the request. */
 function expectRefused(reply: HttpReply, check: string, field = 'firstFactorCredential'): void {
   expectError(reply, 'invalid_credential', [field])
   expect(reply.body.details).toEqual([{ field, issue: `The ${check} is wrong.` }])

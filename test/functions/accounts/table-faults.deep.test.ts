@@ -30,7 +30,6 @@ import { type HttpReply, type Service, chainlessTest as test } from '../../suppo
 
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
 
-/** A prepared request: `act` sends it, and `after` checks what it stored. */
 type PreparedRequest = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
 
 async function someLink(service: Service) {

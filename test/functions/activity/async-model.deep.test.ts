@@ -18,7 +18,6 @@ import type { Wire } from '../../support/wire.ts'
  * errors.
  */
 const USER_ADDRESSES = USERS.slice(0, 2).map(({ address }) => address)
-/** Kinds of vaults, and the decimals of their shares. The asset has 6 decimals. */
 const VAULTS = [
   { make: 'aggregated', decimals: 18 },
   { make: 'counted', decimals: 6 },
@@ -80,7 +79,6 @@ class RequestQueue {
       rest -= taken
     }
   }
-  /** Returns a copy of the queue in which these amounts are cancelled too. */
   with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): RequestQueue {
     const line = new RequestQueue()
     for (const request of this.requests) line.requests.push({ ...request })
@@ -140,10 +138,7 @@ class RequestQueue {
   }
 }
 
-/**
- * Divides `whole` in proportion to the weights. The running total is rounded down, so that the results add up to
- * `whole`.
- */
+/** The running total is rounded down, so that the results add up to `whole`. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let [upTo, given] = [0n, 0n]
@@ -558,7 +553,6 @@ async function fund(vault: TestAsyncVault): Promise<void> {
   }
 }
 
-/** Does the step's action. If the action is impossible now, does the action that it requires. */
 async function doOrPrepare(model: Model, step: Command, what: Action): Promise<void> {
   const before = REQUIRED_BEFORE[what]
   if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)

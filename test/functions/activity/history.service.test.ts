@@ -124,7 +124,6 @@ const test = base
     await vault.settle(vault.units('123.456789'))
     return vault
   })
-  /** Creates a client that has two Lagoon vaults and a synchronous vault, in which Alice has deposits. */
   .extend('busy', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),

@@ -565,10 +565,6 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   })
 }
 
-/**
- * Sends a transaction to a vault and repeats it in the model. The model's fee receiver gets the fees that the
- * transaction minted.
- */
 async function sendAndRepeat(
   chain: Chain,
   model: Model,
@@ -582,7 +578,6 @@ async function sendAndRepeat(
   for (const { value } of fees?.received ?? []) model.receive(FEE_RECEIVER, value)
 }
 
-/** Builds one transaction with several vault calls. The sender is the operator of all users. */
 function buildMulticall(
   vault: Address,
   calls: readonly (readonly [FunctionName, readonly unknown[]])[],
@@ -637,7 +632,6 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   )
 }
 
-/** Deposits for a user by a bridge transfer from another chain, if the vault allows it now. */
 async function depositByFill(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
   const user = USER_ADDRESSES[index] as Address
   const { address, token } = model.vault

@@ -67,7 +67,6 @@ const test = base
     await vault.act(ALICE.address, 'deposit', assets, ALICE.address)
     return vault
   })
-  /** Creates a client that has a vault on each chain. Alice has a pending deposit in each vault. */
   .extend('both', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),

@@ -25,11 +25,9 @@ type NodeUrl = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
-/** Makes a node change the events that it returns. */
 const rewriteEvents = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
   rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
 
-/** Makes a node change the block headers that it returns for a tag such as "latest". */
 const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
   rewriteResults(wire, (result, { method, params }: Call) =>
     method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
@@ -184,7 +182,6 @@ function listUntrue(recorded: Records, ...truths: readonly Records[]): string[] 
   return [...recorded].filter(([key, item]) => !isTrue(key, item)).map(([key, item]) => `${key} ${item}`)
 }
 
-/** Returns true if the record of a vault's progress has the same block as the correct record or an earlier block. */
 function isProgressTo(item: string, truth = '{}'): boolean {
   const [{ through, ...progress }, whole] = [JSON.parse(item), JSON.parse(truth)]
   if (through === undefined || through < whole.through) return through !== undefined

@@ -52,10 +52,6 @@ async function recordAndList(
   await recordAll(vault.chain)
   return (await listEvents(service, vault.key)).slice(before.length)
 }
-/**
- * Returns an account's deposits, newest first. Each row has the status, the deposited assets and the remaining
- * shares.
- */
 async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, account: string) {
   const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${account}/deposits`, { key: vault.key })
   return body.deposits.map(({ amounts, status }: { amounts: Record<string, unknown>; status: string }) => [
@@ -958,7 +954,6 @@ describe('If events of a vault cannot be reported to clients,', () => {
   })
 })
 
-/** Returns the pages of the webhook event log that a DynamoDB request writes, as JSON. */
 function pagesIn(request: object): string {
   const pages = z.object({
     writes: z.array(z.object({ put: z.object({ events: z.instanceof(Uint8Array) }) }).catch(NO_PAGE)),

@@ -18,7 +18,6 @@ import { callsIn, type Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 const BASE = 8453
 
-/** A local chain behind a proxy. The proxy can simulate empty blocks. */
 type QuietChain = Service['backends']['chains'][number] & {
   /** Adds empty blocks. `undo` removes them. */
   pass(blocks: number): Promise<{ undo(): void }>
@@ -113,7 +112,6 @@ async function showUsers({ views }: Pick<Vaults, 'views'>) {
 
 const entriesIn = (records: ReadonlyMap<string, unknown>) =>
   [...records.keys()].filter((key) => key.includes(' EVENT#'))
-/** Selects the records that never change after they are written. */
 function pickLasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
@@ -361,8 +359,8 @@ describe('A third party that sends thousands of units of shares', () => {
       }
     }
     await sendDust()
-    // The node refuses to return the events of all users, because they are too many. The service then requests only
-    // the events of the user.
+    // The vaults have too many recent events to read those of all users. The service then requests only the user's
+    // events.
     expect(await askAll(BOB.address)).toEqual({ ...strangers, requests: strangers.requests + 2 })
     const [dusted] = (await askAll(CAROL.address)).bodies
     // The response reports an error for the flooded vault. It still contains the user's position in the other vault.
@@ -607,7 +605,6 @@ describe('A vault that is added after its chain is recorded', () => {
   })
 })
 
-/** Requests a deposit of one unit for each of `count` different accounts. One account pays for all of them. */
 async function requestFor({ chain, token: usdc, address: vault }: TestVault, count: number): Promise<void> {
   const fund = [call(usdc, 'mint', [MULTICALL3, BigInt(count)]), call(usdc, 'approve', [vault, BigInt(count)])]
   const requests = Array.from({ length: count }, (_, i) =>
@@ -620,7 +617,6 @@ async function requestFor({ chain, token: usdc, address: vault }: TestVault, cou
   }
 }
 
-/** Makes `count` deposits of the first user, which alternate between the vaults. */
 async function depositInto(
   chain: Service['backends']['chains'][number],
   asset: Address,

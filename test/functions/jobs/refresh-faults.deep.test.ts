@@ -63,7 +63,6 @@ const transfer = (of: Address, from: Address, to: Address, value: bigint, block:
 
 type Filter = { readonly address: readonly Address[]; readonly fromBlock: string; readonly toBlock: string }
 
-/** Simulates a node that returns these events and block headers. */
 function buildNode(
   logs: readonly ReturnType<typeof transfer>[],
   before: (filters: readonly Filter[]) => void = () => {},

@@ -35,8 +35,7 @@ function named(symbol: string) {
 }
 
 /**
- * Settings of a run. `marketSeconds` is the interval between reads of the market, `after` the time since the previous
- * run in seconds.
+ * `marketSeconds` is the interval between reads of the market. `after` is the time since the previous run in seconds.
  */
 type Run = { readonly marketSeconds?: number; readonly after?: number; readonly priceSources?: PriceSources }
 
@@ -57,12 +56,11 @@ const test = base
     const { BASE: kept } = await cache.get({ BASE })
     return kept?.value ?? {}
   })
-  /** Returns the paths that a simulated provider was requested for since the last call. */
+  /** Returns the paths that the service has requested from a simulated provider since the last call. */
   .extend('askedOf', ({ fakes }) => (name: keyof typeof fakes) => {
     const { requests } = fakes[name]
     return requests.splice(0).map((path) => path.split('?')[0])
   })
-  /** Makes the simulated CoinGecko report another price of a coin. */
   .extend('tell', ({ fakes }) => (id: string, price: unknown, change: unknown = 1) => {
     rewriteJson(fakes.coinGecko, (body, { pathname }) =>
       pathname.endsWith('/coins/markets')
@@ -72,7 +70,6 @@ const test = base
         : body,
     )
   })
-  /** Makes the simulated DefiLlama report another price of a token. `undefined` removes the token. */
   .extend('tellLlama', ({ fakes }) => (token: string, price: number | undefined) => {
     rewriteJson(fakes.defiLlama, (body, { pathname }) => {
       const { coins } = body as Llama
@@ -136,7 +133,8 @@ describe('A run', () => {
     expect(askedOf('coinGecko')).toEqual([])
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
     expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
-    // The market is read after 290 s, although the interval is 300 s, because schedules are not exact to the second.
+    // The interval of 1 800 s ends only in 10 s. The job reads the market already, because schedules are not exact to
+    // the second.
     expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: COINS })
     expect(askedOf('coinGecko')).toHaveLength(5)
   })

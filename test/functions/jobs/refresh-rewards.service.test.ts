@@ -88,7 +88,6 @@ const test = base.extend('rewards', async ({ service }) => {
       const data = encodeFunctionData({ abi: distributorAbi, functionName: 'setClaimRecipient', args })
       await service.send(BASE, user, [{ to: DISTRIBUTOR, data, value: '0' }])
     },
-    /** Runs the job `seconds` after its last run. */
     async run(seconds = 5 * MINUTES, getReader = used.getReader) {
       service.pass(seconds)
       await setPrice()
@@ -101,13 +100,11 @@ const test = base.extend('rewards', async ({ service }) => {
 const shown = (events: readonly ReceivedEvent[]) =>
   events.map(({ type, data }) => [type, data['userAddress'], data['amount']] as const)
 
-/** Accounts without rewards that no other test uses. */
 const accounts = Array.from({ length: 200 }, (_, index) =>
   getAddress(numberToHex(0xacc0_0000_0000n + BigInt(index), { size: 20 })),
 ).values()
 const someAccount = () => accounts.next().value ?? zeroAddress
 
-/** Returns whole MORPHO in its smallest unit, as text. */
 const morpho = (amount: number) => `${parseUnits(`${amount}`, 18)}`
 
 describe('What a user can claim', () => {

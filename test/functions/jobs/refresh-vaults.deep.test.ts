@@ -36,10 +36,6 @@ function vaultAt(index: number, firstBlock: number): VaultOnChain {
 
 const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
 
-/**
- * Builds a job that follows vaults on a simulated chain. Each run reports how many requests it made to the chain and
- * to the tables.
- */
 function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = createVirtualClock()
   const chain = createCountedChain(clock, { ...limits, delayMs: 50 })

@@ -3,7 +3,6 @@ import { test } from '../../support/browser.ts'
 
 const PATH = '/portfolio-indexor/markets/coins/bitcoin'
 
-/** The parts of a response that a browser page can read. */
 type Seen = {
   readonly requestId: string | null
   readonly age: string | null

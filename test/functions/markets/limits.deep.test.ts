@@ -5,7 +5,6 @@ import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 import { type Service, startAnew } from '../../support/service.ts'
 
-/** Two containers of the same service. Both use the test's clock. */
 const test = base.extend('containers', async ({ service, clock: _, markets: __ }, { onCleanup }) => {
   const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
   onCleanup(async () => {

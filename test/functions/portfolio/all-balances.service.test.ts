@@ -41,7 +41,6 @@ const test = base
   .extend('cache', { scope: 'file' }, ({ sharedService: { tables } }) =>
     sharedCache({ table: cacheStore(tables.cache), now: Date.now }),
   )
-  /** Stores the lists of tokens on the local chains, like the job refresh-tokens. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
     for (const key of KEYS) await cache.put(tokensKey(key), wellKnown(key))
     for (const { tokens, chainId } of sharedService.backends.chains) {
@@ -51,7 +50,6 @@ const test = base
       await cache.put(tokensKey(chain), [...native, ...listed])
     }
   })
-  /** Stores the prices of ETH, USDC and the euro, like the price jobs. */
   .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
     const [chain] = sharedService.backends.chains
     for (const key of KEYS) await cache.put(pricesKey(key), {})
@@ -90,7 +88,6 @@ function wellKnown(key: string): ListedToken[] {
   return WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)
 }
 
-/** Builds a listed token that no wallet holds. */
 function someToken(chain: string, index: number): ListedToken {
   const address = getAddress(numberToHex(0x70ce0000 + index, { size: 20 }))
   const words = { symbol: `T${index}`, name: `Token ${index}`, coinKey: '', logoUrl: '', coinGeckoId: '' }
@@ -115,7 +112,6 @@ async function transfer(service: Service, from: Address, to: Address, amount: bi
   await callRpc(chain, [{ method: 'evm_mine', params: [] }])
 }
 
-/** Makes these chains unreachable for containers that start later. */
 function cutOff({ backends }: Service, chains: readonly { readonly id: number }[]): void {
   const dead: [string] = ['http://127.0.0.1:9']
   const alive = Object.fromEntries(backends.chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl] as [string]]))

@@ -13,7 +13,6 @@ const [TOKEN, TOKEN_2022] = TOKEN_PROGRAMS
 
 type Answers = (request: RpcRequest) => unknown
 
-/** Simulates a node. It refuses calls for which `answers` has no result. */
 function nodeOf(answers: Answers) {
   const batches: RpcRequest[][] = []
   const answering: typeof fetch = async (_, init) => {
@@ -29,7 +28,6 @@ function nodeOf(answers: Answers) {
   return { batches, rpc: createRpc(['https://node.example'], { fetch: answering, random: () => 0, now: () => 0 }) }
 }
 
-/** Builds a token account like a Solana node, including values that the service does not use. */
 function account(mint: string, amount: string, decimals = 6) {
   const tokenAmount = { amount, decimals, uiAmount: Number(amount) / 10 ** decimals, uiAmountString: 'any' }
   const info = { isNative: false, mint, owner: ALICE, state: 'initialized', tokenAmount }

@@ -53,7 +53,6 @@ const test = base
       divided: ofChain(MOST),
       whole: ofChain(1_000),
       take: async (message: Message) => contract.report.parse(await refreshShard(services)(message, TIME)),
-      /** Returns the queue messages that were sent since the last call. */
       sent: () => messages.splice(0),
       pass: (seconds = 60) => clock.set(clock.now() + seconds * 1000),
       /** Makes the next run wait between its read of events and its write of records. */
@@ -71,7 +70,6 @@ const test = base
       async recorded() {
         return await scanTable(tables.deposits)
       },
-      /** Returns the webhook events of each client. */
       async told() {
         const all = CLIENTS.map(async (clientId) => {
           const events = await services.eventLog.list(clientId, { after: 0, limit: 1_000, now: 0 })

@@ -155,7 +155,6 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** Starts the service in new containers. They read Base from these nodes. */
   .extend('reading', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
@@ -170,7 +169,6 @@ const test = base
       return cold.service
     }
   })
-  /** Replies of a service that reads one honest node. */
   .extend('truth', async ({ stage, reading, honest }) => {
     stage.truth ??= await stage.ask(await reading(honest))
     return stage.truth
@@ -228,7 +226,6 @@ describe('When one of two nodes is to', () => {
   )
 })
 
-/** The requests that cause the most reads of nodes. */
 const BUSIEST_ENDPOINTS = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
 
 describe('Of three nodes', () => {
@@ -255,7 +252,6 @@ describe('Of three nodes', () => {
   })
 })
 
-/** Reverts the chain to its present state after the test. */
 async function revertAfterTest(chain: LocalChain) {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   onTestFinished(async () => {
@@ -290,7 +286,6 @@ describe('A node slightly behind is no contradiction', () => {
   })
 })
 
-/** Makes a node serve the block `head` as its latest block. */
 function stop(wire: Wire, head: unknown) {
   wire.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
 }
@@ -343,7 +338,6 @@ function withTime(timestamp: Hex): Change {
       : changeTime(result, call)
 }
 
-/** Makes a node report its latest block under a false number. */
 function inventHead(wire: Wire, change: (number: bigint) => bigint) {
   const made = (number: Hex) => change(BigInt(number))
   const changeNumber = changeAggregate((data, selector, { params }) =>

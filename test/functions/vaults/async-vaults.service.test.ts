@@ -20,17 +20,12 @@ const MAKES = ['aggregated', 'counted', 'redemptions'] as const
 const ASYNC_MAKES = ['aggregated', 'counted'] as const
 const ONE = 10n ** 6n
 
-/** Decodes the calls in a reply. Each has the contract, the function and the arguments. */
 const callsIn = ({ body }: HttpReply) =>
   [...body.approval, ...body.operations].map(({ to, data }) => {
     const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
     return [to, functionName, ...(args ?? [])]
   })
 
-/**
- * Sends the transactions of a reply. Asserts that they succeed and that the reply's gas estimate is close to the used
- * gas.
- */
 async function send(vault: TestAsyncVault, reply: HttpReply) {
   const receipts = await vault.send(ALICE, reply)
   expectSuccess(receipts)
@@ -311,8 +306,8 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
     expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
     const id = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice))
     await vault.mint(ROLES.safe, 100n * ONE)
-    // The two settlements have different prices. The vault's average price is rounded down, so a remainder stays
-    // after the claim.
+    // The two settlements have different prices, so their average price is not exact. The claim must still pay the
+    // exact sum.
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 7n * ONE, 11_111_111n)
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 13n * ONE, 17_777_777n)
     const before = await vault.balanceOf(alice)

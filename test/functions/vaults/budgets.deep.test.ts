@@ -53,7 +53,6 @@ function forget({ rpc, table }: Service): void {
   for (const wire of [...Object.values(rpc), table]) wire.reset()
 }
 
-/** Creates a client with many vaults, which are copies of the local vaults. `counts` has the number for each chain. */
 async function createLargeClient(
   { backends, createClient }: Service,
   counts: readonly [base: number, arbitrum: number],
@@ -94,7 +93,6 @@ const countReads = ({ rpc }: Service) =>
   )
 
 const test = base
-  /** Stores prices and reward campaigns, like the jobs. */
   .extend('prices', { auto: true, scope: 'file' }, async ({ sharedService }) => {
     const cache = sharedCache({ table: cacheStore(sharedService.tables.cache), now: Date.now })
     for (const chain of ['base-mainnet', 'arbitrum-mainnet']) await cache.put(pricesKey(chain), {})
@@ -475,7 +473,6 @@ describe('No chain gets a request', () => {
   })
 })
 
-/** One valid request to each endpoint that identifies its caller by the API key. */
 const ENDPOINTS: [string, (service: Service, vault: Address, key: string) => ReturnType<Service['call']>][] = [
   ['the vault list', (service, _, key) => service.call('GET', LIST, { key })],
   ['a deposit', (service, vault, key) => service.call('POST', DEPOSIT, { key, body: depositOf(vault) })],
@@ -508,7 +505,7 @@ describe('Authentication takes', () => {
     asyncVault,
   }) => {
     for (const [, ask] of ENDPOINTS.slice(1)) await ask(coldService, asyncVault, coldService.apiKey)
-    // The deposit, the status and the list each start a new container. The API key itself costs no single read.
+    // Each request updates a quota lease of its key. No request reads another single item of the table.
     expect(queriesAndKeys(coldService)).toMatchObject({ keys: [], leases: ENDPOINTS.length - 1 })
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
@@ -562,7 +559,6 @@ function cost(read: number, written: number, tables: number, chains: number): Co
   return { read, written, tables, chains }
 }
 
-/** Returns a function. When called, it reports the costs since the last `forget`. */
 function countCosts(service: Service): () => Cost {
   return () => {
     const { tries } = service.table

@@ -43,7 +43,6 @@ const callsIn = ({ body }: HttpReply) =>
     return [functionName, ...(args ?? [])]
   })
 
-/** Verifies a reply's transactions with the client library and sends them. */
 async function send(vault: TestVault, preparation: Preparation, asked: object, reply: HttpReply) {
   const input = { vaultAddress: vault.address, userAddress: ALICE.address, ...asked }
   expect(verifyTransactions(preparation, input, reply.body)).toMatchObject({ ok: true })
@@ -70,7 +69,6 @@ async function show(service: Service, vault: TestVault, { address } = ALICE) {
   return { status, claimableAt, amounts, withdrawals: oldestFirst, position: positions.map(withoutYield)[0] }
 }
 
-/** Removes the yields, which change with the time since the last price. */
 const withoutYield = ({ apy: _, annualYield: __, vault: ___, ...rest }: HttpReply['body']) => rest
 
 /** Returns Alice's data. Asserts that they are the same before and after the job records the vault's events. */

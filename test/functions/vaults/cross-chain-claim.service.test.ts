@@ -121,8 +121,8 @@ describe('A settled withdrawal is claimed to another chain', () => {
     await vault.act(user, 'mint', 100_000_000n, user, user)
     await vault.act(user, 'requestRedeem', 50_000_000n, user, user)
     await vault.mint(safe, 100_000_000n)
-    // The two settlements have different prices. The vault's average price is rounded down, so a remainder stays
-    // after the claim.
+    // The two settlements have different prices, so their average price is not exact. The claim must still pay the
+    // exact sum.
     await vault.act(safe, 'fulfillRedeem', 0n, user, 7_000_000n, 11_111_111n)
     await vault.act(safe, 'fulfillRedeem', 0n, user, 13_000_000n, 17_777_777n)
     const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
@@ -269,8 +269,8 @@ describe('Nothing is claimed to another chain', () => {
   })
 
   test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
-    // The node reverts no call, so the service concludes that it cannot simulate. The cast is safe, because each
-    // chain has a proxy.
+    // The node has no eth_simulateV1, so no dry run shows the amount. The cast is safe, because each chain has a
+    // proxy.
     revertCalls(service.rpc[8453] as Wire, [])
     expectError(await createWithdrawalJourney(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
       'dstChainId',

@@ -109,7 +109,6 @@ async function rateOf(vault: TestVault): Promise<Rate> {
   return { totalAssets, totalSupply }
 }
 
-/** Prepares Alice's deposit from another chain and sends it. Asserts that all transactions succeed. */
 async function sendOff(
   journey: Journey,
   amount: bigint,
@@ -482,7 +481,6 @@ describe('fills of the bridge', () => {
 })
 
 describe('round trips', () => {
-  /** Counts the requests to each chain and to the bridge's API that one deposit from another chain causes. */
   async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
     const journey = createDepositJourney(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()

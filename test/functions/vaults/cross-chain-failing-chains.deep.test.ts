@@ -47,7 +47,6 @@ async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'exp
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Item = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Changes a node's responses to one RPC method. */
 function rewriteAnswers(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)

@@ -57,7 +57,6 @@ const test = crossChainTest
     onCleanup(stop)
     return known
   })
-  /** The service, configured with an API key and an integrator id for the bridge. */
   .extend('known', ({ service: _, sharedKnown }) => {
     sharedKnown.bridge.answer = undefined
     return sharedKnown

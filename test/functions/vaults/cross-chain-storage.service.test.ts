@@ -23,7 +23,6 @@ const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
 type Cost = { readonly source: number; readonly destination: number; readonly writes: number }
 
 const test = base
-  /** Returns the stored records of all transfers of one source transaction. */
   .extend('recordsOf', ({ service: { tables } }) => {
     return async (hash: Hash): Promise<Item[]> => {
       const items = [...(await scanTable(tables.deposits)).values()]
@@ -33,7 +32,6 @@ const test = base
       return transfers.filter(({ transfer }) => transfer.events[0].txHash === hash)
     }
   })
-  /** Counts the requests to the source chain, the requests to the destination chain, and the writes to the table. */
   .extend('costOf', ({ service }) => async (work: () => Promise<unknown>, from = ARBITRUM): Promise<Cost> => {
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
     service.table.tries.length = 0

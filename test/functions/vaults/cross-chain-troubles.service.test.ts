@@ -42,7 +42,6 @@ async function pollStatus(
   return reply.body
 }
 
-/** Prepares a user's deposit from another chain into the vault. */
 async function prepare(
   service: Service,
   vault: Parameters<typeof createDepositJourney>[0],

@@ -247,7 +247,6 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
 describe('An unsupported destination', () => {
   const SHARES = { shares: '1000000' }
-  /** Returns the number of requests to all chains since the test began. */
   const asked = ({ rpc }: Service) => Object.values(rpc).flatMap(({ bodies }) => bodies).length
 
   test.for([

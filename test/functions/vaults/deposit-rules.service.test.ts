@@ -54,14 +54,13 @@ async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   }
 }
 
-/** Settles deposits. Returns the contract's error, or undefined if the settlement would succeed. */
 function settleDeposit(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
   const valuation = generation === '0.1' ? [] : [totalAssets]
   return vault.refusal(ROLES.safe, 'settleDeposit', ...valuation)
 }
 
 function close(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
-  // In Lagoon v0.1 `close` has no argument, because the contract uses the proposed valuation.
+  // The function `close` of Lagoon v0.1 has no argument, because the contract uses the proposed valuation.
   return vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [totalAssets]))
 }
 

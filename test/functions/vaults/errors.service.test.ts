@@ -143,7 +143,6 @@ const REQUIRED: Record<string, readonly string[]> = {
   [CLAIM]: ['vaultAddress', 'userAddress'],
 }
 
-/** Builds the JSON text of a valid request body in which some values are replaced or added. */
 function bodyText(path: string, vault: Address, replaced: readonly (readonly [field: string, json: string])[]): string {
   const right = { ...body(vault), ...(path === CLAIM && { amount: undefined }) }
   const texts = new Map(
@@ -244,7 +243,7 @@ describe('A body', () => {
     bytes[bytes.indexOf('X')] = 0xff
     const headers = { 'content-type': 'application/octet-stream' }
     expectError(await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes), headers }), 'invalid_json')
-    // The gateway passes a body of this content type as text and replaces the invalid byte.
+    // Without that content type, the gateway passes the body as text and replaces the invalid byte.
     const asText = await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes) })
     expectError(asText, 'missing_or_invalid_amount', ['amount'])
   })

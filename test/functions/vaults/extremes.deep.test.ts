@@ -36,10 +36,7 @@ const BASE = 8453
 const ONE = 10n ** 6n
 const RUNS = 100
 
-/**
- * Functions that the service calls on a vault, its share token and its asset. `extsload(bytes32[])` reads storage
- * words.
- */
+/** Functions that the service calls on a vault, its share token and its asset. */
 const VIEWS = [
   'version()',
   'pendingSilo()',
@@ -136,7 +133,6 @@ function endpointsOf(vaultAddress: Address, userAddress: Address): Endpoint[] {
   ]
 }
 
-/** Opens vaults in which one user has shares, settled requests and pending requests. */
 async function prepare(service: Service) {
   const lagoons = []
   for (const [generation, state] of [

@@ -122,7 +122,6 @@ const test = base
     expect(page).toEqual({ success: true, totalRecords: data.length, hasMore: false, nextCursor: null })
     return body.data
   })
-  /** Returns the vault from the list of a client that has only this vault. */
   .extend('listOf', ({ service, list }) => async (chain: Chain, address: Address): Promise<Listed> => {
     const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
     return vault as Listed

@@ -116,7 +116,6 @@ async function prepare(service: Service) {
     history: ['GET', `${user}/deposits`],
   }
   return {
-    /** Sends one request to each of these endpoints, all in parallel. */
     async ask(of: Service, endpoints: readonly Endpoint[] = ENDPOINTS): Promise<Replies> {
       of.pass(0.5)
       const asked = endpoints.map(async (endpoint) => {
@@ -133,7 +132,6 @@ const mine = (chain: { readonly rpcUrl: string }, blocks: number) =>
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
-  /** Replies that were read from a node that serves every call and has no limits. */
   .extend('truth', { scope: 'file' }, ({ sharedService, stage }) => stage.ask(sharedService))
   /** Starts the service in new containers. They read both chains from nodes with the limits of these providers. */
   .extend('behind', ({ service }, { onCleanup }) => {
@@ -167,7 +165,6 @@ const VARYING = [
   'evidence',
 ]
 
-/** Returns a reply as text, without values that depend on the time or the block. */
 function stripTimes(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
     const { quoteTimestamp: _, fillDeadline: __, ...sent } = decodeBridgeDeposit(body.operations.at(-1).data)

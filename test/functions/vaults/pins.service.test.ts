@@ -25,7 +25,6 @@ const AMOUNT = 1_000_000n
 const slotOf = (name: string): Hex => numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
 const IMPLEMENTATION = slotOf('eip1967.proxy.implementation')
 
-/** Runs a command of the operators' command line. Returns its output or its error message. */
 async function operate({ backends }: { backends: Pick<Backends, 'admin'> }, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => backends.admin).catch((error: unknown) => [
     describeFailure(error),
@@ -65,7 +64,6 @@ async function deploy(vault: TestVault, code: Hex): Promise<Address> {
   return address
 }
 
-/** Builds the bytecode of a contract that returns this address for every call. */
 const codeReturning = (address: Address): Hex => `0x73${address.slice(2)}5f5260205ff3`
 
 /**
@@ -88,11 +86,9 @@ const proxyOf = (slot: Hex): Hex => `0x365f5f375f5f365f7f${slot.slice(2)}545af43
 const delegationTo = (target: Address): Hex => `0xef0100${target.slice(2)}`
 const cloneOf = (target: Address): Hex => `0x363d3d373d3d3d363d73${target.slice(2)}5af43d82803e903d91602b57fd5bf3`
 
-/** Deploys another synchronous vault of the same asset. A proxy can use its code. */
 const anotherOf = ({ chain, token }: TestVault) =>
   deployYieldVault(chain, { asset: token, name: 'Another', symbol: 'AN' })
 
-/** Opens a synchronous vault, replaces its code by `disguise`, and confirms the result as its expected code. */
 async function openDisguised(service: Service, disguise: (vault: TestVault, target: Address) => Promise<unknown>) {
   const vault = await openYieldVault(service)
   await disguise(vault, await anotherOf(vault))
@@ -327,7 +323,6 @@ describe('Once the job has seen that a vault has changed,', () => {
   })
 })
 
-/** Returns the operators' commands, which read Base from these nodes. */
 function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[]]) {
   const { dynamo, providers, queues } = backends
   const admin = localAdmin({
@@ -426,7 +421,6 @@ test('A vault without a pin takes deposits whatever changes, and is listed as no
 })
 
 describe('A share price', () => {
-  /** Opens a synchronous vault with one deposit. */
   async function filled(service: Service, amount: bigint): Promise<TestVault> {
     const vault = await openYieldVault(service)
     await vault.mint(BOB.address, amount)

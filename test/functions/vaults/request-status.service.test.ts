@@ -11,7 +11,6 @@ const ONE = 10n ** 6n
 const SHARE = 10n ** 18n
 const GENERATIONS = [{ generation: '0.1' }, { generation: '0.6' }] as const
 
-/** Transfers all tokens of one account, for example the safe, to another account. */
 async function moveAssets({ chain, token, balanceOf }: TestVault, from: `0x${string}`, to: `0x${string}`) {
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, await balanceOf(from)] })
   await transact(chain, [{ label: 'transfer', from, to: token, data }])
@@ -20,7 +19,6 @@ async function moveAssets({ chain, token, balanceOf }: TestVault, from: `0x${str
 const requestRedeem = (vault: TestVault, { address }: typeof ALICE, shares: bigint) =>
   vault.act(address, 'requestRedeem', shares, address, address)
 
-/** Proposes a valuation and settles only redemptions. */
 async function settleRedemptions(vault: TestVault, generation: LagoonGeneration) {
   const totalAssets = await vault.read('totalAssets')
   await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
@@ -28,7 +26,6 @@ async function settleRedemptions(vault: TestVault, generation: LagoonGeneration)
 }
 
 describe('the status of a request that settlements skipped', () => {
-  /** Opens a vault in which both users have shares and the safe has no assets. */
   async function openEmptyVault(service: Parameters<typeof openLagoonVault>[0], generation: LagoonGeneration) {
     const vault = await openLagoonVault(service, { generation })
     for (const { address } of [ALICE, BOB]) await vault.request(address, 100n * ONE)

@@ -83,7 +83,6 @@ const openVaultWithClaim = (service: Service, options: Options) =>
     return vault
   })
 
-/** Sends the only transaction of a reply. Returns the assets and shares that the wallet received. */
 async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim']>>, call: string) {
   expect(reply.body).toMatchObject({
     approval: [],
@@ -100,10 +99,6 @@ async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim
   return { assets: (await vault.balanceOf(ALICE.address)) - assets, shares: (await sharesOf(vault)) - shares }
 }
 
-/**
- * Claims a settled withdrawal. Asserts that the claim pays exactly the prepared amount, and that nothing claimable is
- * left.
- */
 async function expectClaim(vault: TestVault) {
   const shares = await redeemable(vault)
   expect(shares).toBeGreaterThan(0n)
@@ -115,7 +110,6 @@ async function expectClaim(vault: TestVault) {
   return assets
 }
 
-/** Cancels a request. Asserts that the whole amount returns to the user. */
 async function expectCancellation(vault: TestVault, kind: (typeof KINDS)[number]) {
   const pending = await (kind === 'deposit' ? depositing(vault) : redeeming(vault))
   expect(pending).toBeGreaterThan(0n)

@@ -33,7 +33,6 @@ const test = base
   })
 
 let made = 0
-/** Creates an account that no other test uses. It has coins for gas on all chains. */
 async function someAccount({ backends }: Service): Promise<Address> {
   made += 1
   const account = getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
@@ -58,7 +57,6 @@ function wireOf(rpc: Service['rpc'], chainId: number = BASE): Wire {
   return wire
 }
 
-/** Builds a reward of an account for the first vault of a chain. */
 const rewardOf = (service: Service, account: Address, amount: bigint, token = MORPHO, chainId: number = BASE) => ({
   ...{ account, token, amount },
   vault: chainOf(service, chainId).vaults[0]?.address ?? DISTRIBUTOR,
@@ -296,7 +294,6 @@ describe('While the source', () => {
     expectError(await claim(service, account), 'upstream_unavailable')
   })
 
-  /** Makes the Merkl API return each reward in a changed form. */
   const lie = (change: (row: Record<string, unknown>) => object) => (reply: ProviderReply) => {
     if (!Array.isArray(reply.body)) return reply
     const body = reply.body.map(({ rewards, ...rest }) => ({ ...rest, rewards: rewards.map(change) }))

@@ -17,7 +17,6 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** Starts the service in new containers that have two nodes of Base. */
   .extend('spared', async ({ coldService, first, spare }) => {
     const other = coldService.rpc[42161] as Wire
     coldService.backends.setRpcUrls({ '8453': [first.url, spare.url], '42161': [other.url] })

@@ -9,7 +9,6 @@ const [{ address: alice }, { address: bob }] = USERS
 const [ALICE] = USERS
 const ONE = 10n ** 6n
 
-/** Opens a vault that gives each request an id of its own. Alice holds shares, and Bob holds a few. */
 async function openCounted(service: Service) {
   const vault = await openAsyncVault(service, { make: 'counted' })
   for (const user of [alice, bob]) {

@@ -60,9 +60,6 @@ const SELECTORS: Readonly<Record<string, string>> = {
 const callsOf = ({ body }: { body: { operations: { data: string }[] } }) =>
   body.operations.map(({ data }) => SELECTORS[data.slice(0, 10)])
 
-/**
- * Prepares a withdrawal, asserts that it makes these calls, and sends it. Returns the reply and the received amount.
- */
 async function withdraw(vault: TestVault, amount: object, calls: readonly string[]) {
   const reply = await vault.withdraw(ALICE, amount)
   expect(reply.body).toMatchObject({ simulation: { status: 'success' }, chainId: 8453, isCrossChain: false })
@@ -268,7 +265,6 @@ describe('a synchronous vault', () => {
     },
   )
 
-  /** Opens a vault in which Alice holds the shares of a deposit of 1000.000001 USDC. */
   const openWithShares = async (service: Service, make: YieldVaultKind) => {
     const vault = await openYieldVault(service, { make })
     const amount = vault.units('1000.000001')
@@ -374,7 +370,6 @@ describe('a synchronous vault', () => {
   })
 })
 
-/** Asserts that the maximum amount in an error works, and that one unit more is refused. */
 async function expectMostToWork(vault: TestVault, { body }: HttpReply): Promise<void> {
   const [{ field, atMost }] = body.details
   const told = field === 'amount' ? 'assets' : 'shares'

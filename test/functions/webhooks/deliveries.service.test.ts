@@ -32,7 +32,6 @@ const test = chainlessTest
     receiver.url = `http://localhost:${new URL(url).port}/hook`
     return receiver
   })
-  /** A client that has registered the server of `receiver` as its webhook. */
   .extend('own', async ({ service, receiver }) => {
     service.backends.queues.clear()
     const key = await service.createClient([])
@@ -203,7 +202,6 @@ test('A client can test only one webhook at a time', async ({ receiver, own }) =
   expect(receiver.received).toHaveLength(1)
 })
 
-/** Runs a command of the operators' command line. Returns its output or its error message. */
 async function run({ backends: { admin } }: Service, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
   return lines.join('\n')

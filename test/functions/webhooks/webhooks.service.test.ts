@@ -24,7 +24,6 @@ const test = chainlessTest
     return { key, clientId: parseApiKey(key)?.clientId as string }
   })
   .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
-  /** Publishes one webhook event for each key to the client. */
   .extend('tell', ({ service, own }) => async (keys: readonly string[]) => {
     const notices = keys.map((key) => someNotice(key))
     await tell(service, own.clientId, notices)

@@ -14,7 +14,6 @@ const EXPECTED = { challenge: CHALLENGE, origins: ORIGINS, rpId: 'localhost' }
 const OPTIONS = { challenge: CHALLENGE, user: { id: 'alice' } }
 const HELD = { factor: 'first', createdAt: new Date(0) } as const
 
-/** Matches an authentication error that was caused by this failed check. */
 const matchFailedCheck = (check: string) =>
   expect.objectContaining({
     code: 'invalid_credential',

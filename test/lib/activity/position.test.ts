@@ -149,7 +149,6 @@ describe('Arbitrary state of a vault', () => {
     protocol,
     ...made
   }: {
-    // Protocols for which `buildPosition` can build positions.
     protocol: 'erc4626' | 'erc7540' | 'lagoon'
     assetDecimals: number
     shareDecimals: number

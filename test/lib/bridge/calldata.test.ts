@@ -368,7 +368,6 @@ describe('The verification of a bridge deposit', () => {
     )
   })
 
-  /** Returns a copy of the plan in which one message call is changed. */
   const withCall = (plan: DepositPlan, index: number, change: (step: Step) => Partial<Step>): DepositPlan => ({
     ...plan,
     message: {

@@ -151,7 +151,6 @@ describe('The relay hash', () => {
 
 type RelayData = BridgeDeposit['relayData']
 
-/** Returns copies of relay data. Each copy has one changed value. */
 function variations(relayData: RelayData): RelayData[] {
   return Object.entries(relayData).map(([name, value]) => {
     const other =

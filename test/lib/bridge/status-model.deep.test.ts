@@ -272,7 +272,6 @@ function isReported(status: Parameters<typeof stateOf>[0], state: StateName): bo
   return stateOf(status) === state
 }
 
-/** Returns true if the transfer's fill or refund is in a final block. */
 async function isOver(play: Play): Promise<boolean> {
   const { fill, refund } = play.model
   if (!(await isDeep(play, SOURCE, play.hash))) return false

@@ -68,7 +68,6 @@ type World = {
 type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, SourceHashRecord> }
 const createEmptyRecords = (): Records => ({ transfers: new Map(), sent: new Map() })
 
-/** Builds services that read simulated chains. `asked` lists the RPC methods that the services call. */
 function servicesIn({ source, destination, hint = {} }: World, { transfers, sent }: Records) {
   const asked: string[] = []
   const readers = new Map(
@@ -104,7 +103,6 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
   return { services, asked }
 }
 
-/** Reads a transfer's status once. Returns the status, the stored transfer, and the RPC methods that were called. */
 async function poll(recorded: Transfer, world: World) {
   const records = createEmptyRecords()
   const { services, asked } = servicesIn(world, records)
@@ -114,7 +112,6 @@ async function poll(recorded: Transfer, world: World) {
   return { status: describeTransfer(keep, outcome, isFinal), recorded: kept, asked }
 }
 
-/** Reads a transfer's status until a read stores nothing new. */
 async function settle(recorded: Transfer, world: World): Promise<TransferStatus> {
   const next = await poll(recorded, world)
   return isDeepStrictEqual(next.recorded, recorded) ? next.status : settle(next.recorded, world)

@@ -219,7 +219,6 @@ describe('The status of a transfer', () => {
     })
     expect(described.statusDescription).toMatch(/^[A-Z].*\.$/)
     expect(described.nextPollAfterMs === null).toBe(isTerminal)
-    // The strict schema refuses unknown properties.
     expect(TransferStatus.strict().parse(TransferStatus.encode(described))).toEqual(described)
   })
 

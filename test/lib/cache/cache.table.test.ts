@@ -400,13 +400,12 @@ describe('A remembered response', () => {
   const coins: CacheKey<string[]> = { namespace: COINS, key: 'all' }
   const market: CacheKey<string[]> = { namespace: COINS, key: 'market' }
   const memoryTest = test
-    /** The cache of another container over the same table. */
     .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
     /** Makes the table throttle all requests while `isOn` is true. Counts the throttled requests. */
     .extend('failing', ({ memory }) => {
       const failing = { isOn: false, count: 0 }
       memory.throttles = () => {
-        // The SDK sends each request twice, so each attempt counts as half a request.
+        // The AWS SDK tries each request twice, so each try counts as half a request.
         if (failing.isOn) failing.count += 0.5
         return failing.isOn
       }

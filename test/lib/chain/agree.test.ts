@@ -50,7 +50,6 @@ const agreeOf = (hosts: Hosts): RunAgreed =>
   createAgreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
 const READ: RpcRequest = { method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, 'latest'] }
 
-/** Reads at the latest block. Returns the result on which the hosts agree. */
 const read = (hosts: Hosts) =>
   agreeOf(hosts)([CHAIN.id], async (getReader) => {
     const [outcome] = await getReader(CHAIN.id).request([READ])

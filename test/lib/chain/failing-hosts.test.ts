@@ -112,7 +112,6 @@ const createItemRefusal =
   }
 const refusing = (code: unknown, message: unknown, when: When = always): Host =>
   createItemRefusal(({ id }) => ({ id, error: { code, message } }), when)
-/** Returns a healthy host whose list of responses is changed by `change`. */
 const changed =
   (change: (answers: object[]) => unknown): Host =>
   (calls) =>
@@ -312,7 +311,6 @@ const CHAIN_ID = 8453
 const FILTER = { address: CONTRACT, topics: [TOPIC] }
 const urlOf = (place: number) => `https://host-${place}.example${place}/hunter2`
 
-/** Builds an environment in which `fetch` reaches these hosts. `asked` counts the requests. */
 function worldOf(hosts: readonly Host[]) {
   const asked = { requests: 0 }
   const environment = {

@@ -78,7 +78,6 @@ function startNode({
   return { rpc, asked, answered, turns: () => turns }
 }
 
-/** Returns true if these ranges together are exactly the blocks from `from` to `to`. */
 function covers(ranges: readonly Range[], { from, to }: Range): boolean {
   let next = from
   for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {

@@ -52,7 +52,6 @@ const unreachable: Node = () => {
   throw new TypeError('fetch failed', { cause: new Error(`connect ECONNREFUSED ${FIRST}`) })
 }
 
-/** Builds an Rpc over the nodes at these URLs. `asked` lists the URLs of all requests. */
 function rpcOver(
   nodes: Readonly<Record<string, Node>>,
   { random = 0, elapse = () => 0, chainId }: { random?: number; elapse?: () => number; chainId?: number } = {},

@@ -60,7 +60,6 @@ function vaultQuery({ token }: World, vault: Address) {
   return buildReadPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
 
-/** Reads the same values as `vaultQuery` with viem, each in a request of its own. */
 async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
   const client = createChainClient(chain)
   const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
@@ -94,7 +93,6 @@ async function latestBlock({ chain }: World): Promise<bigint> {
 
 const hasOverrides = ({ method, params }: RpcRequest) => method === 'eth_call' && params.length > 2
 
-/** Wraps an Rpc so that its node refuses calls with state overrides. */
 function wrapRefusing(rpc: Rpc): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)
@@ -104,7 +102,6 @@ function wrapRefusing(rpc: Rpc): Rpc {
   }
 }
 
-/** Wraps an Rpc so that its node ignores state overrides. */
 function wrapIgnoring(rpc: Rpc): Rpc {
   return (requests) =>
     rpc(requests.map((call) => (hasOverrides(call) ? { ...call, params: call.params.slice(0, 2) } : call)))

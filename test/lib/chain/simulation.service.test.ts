@@ -173,7 +173,6 @@ describe('The summary of a simulation', () => {
   })
 })
 
-/** Changes the responses to eth_simulateV1 of a node. */
 function answerSimulations(wire: Wire | undefined, spoil: (answer: Answer) => Partial<Answer>): void {
   if (!wire) throw new Error('There is no such wire')
   wire.rewrite = (answers, request) => {

@@ -19,7 +19,6 @@ const test = base
   .extend('table', ({ tables }) => clientsAdminStore(tables.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
-  /** Stores a client with its API keys. Returns the keys' texts. */
   .extend('register', ({ table, requests }) => async (client: Client, keys: Partial<ApiKey>[] = [{}]) => {
     await table.create(client)
     for (const vault of client.vaults) await table.putVault(client.clientId, vault)

@@ -14,7 +14,6 @@ import { inOrder as inPlaces, place, type UnlocatedEntry } from '../../support/l
 
 const { account, timestamp } = place(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
-/** Returns ledger entries in order. Each gets a position of its own on the chain. */
 const inOrder = (given: readonly UnlocatedEntry[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
 const claim = (assets: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares: assets })

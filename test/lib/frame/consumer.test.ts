@@ -27,7 +27,6 @@ beforeEach(() => {
   })
 })
 
-/** Builds a Lambda event with queue messages. The message ids are `m0`, `m1` and so on. */
 function someMessages(...bodies: string[]): SQSEvent {
   return {
     Records: bodies.map((body, index) => ({

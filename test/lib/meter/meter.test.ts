@@ -29,7 +29,6 @@ function startMeter({ maxWindows = 1000 } = {}) {
 const network = (name: string): Payer => ({ who: 'network', id: `acme#key#${name}` })
 const session = (name: string): Payer => ({ who: 'session', id: `acme#key#${name}` })
 
-/** Builds a charge of units to these payers and to the API key. The units are for external data sources by default. */
 const chargeOf = (
   payers: readonly Payer[],
   units: number,

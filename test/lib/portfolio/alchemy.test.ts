@@ -11,7 +11,6 @@ const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-/** Builds a client of a simulated Alchemy API. `urls` and `calls` list what the API received. */
 function alchemyOf(answer: (url: URL, calls: readonly Call[]) => Reply, now = () => 0) {
   const urls: string[] = []
   const calls: Call[] = []

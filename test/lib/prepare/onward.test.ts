@@ -25,7 +25,6 @@ const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedCa
 })
 const buildPayment = (amount: bigint) => buildSimulatedCall(transfer(SAFE, USER, amount))
 
-/** Parts of a vault's payment to the user. The payment is one call of `redeem` by default. */
 type Paying = Partial<Omit<VaultPayment, 'intents'>> & { readonly operation?: Operation }
 
 /** Returns the amount of a vault's payment that goes to the other chain, or the error code. */

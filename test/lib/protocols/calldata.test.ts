@@ -75,7 +75,6 @@ const anySetting = fc
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
 
-/** Returns an ERC-7887 operation on a request id, and the calldata that is expected for it. */
 function cancellation(kind: RequestKind, functionName: string) {
   const operation = findOperation(OPERATIONS.erc7540.cancels[kind], functionName)
   return { operation, call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account] }) }

@@ -69,7 +69,6 @@ const call = (
   // The cast is safe, because the contract would refuse wrong arguments.
   encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0])
 
-/** Publishes the root of a Merkle tree of rewards. The root takes effect at once. */
 async function post({ chain }: World, root: Hex) {
   const from = ACCOUNTS.admin.address
   const send = (data: Hex) => ({ label: 'tree', from, to: DISTRIBUTOR, data })

@@ -21,7 +21,6 @@ function openRecords() {
   const { tables, requests } = createCountedTables(clock, 0)
   const [records, prices] = [recordingStore(tables.deposits), priceStore(tables.deposits)]
   const getYield = yieldLookup({ records, prices, now: clock.now })
-  /** Stores share prices. Each has the number of days since it was read. */
   async function record(vault: VaultKey, past: readonly (readonly [daysAgo: number, price: bigint])[]) {
     const added = past
       .toSorted(([left], [right]) => right - left)

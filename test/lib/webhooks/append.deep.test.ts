@@ -20,10 +20,6 @@ const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
 const NOW = Date.parse('2026-11-02T00:00:00.000Z')
 const MONTH_MS = 30 * 86_400_000
 
-/**
- * Builds the services with which the job publishes webhook events: a table and a queue. A test's gate can delay or
- * fail their requests.
- */
 function outbox({ dynamo }: Connection) {
   const tableAt = (gate: Gate) => createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   const log = appendingLogStore(tableAt(passing))

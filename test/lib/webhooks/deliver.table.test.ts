@@ -23,7 +23,6 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 /** Number of clients so far. Each test case gets a client of its own, because all share one table. */
 let clients = 0
 
-/** Returns the pauses between delivery attempts of one event, in milliseconds. */
 function pausesOf(got: readonly ReceivedDelivery[], sequence: number): number[] {
   const attempts = got.filter((one) => one.sequence === sequence).map(({ at }) => at)
   return attempts.slice(1).map((at, index) => at - (attempts[index] ?? at))

@@ -19,7 +19,7 @@ function sender(options: Options = {}) {
   return (url: string) => send(url, DELIVERY)
 }
 
-/** Returns a list. From now on it collects all addresses to which a socket tries to connect. */
+/** Collects the addresses to which sockets try to connect. */
 function watchConnections(): string[] {
   const dialled: string[] = []
   const watch = ({ socket }: { socket: Socket }) => {
