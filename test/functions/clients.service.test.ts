@@ -39,7 +39,7 @@ const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => 
   ],
 ]
 
-/** Path of one endpoint for each scope. An API key without the scope must not reach it. */
+/** Path of one endpoint for each scope. The service must refuse an API key without that scope. */
 const OF_SCOPE: Readonly<Record<string, string>> = {
   vaults: LIST,
   accounts: '/auth/wallets',

@@ -25,8 +25,8 @@ import { playWallet } from '../support/wallet-story.ts'
 import { someNotice } from '../support/webhooks.ts'
 
 /**
- * Pause between two calls, in seconds. It is longer than short-lived cache entries, so no call uses the cached read
- * of another.
+ * Pause between two calls, in seconds. Short-lived cache entries expire meanwhile, so no call uses the read of
+ * another call.
  */
 const PAUSE_SECONDS = 3
 const DAY_SECONDS = 86_400

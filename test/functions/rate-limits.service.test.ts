@@ -192,7 +192,8 @@ describe('A network', () => {
     const login = (address: string) => anew.service.call('POST', LOGIN, { ...from(address), body: {} })
     const flood = await Promise.all(Array.from({ length: 100 }, () => login('203.0.113.1')))
     const refused = flood.filter(({ status }) => status !== 200)
-    // One address may use 30 of the key's 300 requests. The container's first request is not counted for the address.
+    // One address may use a tenth of the key's 300 requests. A container also admits one request per address without
+    // counting it.
     expect(flood.length - refused.length).toBe(1 + 30)
     for (const reply of refused) {
       expectError(reply, 'too_many_requests', ['address'])

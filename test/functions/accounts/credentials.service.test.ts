@@ -108,7 +108,8 @@ describe("A user's credentials are listed", () => {
       credentials: [
         { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
         { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
-        // The recovery key's id is not shown, because whoever knows it can get the encrypted key by a recovery.
+        // The response hides the recovery key's id, because anyone who knows the id can get the encrypted key by a
+        // recovery.
         { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: null },
         { ...unused, kind: 'Password', factor: 'first', name: 'the usual', credentialId: null },
       ],

@@ -339,7 +339,7 @@ describe('A start without authentication', () => {
     ['a login without an e-mail address', '/auth/login/init', {}, ['PutItem']],
     ['a recovery', '/auth/recover/init', { email }, ['PutItem']],
     ['a recovery with a key', '/auth/recover/init', { email, credentialId: someKeyPair().id }, ['GetItem', 'PutItem']],
-    // A registration has an additional UpdateItem, which counts it for the caller's network.
+    // A registration causes one more UpdateItem, which counts the registration for the caller's network.
     ['a registration', '/auth/register/init', { email }, ['PutItem', 'UpdateItem']],
   ]
   test.for(STARTS)(

@@ -48,7 +48,7 @@ const Counted = z.object({
 })
 const Limit = z.object({ tries: z.set(z.string()).default(new Set()) })
 
-/** Lists the rate limits for which requests since the table's last reset counted an attempt and did not undo it. */
+/** Lists the rate limits that still count an attempt of the requests since the table's last reset. */
 async function listCounted({ table, tables }: Service): Promise<string[]> {
   const counted = table.tries.flatMap(({ request, body }) => {
     if (!body.includes('"LIMIT#')) return []
@@ -443,8 +443,8 @@ describe('A throttled table', () => {
 })
 
 /**
- * Requests that store a new passkey. Each second call begins a new request with the same passkey, like a user who
- * tries again.
+ * Requests that store a new passkey. A prepared function can be called twice. The second call begins a new request
+ * with the same passkey.
  */
 const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise<HttpReply>>][] = [
   [

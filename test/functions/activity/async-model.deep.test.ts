@@ -199,8 +199,8 @@ class Model implements VaultModel {
     return this.total(user, side, ({ pending }) => pending)
   }
   /**
-   * Returns the cancelled amount that the user has not yet collected. `syncDeposits` vaults do not report it, so it
-   * is 0 for them.
+   * Returns the cancelled amount that the user has not yet collected. Vaults of the kind `syncDeposits` do not report
+   * this amount, so it is 0.
    */
   cancelled(user: Address, side: Side): bigint {
     return this.make === 'syncDeposits' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)

@@ -712,7 +712,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     ])
   } else if (what === 'nothing') {
     // Anyone may request a deposit of 0 for a user, and the vault then claims the settled amount. The vault refuses
-    // it while the user has a pending request of an earlier epoch.
+    // such a request while the user has a pending request of an earlier epoch.
     const blocked = model.pending(receiver) > 0n && model.account(receiver).epoch !== model.depositEpoch
     if (!blocked) {
       await send(user, 'requestDeposit', 0n, receiver, user)

@@ -862,7 +862,7 @@ describe('A vault that no client had for a while', () => {
 })
 
 describe('If events of a vault cannot be reported to clients,', () => {
-  /** Runs the job while its publishing of webhook events fails in the named way. Returns the run's report. */
+  /** Runs the job. `what` names the way in which the publishing of webhook events fails. Returns the run's report. */
   const failing = async (service: Service, what: string, run: () => Promise<object> = () => refresh(BASE)) => {
     const { table, backends } = service
     const { webhooks } = backends.dynamo.tableNames

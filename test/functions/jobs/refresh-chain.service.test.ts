@@ -278,7 +278,7 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(killed)
     expect(entriesIn(killed).length - entriesIn(start).length).toBe(11)
 
-    // A run that is not killed must store exactly the same records as the killed run with its repetitions.
+    // A run that is not killed must store the same records as the killed runs together.
     await restoreRecords(service, start)
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(killed)
@@ -300,7 +300,7 @@ describe('The job', () => {
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
-    // The deleted progress of the vaults makes the next run read all events again.
+    // The vaults' progress is set back, so the next run reads the same blocks again.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })

@@ -133,7 +133,7 @@ describe('A run', () => {
     expect(askedOf('coinGecko')).toEqual([])
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
     expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
-    // The interval of 1 800 s ends only in 10 s. The job reads the market already, because schedules are not exact to
+    // The interval of 1 800 s ends only in 10 s. The job already reads the market, because schedules are not exact to
     // the second.
     expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: COINS })
     expect(askedOf('coinGecko')).toHaveLength(5)

@@ -59,7 +59,7 @@ const test = base.extend('rewards', async ({ service }) => {
   return {
     ...{ chain, vault, token, unpriced, merkl, cache },
     createClient: () => service.createClient([vault]),
-    /** Grants a reward, by default in MORPHO. The account can claim it after a new Merkle root. */
+    /** Grants a reward, by default in MORPHO. A new Merkle root makes the reward claimable. */
     grant: (account: Address, amount: number, of = token.address) =>
       service.backends.rewards.grant(BASE, [
         { account, token: of, vault: vault.address, amount: parseUnits(`${amount}`, token.decimals) },

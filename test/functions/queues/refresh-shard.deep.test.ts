@@ -238,8 +238,8 @@ describe('If a run over a shard begins each minute', () => {
     for (let runs = 0; runs < 3; runs += 1) {
       stage.pass()
       await stage.take({ chainId: BASE, shard: '', askedAt: services.now() })
-      // Every vault is marked as having open requests, so that the next run reads the requests of as many vaults as
-      // it can.
+      // Every vault is marked as having open requests. The next run then reads the requests of as many vaults as
+      // possible.
       const progress = await records.getProgress(vaults)
       const asking = vaults.flatMap((vault, index) => {
         const of = progress[index]

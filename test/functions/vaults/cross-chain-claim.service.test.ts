@@ -32,7 +32,10 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** Opens a vault in which Alice can claim a third of her shares, which were redeemed at a price that is not round. */
+/**
+ * Opens a vault in which Alice can claim a third of her shares. They were redeemed at a share price that is not
+ * round.
+ */
 async function openWithClaim(service: Service, { generation = '0.5', ...options }: Options = {}) {
   const fees = generation === '0.6' && { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
   const vault = await openLagoonVault(service, { generation, ...options, ...fees })

@@ -81,10 +81,7 @@ const KINDS: readonly Kind[] = [synchronous, ...ASYNC, ...SYNC_MODE]
 /** One kind of vault for each vault function that a bridge message can call. */
 const OPERATIONS: readonly Kind[] = [synchronous, lagoon('0.5'), inSyncMode('0.6')]
 
-/**
- * Asserts that the user got the right request or shares for `amount`. `before` is the vault's share price before the
- * deposit.
- */
+/** Asserts that the user has a request for `amount`, or the shares that `amount` buys at the share price `before` the deposit. */
 async function expectDeposited(vault: TestVault, { isAsync, protocol }: Kind, amount: bigint, before: Rate) {
   const virtualShares = protocol === 'lagoon' ? 10n ** BigInt(18 - decimalsOf(vault)) : 1n
   const [pending, shares] = [

@@ -28,8 +28,8 @@ const ARBITRUM_USDC = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
 
 type Place = { readonly asset?: Asset; readonly chainId?: number }
 /**
- * A kind of vault with instant withdrawals. Alice has shares worth 1000.000001 tokens or more, at a price that is not
- * round.
+ * A kind of vault with instant withdrawals. Alice holds the shares of a deposit of 1000.000001 tokens. The share
+ * price is not round.
  */
 type Kind = { readonly kind: string; readonly open: (service: Service, place?: Place) => Promise<TestVault> }
 
@@ -87,8 +87,8 @@ const ASSETS = ['USDC', 'DAI'] as const
 type Journey = ReturnType<typeof createWithdrawalJourney<TestVault>>
 
 /**
- * Prepares Alice's withdrawal to another chain, sends it and fills the transfer. Returns the reply and the changed
- * balances.
+ * Prepares Alice's withdrawal to another chain, sends it and fills the transfer. Returns the reply and the change of
+ * both balances.
  */
 async function sendOff(journey: Journey, asked: object) {
   const { vault } = journey

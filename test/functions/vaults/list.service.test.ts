@@ -607,7 +607,7 @@ describe('The APY', () => {
     }
     const list = await listAnew()
     expect(list).toHaveLength(vaults.length)
-    // The yield must use the price at the same block that the list shows as the block of its data.
+    // The yield must be computed from the share price at the time that `stateAsOf` shows.
     for (const { APY, annualYield, growth, stateAsOf } of list) {
       expect(annualYield ?? growth).toMatchObject({ to: stateAsOf.timestamp })
       expect(APY).toBe(annualYield?.percent ?? '0.00')

@@ -561,7 +561,8 @@ describe('The check that a vault has not changed', () => {
     await behindBeacon.deposit(ALICE, AMOUNT)
     wire.bodies.length = 0
     expect((await behindBeacon.deposit(ALICE, AMOUNT)).status).toBe(200)
-    // Two batches run in parallel. The smaller batch reads the beacon's storage and its implementation for the vault.
+    // Two batches run in parallel. The smaller one reads the beacon's storage and the implementation that the beacon
+    // returns for the vault.
     expect(wire.bodies.map((body) => JSON.parse(body).length).toSorted()).toEqual([3, 6])
   })
 })

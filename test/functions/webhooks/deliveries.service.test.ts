@@ -223,7 +223,7 @@ describe('An event that is given up', () => {
     expect(await run(service, 'list-given-up', ...of)).toMatch(
       new RegExp(`^${own.clientId} +${own.id} +1 +deposit.completed +\\S+Z$`, 'm'),
     )
-    // Undelivered events wait in the event log. The dead-letter queue must not contain them.
+    // Undelivered events stay in the event log. They must not be in the dead-letter queue.
     expect(service.backends.queues.listDeadLetters('deliveryQueue')).toEqual([])
     expect(await run(service, 'resume-webhooks', ...of)).toBe('Webhooks that get what they did not take: 1.')
     clock.pass(SOON)

@@ -134,8 +134,8 @@ describe('A debt is paid back', () => {
         (others, payments, dust, place) => {
           const without = findRepayment(debt, others, payments, 0n)
           expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
-          // The amount of dust joins one payment. The debt must be repaid by a payment at the same time as without
-          // dust.
+          // The sum of all tiny debts is added to one payment. The large debt must still count as repaid at the same
+          // time.
           const at = payments.length > 0 ? place % payments.length : 0
           const together = payments.map((payment, index) => ({
             ...payment,

@@ -370,7 +370,7 @@ describe("The client of the bridge's API", () => {
           expect(CODES).toContain(outcome)
           return
         }
-        // The expected values come from the sent JSON text, because JSON has no negative zero.
+        // The expected values come from the sent JSON text, because JSON.stringify turns negative zero into zero.
         const said: typeof OFFER = JSON.parse(body)
         const tooLow = said.isAmountTooLow ? someRequest().inputAmount + 1n : 0n
         expect(outcome).toEqual({

@@ -138,7 +138,7 @@ type Play = World & {
 async function start(world: World): Promise<Play> {
   const { transfers, vault } = world
   lastAmount += 1_000_000n
-  // Two days pass. All refunds of earlier transfers are then old enough to be told apart.
+  // Two days pass, so that the service cannot confuse refunds of earlier transfers with the refund of this transfer.
   await transfers.passDays(2)
   const order = await transfers.depositCall({ into: vault, inputAmount: lastAmount, seconds: 4_000 })
   const signed = await transfers.sign(SOURCE, ALICE, order)

@@ -20,7 +20,7 @@ const unavailable = (seconds?: number) =>
 
 const test = base
   .extend('table', ({ tables }) => cacheStore(tables.cache))
-  /** A clock that only `pass` moves. A wait of `cache` also moves it, so that tests need not wait. */
+  /** A clock that only `pass` moves. Waits of `cache` also move the clock, so that tests need not wait. */
   .extend('clock', () => {
     let now = START
     return {

@@ -24,7 +24,7 @@ type Host = {
   readonly fork?: number
   /** Milliseconds until the host responds. */
   readonly delay?: number
-  /** Returns the host's result at a block. Requests for block headers do not use it. */
+  /** Returns the host's result at a block. Results for block headers are always correct. */
   readonly say?: (block: number, request: RpcRequest) => RpcOutcome
   readonly isDown?: boolean
 }

@@ -169,7 +169,7 @@ describe('A read', () => {
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    // The batch has two calls. One reads all functions, the other reads the storage words.
+    // The batch has two calls. One reads all contract functions, and the other reads the storage words.
     expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
   })
 

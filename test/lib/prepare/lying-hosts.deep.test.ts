@@ -113,7 +113,7 @@ async function prepare(service: Service) {
 
 const test = base.extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
 
-/** A lie about one RPC result, which gets changed digits or is replaced. */
+/** A false RPC result: digits of the honest result are changed, or the whole result is replaced. */
 const anyLie = fc.record({
   place: fc.nat(20),
   kind: fc.constantFrom('digit', 'word', 'length', 'null', 'error', 'swap', 'gas', 'header', 'unsupported'),
