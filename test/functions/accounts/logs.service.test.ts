@@ -20,7 +20,7 @@ import { chainlessTest as test, USERS } from '../../support/service.ts'
 const PASSWORD = 'hunter2 hunter2'
 const [USER] = USERS
 
-/** Lists the texts in a value that have at least 6 characters. Shorter texts are no secrets. */
+/** Lists the texts in a value that have at least 6 characters. All secrets of this test are longer. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 6 ? [value] : []
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []

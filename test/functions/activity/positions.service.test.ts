@@ -576,7 +576,7 @@ describe('A vault that reports impossible amounts', () => {
 })
 
 describe('A user for whom a third party made thousands of ledger entries in one vault', () => {
-  /** Adds 25 001 ledger entries of a user, which is more than the service reads of a vault for one response. */
+  /** Adds 25,001 ledger entries of a user, which is more than the service reads of a vault for one response. */
   const flood = ({ tables }: Service, { chain, address }: TestVault, user: User) => {
     const prefix = `EVENT#${chain.chainId}#${address}#`
     const pk = `ACCOUNT#${user.address}`

@@ -92,21 +92,20 @@ async function entryOf(
   }
 }
 
-const test = base
-  .extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
-    const vault = await openLagoonVault(service, { generation })
-    for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
-    await vault.settle()
-    for (const account of [ALICE, CAROL]) {
-      await vault.act(account, 'deposit', vault.units('1000.000007'), account, account)
-    }
-    await vault.settle(vault.units('123.456789'))
-    const redeem = async (shares: bigint, controller = ALICE, owner = controller) =>
-      (await vault.act(owner, 'requestRedeem', shares, controller, owner))[0] as Hash
-    const claim = async (shares: bigint, receiver = ALICE, controller = ALICE) =>
-      (await vault.act(controller, 'redeem', shares, receiver, controller))[0] as Hash
-    return { vault, redeem, claim, claimable: (account = ALICE) => vault.read('maxWithdraw', account) }
-  })
+const test = base.extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
+  const vault = await openLagoonVault(service, { generation })
+  for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
+  await vault.settle()
+  for (const account of [ALICE, CAROL]) {
+    await vault.act(account, 'deposit', vault.units('1000.000007'), account, account)
+  }
+  await vault.settle(vault.units('123.456789'))
+  const redeem = async (shares: bigint, controller = ALICE, owner = controller) =>
+    (await vault.act(owner, 'requestRedeem', shares, controller, owner))[0] as Hash
+  const claim = async (shares: bigint, receiver = ALICE, controller = ALICE) =>
+    (await vault.act(controller, 'redeem', shares, receiver, controller))[0] as Hash
+  return { vault, redeem, claim, claimable: (account = ALICE) => vault.read('maxWithdraw', account) }
+})
 
 describe('A withdrawal in the history', () => {
   test.for(['0.4', '0.6'] as const)(

@@ -154,8 +154,8 @@ const test = base
         restoreRecords(service, stage.before),
   )
   /**
-   * Correct records from two runs: `whole` is read from an honest node, `withoutStates` from an honest node that
-   * fails all contract reads.
+   * Correct records of two runs. `whole` comes from an honest node, `withoutStates` from an honest node that fails
+   * all contract reads.
    */
   .extend('truths', async ({ stage, renew, jobAt, honest, recorded }) => {
     if (stage.truths) return stage.truths

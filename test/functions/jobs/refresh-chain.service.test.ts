@@ -309,7 +309,7 @@ describe('The job', () => {
 })
 
 describe('A vault whose symbol exceeds the size of a record', () => {
-  /** Bytecode of a contract that returns a text of 425 984 bytes for symbol(), and 1 for every other call. */
+  /** Bytecode of a contract that returns a text of 425,984 bytes for symbol(), and 1 for every other call. */
   const LONG_SYMBOL = '0x60003560e01c6395d89b4114601957600160005260206000f35b602060005262068000602052620680406000f3'
 
   test('prevents the record of no other state, and its own lacks only the symbol', async ({
@@ -543,7 +543,7 @@ describe('One run', () => {
 describe('A run after a day', () => {
   test('reads a silent day and all events before and after it', async ({ chain, vaults, service }) => {
     await playEverything(vaults)
-    // Blocks of this chain are two seconds apart, so 43 200 blocks are one day.
+    // Blocks of this chain are two seconds apart, so 43,200 blocks are one day.
     await chain.pass(43_200)
     await playEverything(vaults)
     const before = await showUsers(vaults)

@@ -35,7 +35,8 @@ function named(symbol: string) {
 }
 
 /**
- * `marketSeconds` is the interval between reads of the market. `after` is the time since the previous run in seconds.
+ * `marketSeconds` is the interval between reads of the market, and `after` the time since the previous run. Both are
+ * in seconds.
  */
 type Run = { readonly marketSeconds?: number; readonly after?: number; readonly priceSources?: PriceSources }
 
@@ -133,7 +134,7 @@ describe('A run', () => {
     expect(askedOf('coinGecko')).toEqual([])
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
     expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
-    // The interval of 1 800 s ends only in 10 s. The job already reads the market, because schedules are not exact to
+    // The interval of 1,800 s ends only in 10 s. The job already reads the market, because schedules are not exact to
     // the second.
     expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: COINS })
     expect(askedOf('coinGecko')).toHaveLength(5)

@@ -236,7 +236,7 @@ describe('The balance of a user', () => {
     expect(entry(reply, 'base-mainnet', 'hbUSDC')).toMatchObject({
       contract_name: 'Harbor USDC',
       defi: true,
-      // The value is the first deposit of 250 000 dollars plus its gain.
+      // The value is the first deposit of 250,000 dollars plus its gain.
       quote: expect.closeTo(254_125.5, 0),
       quote_rate: expect.closeTo(1.0165, 4),
       price_available: true,

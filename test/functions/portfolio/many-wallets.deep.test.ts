@@ -51,7 +51,7 @@ chainlessTest(
       expect((await ask(BALANCES, network, session)).status).toBe(200)
       nfts.push((await ask(NFTS, network, session)).status)
     }
-    // A user's 20 wallets cost 2 800 request units, 20 for each fetch. One network may use 6 000 of the key's 60 000
+    // A user's 20 wallets cost 2,800 request units, 20 for each fetch. One network may use 6,000 of the key's 60,000
     // units.
     expect(nfts).toEqual([200, ...Array(USERS - 2).fill(429), 200])
     const [other] = sessions.slice(USERS)

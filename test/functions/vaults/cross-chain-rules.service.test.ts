@@ -323,8 +323,8 @@ describe('who may deposit', () => {
       expectError(await journey.ask(user, AMOUNT), 'cross_chain_not_available')
       await setCode(service, 8453, user.address, CONTRACT)
       expectDeposit(await journey.ask(user, AMOUNT))
-      // The address is now a contract only on the destination chain. The deposit is allowed, because the contract
-      // exists where the shares arrive.
+      // The address is now a contract only on the destination chain, where the shares arrive. The service allows the
+      // deposit.
       await setCode(service, 42161, user.address, '0x')
       expectDeposit(await journey.ask(user, AMOUNT))
     })

@@ -181,7 +181,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     const vault = await synchronous.open(service)
     const journey = createWithdrawalJourney(vault, service)
     await vault.mint(ALICE.address, vault.units('5000'))
-    // The false bytecode returns 4 000 USDC as the result of every call and pays nothing.
+    // The false bytecode returns 4,000 USDC as the result of every call and pays nothing.
     const lie = `0x63${(4_000_000_000).toString(16)}5f5260205ff3`
     await callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, lie] }])
     for (const asked of [{ shares: '1000000' }, { amount: `${vault.units('100')}` }]) {

@@ -36,7 +36,7 @@ function* numbers(): Generator<number, never> {
 }
 const random = numbers()
 
-/** Returns a random amount of 0.01 to 10 000 tokens with 6 decimals, in the smallest unit. */
+/** Returns a random amount of 0.01 to 10,000 tokens with 6 decimals, in the smallest unit. */
 const anyAmount = () => BigInt(Math.floor(10 ** (4 + 6 * random.next().value)))
 
 async function deposit(vault: TestVault, amount: bigint): Promise<HttpReply> {

@@ -160,8 +160,8 @@ describe('The events of a Lagoon vault', () => {
       post(LAGOON, before, chain([events])).entries.flatMap((entry) =>
         entry.kind === 'withdraw' ? [[entry.account, entry.isClaim]] : [],
       )
-    // One transaction has two claims, which the vault pays to Alice and Alice pays to Bob. It also has an instant
-    // redemption by Alice.
+    // One transaction has a claim from the vault to Alice, a claim from Alice to Bob, and an instant redemption by
+    // Alice.
     expect(isClaim(paid(VAULT, ALICE), paid(ALICE, BOB), ...atOnce, paid(ALICE, ALICE))).toEqual([
       [ALICE, true],
       [ALICE, true],

@@ -518,7 +518,7 @@ describe('The verification of a bridge deposit', () => {
           expect(decodePlan(changed)).toEqual(plan)
         }
       }),
-      // One sample suffices, because a third of its 1 500 bytes are changed one after another.
+      // One sample suffices, because a third of its 1,500 bytes are changed one after another.
       { numRuns: runs(1), endOnFailure: true },
     )
     // Some changed bytes are padding. The verification accepts them, because padding has no meaning.

@@ -36,7 +36,7 @@ const SAFE_BEHIND = 2n
  */
 let lastAmount = 10_000_000n
 
-/** Cost of one status read: HTTP requests to nodes, requests that wait for each other, and RPC calls. */
+/** Cost of one status read: HTTP requests to nodes, sequential round trips, and RPC calls. */
 type Meter = { requests: number; serial: number; calls: number }
 
 /** Expected facts about a transfer on the chains. It shares no code with the service. */

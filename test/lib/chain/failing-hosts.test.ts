@@ -32,7 +32,7 @@ const rangeOf = ({ method, params }: Call): readonly [number, number] | undefine
   const [filter] = params as [{ fromBlock: string; toBlock: string }]
   return method === 'eth_getLogs' ? [Number(filter.fromBlock), Number(filter.toBlock)] : undefined
 }
-/** Returns the events of a block range. Each block whose number is a multiple of 1 000 has one event. */
+/** Returns the events of a block range. Each block whose number is a multiple of 1,000 has one event. */
 function logsOf([from, to]: readonly [number, number]): object[] {
   const first = Math.ceil(from / 1_000)
   return Array.from({ length: Math.max(0, Math.floor(to / 1_000) - first + 1) }, (_, index) => {

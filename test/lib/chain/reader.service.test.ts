@@ -505,7 +505,7 @@ describe('A read of contracts that may be broken', () => {
 })
 
 describe('The number of a block', () => {
-  // The bytecode replaces Arbitrum's contract ArbSys. It returns the EVM's block number plus 1 000 for any call.
+  // The bytecode replaces Arbitrum's contract ArbSys. It returns the EVM's block number plus 1,000 for any call.
   const ARB_SYS_CODE: Hex = '0x6103e843015f5260205ff3'
   const setArbSys = (code: Hex, { chain }: World) =>
     callRpc(chain, [{ method: 'anvil_setCode', params: [ARB_SYS, code] }])

@@ -460,7 +460,7 @@ describe('Exchange rates', () => {
       btc: 1,
       btc_24h_change: 0,
     })
-    // The simulated prices mean that one bitcoin cost 80 000 dollars and 75 000 euros a day ago.
+    // The simulated prices mean that one bitcoin cost 80,000 dollars and 75,000 euros a day ago.
     expect(rates).toEqual({
       usd: { now: 1, dayAgo: 1 },
       eur: { now: 0.9, dayAgo: 0.9375 },
