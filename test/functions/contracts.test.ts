@@ -50,7 +50,6 @@ test.for(CONTRACTS)(
 /** Values that replace parts of a valid body. Most of them have a type that the contract refuses. */
 const STRANGE = [null, 0, '', 'text', true, [], [null], {}]
 
-/** Yields copies of a value. In each copy, a value of STRANGE replaces one part. */
 function* distortions(value: unknown): Generator<unknown> {
   yield* STRANGE
   if (typeof value !== 'object' || value === null) return

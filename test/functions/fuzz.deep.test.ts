@@ -100,7 +100,6 @@ const QUERY = fc.oneof(
   fc.dictionary(fc.string({ unit: CODE_POINT }), fc.string()).map((all) => `?${new URLSearchParams(all)}`),
 )
 
-/** Random JSON values. Some are texts similar to an address, an amount or a chain id. */
 const VALUE = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>('', '0', '-1', '01', '1e3', 2 ** 53, -0, 1.5, `0x${'0'.repeat(40)}`, '0x', {}, [], null),
@@ -122,7 +121,6 @@ function typo(text: string): fc.Arbitrary<string> {
     .map(([at, character]) => text.slice(0, at) + character + text.slice(at + 1))
 }
 
-/** Builds a body that differs from a valid one in one field, which is replaced, misspelt, removed or added. */
 function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unknown>> {
   const field = fc.constantFrom(...Object.keys(right), 'srcChainId', 'srcToken', 'chainId')
   return fc.oneof(

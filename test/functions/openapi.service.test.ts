@@ -450,7 +450,6 @@ const withWallet =
     return ask(call, linked)
   }
 
-/** Requests to the running service: the endpoint, the expected result, a title, and a function that sends the request. */
 const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', what: string, Ask])[] = [
   ['vaults/list', 'ok', 'all vaults while no chain responds', withWires('answer 500', list())],
   ['vaults/list', 'missing_api_key', 'no key', list('')],

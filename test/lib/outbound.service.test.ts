@@ -20,7 +20,6 @@ const sends =
 const gzip = { 'content-encoding': 'gzip' }
 const stalls: Server = (response) => response.writeHead(200).write('{"pr')
 
-/** Servers by their behaviour. Each has the response body or the error that a request to the server gets. */
 const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['sends text', sends(TEXT), TEXT],
   [

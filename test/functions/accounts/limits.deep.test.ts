@@ -20,7 +20,7 @@ const LIMITS = { perNetwork: 5, perUser: 2, perSeed: 3 }
 const THIRTY_DAYS = 30 * 24 * 3600
 const PASSWORD = 'correct horse battery staple'
 
-/** Runs tests with two containers that have low rate limits and share a clock that tests can advance. */
+/** Two containers have low rate limits and share a clock, which tests advance by `pass`. */
 const test = base
   .extend('containers', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
     const { now } = Date

@@ -152,7 +152,6 @@ async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, b
   return reply
 }
 
-/** Asserts that exactly `passkeys` can log in, and that all other passkeys are free for a new registration. */
 async function expectOpenedBy(service: Service, { email }: Account, passkeys: Passkey[], all: Passkey[]) {
   for (const passkey of new Set(all)) {
     const { status } = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))

@@ -133,7 +133,6 @@ describe('A recovery begins', () => {
   })
 })
 
-/** Registers a user whose recovery key is made in the same way as in clients of the provider DFNS. */
 async function someKitUser(service: Service) {
   const email = someEmail()
   const begun = await beginRegistration(service, email)

@@ -34,7 +34,6 @@ type Session = Awaited<ReturnType<typeof createSession>>
 type WalletBegun = { readonly message: string; readonly expiresAt: string }
 
 const test = base
-  /** The service has one simulated chain without vaults. */
   .extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [], bridgedChainIds: [CHAIN] }))
   .extend('factory', { scope: 'file' }, async ({ sharedService }): Promise<Address> => {
     const { bytecode } = await compiledContract('SmartAccountFactory')
@@ -399,7 +398,7 @@ describe('A wallet is not linked', () => {
 describe('Wallets stay as they are', () => {
   type Key = ReturnType<typeof someKeyPair>
   type Recoverable = Session & { readonly recoveryKey: Key }
-  /** Ways to end a session. Each function returns the key with which the user logs in afterwards. */
+  /** Each function ends the session in one way, and returns the key with which the user logs in afterwards. */
   const ENDS: [string, (service: Service, session: Recoverable) => Promise<Key>][] = [
     [
       'ends',

@@ -188,7 +188,6 @@ class Model implements VaultModel {
   sharesFor(assets: bigint, price = this.price): bigint {
     return price === 0n ? 0n : (assets * this.scale) / price
   }
-  /** Converts a claimable amount into the unit of the request: assets for a deposit, shares for a redemption. */
   claimable(side: Side, { claimable, price }: Request): bigint {
     return side === 'deposit' ? this.worth(claimable, price) : this.sharesFor(claimable, price)
   }
@@ -558,7 +557,7 @@ async function doOrPrepare(model: Model, step: Command, what: Action): Promise<v
   if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)
 }
 
-/** Does an action on the chain and in the model. Returns false and does nothing if the vault does not allow it now. */
+/** Returns false and does nothing if the vault does not allow the action now. */
 async function perform(model: Model, step: Command, what: Action): Promise<boolean> {
   const { side, isForOther, isOtherCall, isNewest, part } = step
   const { vault } = model

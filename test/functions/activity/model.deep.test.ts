@@ -359,10 +359,7 @@ class Model implements VaultModel {
     return epoch > this.settledDeposits && epoch === this.account(user).epoch ? 'pending' : 'claimable'
   }
 
-  /**
-   * Returns the expected withdrawals, newest first. The unpaid shares of an account are either all pending or all
-   * claimable.
-   */
+  /** The unpaid shares of an account are either all pending or all claimable. */
   withdrawals(user: Address) {
     const isPending = this.pendingRedeem(user) > 0n
     const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]

@@ -31,7 +31,6 @@ async function historyOf(service: Service, vault: TestVault, account: Address, q
  */
 const shownLive: { readonly vault: TestVault; readonly account: Address; readonly shown: unknown }[] = []
 
-/** Returns a user's withdrawals. Asserts that all of them fit on one page. */
 async function liveHistoryOf(service: Service, vault: TestVault, account: Address): Promise<unknown[]> {
   const { withdrawals, ...page } = await historyOf(service, vault, account)
   expect(page).toEqual({ userAddress: account, totalRecords: withdrawals.length, hasMore: false, nextCursor: null })

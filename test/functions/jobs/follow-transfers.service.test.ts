@@ -233,7 +233,6 @@ describe('A run of the job', () => {
 })
 
 describe('A client that subscribes to events before they are final', () => {
-  /** Opens a transfer into a vault of two clients. Only one client's webhook gets events before they are final. */
   const openWatched = async (transfers: Transfers, service: Service) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }

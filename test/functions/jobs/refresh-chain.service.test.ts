@@ -19,7 +19,6 @@ const [ALICE, BOB, CAROL] = USERS
 const BASE = 8453
 
 type QuietChain = Service['backends']['chains'][number] & {
-  /** Adds empty blocks. `undo` removes them. */
   pass(blocks: number): Promise<{ undo(): void }>
   head(): Promise<number>
   /** Makes all events so far final. Returns the number of a final block. */

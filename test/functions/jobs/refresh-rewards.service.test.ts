@@ -68,10 +68,6 @@ const test = base.extend('rewards', async ({ service }) => {
       const path = `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${BASE}`
       expect(await service.call('GET', path, { key })).toMatchObject({ status: 200 })
     },
-    /**
-     * Claims all rewards of a user. Returns the transaction's hash and a function that sends the same transaction
-     * again.
-     */
     async claim(key: string, user: LocalAccount) {
       const body = { userAddress: user.address, chainId: BASE }
       const reply = await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { key, body })

@@ -656,10 +656,6 @@ describe('An index of tokens', () => {
 describe('The indexes of a stage', () => {
   type Key = 'alchemy' | 'goldRush'
 
-  /**
-   * Returns the user's balances from new containers. They have the API keys of only those providers that are in
-   * `keys`.
-   */
   async function balancesBy(service: Service, session: Session, keys: readonly Key[]): Promise<HttpReply> {
     const { url } = service.backends.providers
     const keyOf = (name: Key) => (keys.includes(name) ? { apiKey: 'local' } : {})

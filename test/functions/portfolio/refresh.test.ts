@@ -7,9 +7,6 @@ import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
 const WALLETS = ['one', 'two']
 const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 
-/**
- * Builds the refresh of two Solana wallets. `asked` lists the wallets that were queried, `items` the cached balances.
- */
 function buildRefresh({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
   const asked: string[] = []

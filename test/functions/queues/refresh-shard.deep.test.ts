@@ -61,7 +61,6 @@ const test = base
         hold = { begin: begun.resolve, end: end.promise }
         return { begun: begun.promise, end: end.resolve }
       },
-      /** Emits a deposit in each vault, and adds enough blocks to make the deposits final. */
       deposit() {
         const block = chain.state.head
         chain.emit(vaults.map(({ address }) => buildDepositEvent(address, block, 5_000_000n)))

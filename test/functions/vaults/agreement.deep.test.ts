@@ -327,7 +327,6 @@ describe('A node that is more than some seconds behind', () => {
   })
 })
 
-/** Makes a node report `timestamp` as the time of its latest block, in the block header and in contract calls. */
 function withTime(timestamp: Hex): Change {
   const changeTime = changeAggregate((data, selector, { params }) =>
     selector === BLOCK_TIME && params[1] === 'latest' ? pad(timestamp) : data,

@@ -30,7 +30,6 @@ const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.ad
 
 const countOf = ({ backends }: Service) => backends.chains.flatMap(({ vaults }) => vaults).length
 
-/** Returns the number of HTTP requests to each chain since the last `forget`. */
 const countRequests = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
 
 const Keyed = z.object({ key: z.object({ pk: z.string() }) })
@@ -83,7 +82,6 @@ async function createLargeClient(
   return apiKey
 }
 
-/** Returns the number of eth_call calls to each chain since the last `forget`. */
 const countReads = ({ rpc }: Service) =>
   [8453, 42161].map(
     (chainId) =>
@@ -552,7 +550,6 @@ describe('Authentication takes', () => {
   })
 })
 
-/** Costs of a request: capacity units read and written, table requests, and calls to chains. */
 type Cost = { readonly read: number; readonly written: number; readonly tables: number; readonly chains: number }
 
 function cost(read: number, written: number, tables: number, chains: number): Cost {

@@ -27,7 +27,6 @@ const test = base.extend('held', ({ service }) =>
   }),
 )
 
-/** Returns the time of the chain's latest block, in seconds since 1970. */
 async function clockOf({ chain }: TestVault): Promise<number> {
   return Number((await getBlock(createChainClient(chain))).timestamp)
 }

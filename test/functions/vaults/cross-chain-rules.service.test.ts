@@ -229,7 +229,6 @@ describe('the limits of the bridge', () => {
 })
 
 describe('a vault that takes no deposit now', () => {
-  /** Asserts that `amount` is refused, and that the error names `room`, the vault's remaining capacity, as an amount that works. */
   async function expectRoom(journey: Journey, amount: bigint, room: bigint): Promise<void> {
     const reply = await journey.ask(ALICE, amount)
     expectError(reply, 'vault_cap_reached', ['amount'])

@@ -40,10 +40,6 @@ const test = base
     const writes = service.table.tries.filter(({ action }) => action === 'PutItem').length
     return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
   })
-  /**
-   * Starts the service in new containers with two nodes for each chain. `wires` are their proxies: two of Arbitrum,
-   * then two of Base.
-   */
   .extend('twoHosts', async ({ service }, { onCleanup }) => {
     const { chains, rpcUrls, setRpcUrls } = service.backends
     const pairs = await Promise.all(

@@ -86,10 +86,6 @@ const ASSETS = ['USDC', 'DAI'] as const
 
 type Journey = ReturnType<typeof createWithdrawalJourney<TestVault>>
 
-/**
- * Prepares Alice's withdrawal to another chain, sends it and fills the transfer. Returns the reply and the change of
- * both balances.
- */
 async function sendOff(journey: Journey, asked: object) {
   const { vault } = journey
   const before = await balances(journey)

@@ -24,7 +24,6 @@ const SYNC_MODES = { SyncRedeem: 2, None: 3 }
 const openVault = (service: Service, options: Parameters<typeof openLagoonVault>[1]) =>
   service.restore(JSON.stringify(options), () => openLagoonVault(service, options))
 
-/** Prepares Alice's deposit, asserts that it calls the vault function `operation`, and sends it. */
 async function expectDeposit(
   vault: TestVault,
   operation: 'requestDeposit' | 'syncDeposit' | 'deposit',
@@ -40,10 +39,7 @@ async function expectDeposit(
   expectSuccess(await vault.send(ALICE, reply))
 }
 
-/**
- * Returns the contract's errors for a deposit request and for an instant deposit. An error is undefined if the call
- * would succeed.
- */
+/** The result has the contract's error for each kind of deposit. An error is undefined if the call would succeed. */
 async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   await vault.mint(ALICE.address, amount)
   await vault.approve(ALICE.address, amount)
@@ -157,7 +153,6 @@ describe('an unsettled request', () => {
   )
 })
 
-/** Asserts that amounts above `room`, the vault's remaining capacity, are refused, and that the error names `room` as the maximum. */
 async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
   for (const amount of [room + 1n, 1_000n * room]) {
     const reply = await vault.deposit(ALICE, amount)

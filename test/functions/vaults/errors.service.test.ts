@@ -28,7 +28,6 @@ const test = base
   .extend('usdc', ({ chain }) => chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address)
   .extend('syncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'sync')?.address as Address)
   .extend('asyncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'async')?.address as Address)
-  /** A vault with the same address on both chains, and the API key of a client that has both. */
   .extend('twin', { scope: 'file' }, async ({ sharedService }) => {
     const { chains } = sharedService.backends
     const addresses = []

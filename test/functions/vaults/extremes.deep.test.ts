@@ -36,7 +36,6 @@ const BASE = 8453
 const ONE = 10n ** 6n
 const RUNS = 100
 
-/** Functions that the service calls on a vault, its share token and its asset. */
 const VIEWS = [
   'version()',
   'pendingSilo()',
@@ -202,7 +201,6 @@ const test = base
   .extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [BASE] }))
   .extend('stages', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
 
-/** False data of a vault: results of its functions, storage words, and results of a dry run. */
 const lies = fc.record({
   views: fc.oneof(
     fc.dictionary(fc.constantFrom(...VIEWS), fc.constantFrom(...Object.keys(ANSWERS)), { maxKeys: 8 }),

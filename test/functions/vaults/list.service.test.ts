@@ -83,7 +83,6 @@ const STATE = {
 
 /** Storage words that are no valid bool, no valid address and no valid text. */
 const [TWO, ONES, WORD] = [numberToHex(2, { size: 32 }), `0x${'f'.repeat(64)}`, stringToHex('MKR', { size: 32 })]
-/** Functions of every vault. Each has the name of its value in the list. */
 const VIEWS = [['totalAssets()', 'totalAssets']] as const
 const STATE_VIEWS = [
   ...VIEWS,
@@ -431,7 +430,6 @@ describe('Pages and filters', () => {
 describe('The value in US dollars', () => {
   const AT = Date.now()
 
-  /** Stores one price for all tokens of Base and one for all tokens of Arbitrum, and lets cached prices expire. */
   async function putPrices(service: Service, base: number | undefined, arbitrum: number | undefined) {
     const cache = sharedCache({ table: cacheStore(service.tables.cache), now: Date.now })
     for (const { chainId, tokens } of service.backends.chains) {
@@ -578,10 +576,6 @@ describe('The APY', () => {
   /** Past share prices: the age in seconds, and the price in thousandths of the current price. */
   type Past = readonly (readonly [secondsAgo: number, thousandths: bigint])[]
 
-  /**
-   * Opens a Lagoon vault and a synchronous vault with past share prices. Returns both from the list after a run of
-   * the job.
-   */
   async function listWithPast(service: Service, chain: Chain, past: Past) {
     const vaults = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
     const places = vaults.map(({ address }) => ({ chainId: chain.chainId, address }))

@@ -56,10 +56,6 @@ const SIMULATED: readonly Endpoint[] = [
   'cancellation',
 ]
 
-/**
- * Makes deposits of all states: recorded, partly claimable, pending, and on its way from another chain. Also settles
- * a withdrawal.
- */
 async function prepare(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   await vault.request(BOB.address, vault.units('1000'))

@@ -49,7 +49,6 @@ async function investInVault(service: Service, { generation, ...options }: Optio
   return vault
 }
 
-/** Opens a vault with all fees of its version. Alice holds shares, and the share price is not round. */
 const openVaultWithShares = (service: Service, options: Options) =>
   service.restore(`shares ${JSON.stringify(options)}`, () => investInVault(service, options))
 

@@ -228,9 +228,6 @@ describe('Rewards', () => {
 })
 
 describe('A claim calls', () => {
-  /**
-   * Lists the RPC methods that the service has called since the last reset. Each HTTP request has a list of its own.
-   */
   const methodsOf = ({ rpc }: Service) =>
     callsIn(wireOf(rpc)).map((batch) => batch.map(({ method }) => method).toSorted())
 

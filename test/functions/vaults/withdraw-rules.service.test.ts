@@ -33,7 +33,6 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** Opens a vault in which Alice holds the shares of a deposit of 1000.000001 tokens. The share price is not round. */
 const openVaultWithShares = (service: Service, options: Options) =>
   service.restore(JSON.stringify(options), async () => {
     const vault = await openLagoonVault(service, options)

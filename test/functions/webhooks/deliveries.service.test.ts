@@ -22,7 +22,6 @@ const SOON = 3
 type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 
 const test = chainlessTest
-  /** A server that receives all webhook deliveries. A test sets the status of its responses. */
   .extend('receiver', async ({ service: _ }) => {
     const receiver = { url: '', status: 204, received: [] as Received[] }
     const url = await serve(async (request, response) => {

@@ -84,7 +84,6 @@ const post = (
   lastPrices: readonly BlockPrice[] = ledger.supply > 0n ? [readAt(0n, ledger)] : [],
 ) => valueAndFoldEvents(vault, { ledger, lastPrices }, events)
 
-/** Returns the share price after a block, for shares with six decimals. */
 const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
   price: (10n ** 6n * assets) / supply,
   blockNumber,

@@ -14,9 +14,6 @@ const request = (requestId: bigint, assets: bigint): UnlocatedEntry => ({
 })
 const claim = (assets: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares })
 
-/**
- * Builds deposits from ledger entries. Each row has the status, pending assets, claimable shares and current shares.
- */
 const summarizeDeposits = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount>) =>
   buildDeposits(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [

@@ -13,10 +13,6 @@ const cancel = (requestId: bigint, shares: bigint): UnlocatedEntry => ({ kind: '
 const claim = (shares: bigint, assets: bigint): UnlocatedEntry => ({ kind: 'withdraw', assets, shares, isClaim: true })
 const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
 
-/**
- * Builds withdrawals from ledger entries. Each row has the status, the assets, and the pending, claimable, paid and
- * cancelled shares.
- */
 const summarizeWithdrawals = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount> = {}) =>
   buildWithdrawals(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [

@@ -379,10 +379,6 @@ describe('The refund of an unfilled transfer', () => {
       ...{ l2TokenAddress: TOKEN, caller: STRANGER },
     })
 
-  /**
-   * Reads the status `hours` after the deposit. `others` are other deposits of the user. `paid` are payments of the
-   * pool to the user.
-   */
   function statusAt(hours: number, { others = [], paid = [] }: { others?: readonly Other[]; paid?: readonly Paid[] }) {
     const deposits = others.map(({ at, deadline, isFilled = false, terms }, index) => {
       const fillDeadline = Number(START) + deadline * HOUR

@@ -91,9 +91,7 @@ const CLAIM = {
 }
 
 type Row = {
-  /** The stored transfer, or undefined if the service knows no deposit. */
   readonly transfer?: Transfer
-  /** True if the transfer's events prove its outcome. */
   readonly isProven?: boolean
   readonly status: TransferStatus['status']
   readonly reason?: TransferStatus['reason']

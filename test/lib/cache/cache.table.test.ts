@@ -39,7 +39,6 @@ const test = base
   })
   /** A cache that really waits. The clock does not move during a wait. */
   .extend('patientCache', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-  /** A data source that counts its requests. Tests set its response. */
   .extend('upstream', () => {
     const upstream = {
       asked: 0,

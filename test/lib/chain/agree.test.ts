@@ -11,7 +11,6 @@ import { catchFailure } from '../../support/errors.ts'
 const CHAIN = evmChain(8453) as EvmChain
 const ACCOUNT = '0x0000000000000000000000000000000000000016'
 
-/** Builds the header of a block on a chain with five blocks per second. */
 const headerOf = (number: number, fork = 0) => ({
   number: numberToHex(number),
   timestamp: numberToHex(1_700_000_000 + Math.floor(number / 5)),

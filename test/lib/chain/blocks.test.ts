@@ -11,7 +11,6 @@ import { runs } from '../../support/runs.ts'
 
 type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
 
-/** Searches a chain for the block at `time`. Returns the block and the numbers of all blocks that the search read. */
 function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   let state: BlockSearch = startBlockSearch({ number: head, timestamp: timeOf(head) }, pace)
   const looks: bigint[] = []

@@ -90,7 +90,6 @@ describe('Approvals', () => {
 const APPROVAL = { to: zeroAddress, data: '0x', value: 0n } as const
 
 describe('The verification of approvals', () => {
-  /** Returns the expected approvals of these amounts for one token and spender. */
   const plansOf = ({ token, spender }: TokenSpending, amounts: readonly bigint[]) =>
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))
   const encode = ({ call, ...rest }: ReturnType<typeof plansOf>[number]): Transaction => ({

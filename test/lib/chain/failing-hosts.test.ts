@@ -32,7 +32,6 @@ const rangeOf = ({ method, params }: Call): readonly [number, number] | undefine
   const [filter] = params as [{ fromBlock: string; toBlock: string }]
   return method === 'eth_getLogs' ? [Number(filter.fromBlock), Number(filter.toBlock)] : undefined
 }
-/** Returns the events of a block range. Each block whose number is a multiple of 1,000 has one event. */
 function logsOf([from, to]: readonly [number, number]): object[] {
   const first = Math.ceil(from / 1_000)
   return Array.from({ length: Math.max(0, Math.floor(to / 1_000) - first + 1) }, (_, index) => {
@@ -84,10 +83,6 @@ const batchAbove =
   (_, calls) =>
     calls.length > most
 
-/**
- * Returns a host that answers a whole request with `respond` if one of its calls matches `when`. All other requests
- * succeed.
- */
 const createWholeRefusal =
   (respond: () => Response, when: When = always): Host =>
   (calls, signal, isPlain) =>
@@ -103,7 +98,6 @@ const plain =
 const redirect = (status: number) => () =>
   new Response(null, { status, headers: { location: 'https://elsewhere.example' } })
 
-/** Returns a host that answers each call that matches `when` with `item`. All other calls succeed. */
 const createItemRefusal =
   (item: (call: Call) => object, when: When = always): Host =>
   (calls, _, isPlain) => {

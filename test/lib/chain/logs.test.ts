@@ -40,10 +40,6 @@ function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
   }
 }
 
-/**
- * Simulates a node with one event in each of these blocks. `asked` lists the requests, and `turns` counts the round
- * trips.
- */
 function startNode({
   blocks = [],
   refuses = () => false,

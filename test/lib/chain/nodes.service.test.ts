@@ -29,7 +29,6 @@ type Batch = readonly {
 /** A simulated node. It returns the HTTP response to a batch of calls or throws, like `fetch`. */
 type Node = (batch: Batch, signal: AbortSignal) => Response | Promise<Response>
 
-/** Returns a node that serves every call. `order` changes the order of the results in the response. */
 const createHealthyNode =
   (order: <T>(items: T[]) => T[] = (items) => items): Node =>
   (batch) =>

@@ -50,7 +50,6 @@ const test = base
     return wire
   })
 
-/** Plans a read of two storage words, the vault's name, its asset's supply, and a function that the vault does not have. */
 function vaultQuery({ token }: World, vault: Address) {
   const calls = {
     name: call(vault, abi, 'name', []),

@@ -264,7 +264,6 @@ describe('At a node that cannot simulate,', () => {
   })
 })
 
-/** Opens a Lagoon v0.6 vault with an entry fee. Alice has a settled deposit that she has not claimed. */
 async function openClaimable(service: Parameters<typeof openLagoonVault>[0]): Promise<TestVault> {
   const vault = await openLagoonVault(service, { generation: '0.6', entryRate: 37 })
   await vault.request(BOB.address, 1_000_007n)

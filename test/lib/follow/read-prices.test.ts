@@ -19,7 +19,6 @@ const DAY = 24 * HOUR
 const NOW = 20_000 * DAY
 const blockAt = (secondsAgo: number) => BigInt(100 * DAY - secondsAgo)
 
-/** Builds a vault with trades `secondsAgo`, and the job's progress for the vault. */
 function createTradedVault(
   secondsAgo: readonly number[],
   { protocol = 'erc4626', lastPrices = [] }: { protocol?: 'erc4626' | 'lagoon'; lastPrices?: BlockPrice[] } = {},
@@ -34,7 +33,6 @@ function createTradedVault(
   return { vaultRun, events }
 }
 
-/** Builds a run of the job with a simulated node. `asked` lists the blocks at which the run reads prices. */
 function runAt(say: (block: bigint) => RpcOutcome) {
   const asked: bigint[] = []
   const rpc: Rpc = async (requests) =>

@@ -44,7 +44,6 @@ const commands = fc.array(
 )
 type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
 
-/** Appends a block with this event. Returns the chain unchanged if the event is impossible. */
 function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
   const { amounts, settled } = chain.at(-1) ?? START
   const { pending, claimable, cancelled } = amounts

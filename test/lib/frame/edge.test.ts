@@ -28,10 +28,6 @@ const [KEY, NEXT] = ['a key that CloudFront sends', 'the next one']
 const CLOUDFRONT = '192.0.2.1'
 const VIEWER = '203.0.113.77'
 
-/**
- * Calls a Lambda function of a stage with these settings of the edge (CloudFront). Returns the caller's address and
- * the headers.
- */
 async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['headers']) {
   vi.stubEnv(EDGE_VARIABLE, edge && JSON.stringify(edge))
   onTestFinished(() => {

@@ -39,10 +39,6 @@ const metadata = (changes: object = {}) => ({
   ...changes,
 })
 
-/**
- * Builds a client of a simulated Alchemy API that returns one page of these balances. `describe` returns a token's
- * metadata.
- */
 function createAlchemyWithBalances(
   tokenBalances: readonly unknown[],
   describe: (contract: string) => object | undefined = () => metadata(),

@@ -36,7 +36,6 @@ function somePrice(overrides: Partial<TokenPrice> = {}): TokenPrice {
   return { now: 1.02, dayAgo: 1, at: AT, ...overrides }
 }
 
-/** Exact fraction that equals a decimal number. */
 type Fraction = readonly [bigint, bigint]
 
 function fraction(value: number): Fraction {

@@ -27,7 +27,6 @@ const buildPayment = (amount: bigint) => buildSimulatedCall(transfer(SAFE, USER,
 
 type Paying = Partial<Omit<VaultPayment, 'intents'>> & { readonly operation?: Operation }
 
-/** Returns the amount of a vault's payment that goes to the other chain, or the error code. */
 async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigint | string> {
   const answers = {
     ...{ getCurrentTime: BigInt(NOW), depositQuoteTimeBuffer: 3_600, fillDeadlineBuffer: 21_600 },

@@ -70,7 +70,7 @@ const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => b
 const LARGE = keysOf(3).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(90_000) } }))
 const LARGE_KEYS = LARGE.map(({ key }) => key)
 
-/** Number of client ids used so far. Each test case gets a client of its own, because all share one table. */
+/** Each test case gets a client of its own, because all test cases share one table. */
 let tries = 0
 function someClientId(): string {
   tries += 1

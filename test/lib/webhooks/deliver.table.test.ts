@@ -20,7 +20,7 @@ const test = base.extend('world', ({ memory }) => createDeliveries(memory))
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-/** Number of clients so far. Each test case gets a client of its own, because all share one table. */
+/** Each test case gets a client of its own, because all test cases share one table. */
 let clients = 0
 
 function pausesOf(got: readonly ReceivedDelivery[], sequence: number): number[] {

@@ -19,7 +19,6 @@ function sender(options: Options = {}) {
   return (url: string) => send(url, DELIVERY)
 }
 
-/** Collects the addresses to which sockets try to connect. */
 function watchConnections(): string[] {
   const dialled: string[] = []
   const watch = ({ socket }: { socket: Socket }) => {
@@ -262,10 +261,6 @@ function drip(socket: Socket, first: string, then: string): void {
 }
 
 describe('Over TLS', () => {
-  /**
-   * Starts an HTTPS server whose certificate is for `name`. Returns a function that sends requests and trusts the
-   * certificate.
-   */
   async function serveTls(name: string) {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const cert = createServerCertificate(keys, name)
@@ -305,7 +300,6 @@ describe('Over TLS', () => {
 })
 
 describe('A response without a final status', () => {
-  /** Starts a server that sends this raw text. It repeats the text without end if `isRepeated`. */
   const serveRaw = async (text: string, isRepeated: boolean) => {
     const server = createSocketServer((socket) => {
       socket.on('error', () => {})

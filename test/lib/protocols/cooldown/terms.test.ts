@@ -13,10 +13,6 @@ const END = 1_800_000_000n
 const ENDS_AT = new Date(Number(END) * 1000)
 const DAY = 86_400
 
-/**
- * Builds the vault's contracts. An account has `assets` in the vault's silo, where assets wait for the end of the
- * cooldown.
- */
 const contracts = (assets: bigint, now: bigint, answers: Contracts['answers'] = {}) =>
   vaultContracts(
     { shares: HELD },
