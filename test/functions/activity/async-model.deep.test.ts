@@ -227,8 +227,6 @@ class Model implements VaultModel {
     return this.account(user).requests[side].some(({ isCancelling }) => isCancelling)
   }
 
-  // ---------------------------------------------------------------------------------------------- the vault's actions
-
   depositNow(user: Address, assets: bigint): void {
     const shares = this.sharesFor(assets)
     const account = this.account(user)
@@ -334,8 +332,6 @@ class Model implements VaultModel {
     receiver.used = true
     receiver.sources.push({ deposit: null, shares })
   }
-
-  // ------------------------------------------------------------------------------------------ the expected responses
 
   isUsed(user: Address): boolean {
     return this.account(user).used

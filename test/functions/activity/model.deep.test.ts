@@ -325,8 +325,6 @@ class Model implements VaultModel {
     this.events += 1
   }
 
-  // ------------------------------------------------------------------------------------------ the expected responses
-
   value(user: Address): bigint {
     const shares = this.account(user).shares + this.claimableShares(user) + this.pendingRedeem(user)
     return this.pending(user) + this.worth(shares) + this.claimableRedeemAssets(user)

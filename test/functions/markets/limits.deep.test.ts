@@ -43,7 +43,8 @@ describe('A source that requests a pause', () => {
         expect(wait).toBeLessThan(seconds)
         const stale = await get(service, '/markets/coins/ethereum')
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
-        // The pause applies only to requests to CoinGecko. A chart from another provider still works.
+        // After CoinGecko's refusal, the service pauses only requests to CoinGecko. A chart from another provider
+        // still works.
         const chart = await get(service, `/token/id/usd-coin?days=${service === one ? 1 : 7}`)
         expect([chart.status, chart.body.market_caps]).toEqual([200, []])
       }

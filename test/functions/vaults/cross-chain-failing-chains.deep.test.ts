@@ -13,7 +13,7 @@ type Role = keyof typeof CHAINS
 
 const test = base
   .extend('wires', ({ service: { rpc } }) => ({ source: rpc[ARBITRUM] as Wire, destination: rpc[BASE] as Wire }))
-  /** Transfers at different stages. A status request for each reads both chains. */
+  /** Transfers that are bridging, filled and expired. All tests of this file share them. */
   .extend('stages', { scope: 'file' }, async ({ sharedTransfers: transfers }): Promise<Stages> => {
     const expired = await transfers.open({ seconds: 600 })
     await transfers.letExpire(expired)

@@ -492,7 +492,8 @@ describe("a bridge's API that fails", () => {
     bridge,
   }) => {
     onTestFinished(async () => {
-      // The stored pause for requests to the bridge is deleted, because other tests would wait for it.
+      // The test deletes the stored pause of requests to the bridge, because other tests would have to wait for its
+      // end.
       await service.tables.cache.delete({ pk: 'pause#Across', sk: 'ANSWER' })
     })
     const vault = await openYieldVault(service)

@@ -290,7 +290,7 @@ describe('A source transaction that is not mined', () => {
   test('is not dropped by a nonce used only in blocks that are not final', async () => {
     const isReplacedLately = { transactions: [], nonce: (block: number) => (block >= 2 ? 6 : 5) }
     expect(await statesAfter(known, buildLaterWorld(400n, isReplacedLately))).toEqual([PENDING, PENDING])
-    // The block with the finality tag is too young to be final, so its nonce does not count.
+    // The block with the finality tag is too young to be final, so the user's nonce at that block does not count.
     expect(await statesAfter(known, buildLaterWorld(400n, { ...isReplaced, tagLag: 1 }))).toEqual([PENDING, PENDING])
   })
 
